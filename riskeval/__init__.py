@@ -1,0 +1,28 @@
+"""Disclosure risk, protection and utility of released microdata, synthetic or perturbed.
+
+Names are imported when they are first used, so that ``import riskeval`` costs almost nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from synthpop._version import __version__
+
+_WHERE: dict[str, str] = {}
+_MODULES: tuple[str, ...] = ()
+
+__all__ = ["__version__", *sorted(_WHERE), *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"riskeval.{_WHERE[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"riskeval.{name}")
+    raise AttributeError(f"module 'riskeval' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

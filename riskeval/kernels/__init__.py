@@ -1,0 +1,1 @@
+"""Loops over rows, compiled; NumPy arrays in and out."""

@@ -1,0 +1,1 @@
+"""Methods that perturb or coarsen a file."""

@@ -1,0 +1,1 @@
+"""How much of what an analyst needs a release has kept."""

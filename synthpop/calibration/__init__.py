@@ -1,0 +1,1 @@
+"""Calibration of survey weights to known totals."""

@@ -1,0 +1,1 @@
+"""The embedded demo survey and the truth it was drawn from."""

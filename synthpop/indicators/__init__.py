@@ -1,0 +1,1 @@
+"""Indicators of poverty and inequality, with their variance."""

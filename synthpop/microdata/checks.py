@@ -1,0 +1,98 @@
+"""Checks at the edge: each adds to a list of faults, so that all are reported together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
+
+
+def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
+    """Return `data` as a DataFrame with rows numbered from 0; Arrow tables are accepted.
+
+    The input is never changed; columns are shared with it where pandas can.
+
+    Examples
+    --------
+    >>> as_frame(pd.DataFrame({"a": [1, 2]}, index=[5, 9])).index.tolist()
+    [0, 1]
+    """
+    if isinstance(data, pd.DataFrame):
+        frame = data
+    elif isinstance(getattr(data, "frame", None), pd.DataFrame):  # a Survey
+        frame = data.frame
+    elif hasattr(data, "to_pandas"):
+        frame = data.to_pandas()
+    elif hasattr(data, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        frame = pa.table(data).to_pandas()
+    else:
+        faults = Faults(subject)
+        faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
+        raise InputError(faults.subject, faults.found)
+    return frame.reset_index(drop=True)
+
+
+def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
+    """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
+    fine = True
+    for name in names:
+        count = int((frame.columns == name).sum())
+        if count == 0:
+            faults.add(
+                repr(name),
+                f"column given as {role} is not in the data",
+                remedy=did_you_mean(name, frame.columns),
+            )
+        elif count > 1:
+            faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
+        fine = fine and count == 1
+    return fine
+
+
+def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | None:
+    """Note missing, infinite, zero and negative weights; return them as float64, shape (n,)."""
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        faults.add(name, f"weights are not numbers ({values.dtype})", remedy="Give a number.")
+        return None
+    weights = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    problems = {
+        "weight is missing": np.isnan(weights),
+        "weight is infinite": np.isinf(weights),
+        "weight is zero": weights == 0,
+        "weight is negative": (weights < 0) & ~np.isinf(weights),
+    }
+    for what, where in problems.items():
+        if where.any():
+            faults.add(
+                name,
+                what,
+                rows=np.flatnonzero(where),
+                remedy="Every row needs a positive finite weight: drop these rows or repair them.",
+            )
+    return weights
+
+
+def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> bool:
+    """Note each column that is not numeric (missing values are allowed)."""
+    fine = check_columns(faults, frame, names, role)
+    for name in names:
+        if (frame.columns == name).sum() != 1:
+            continue
+        dtype = frame[name].dtype
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+            faults.add(name, f"{role} must be numeric, is {dtype}", remedy="Convert it first.")
+            fine = False
+    return fine
+
+
+def check_choice(faults: Faults, argument: str, value: object, allowed: Iterable[object]) -> None:
+    """Note a value that is not one of the allowed ones."""
+    options = list(allowed)
+    if value not in options:
+        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, options))

@@ -1,0 +1,148 @@
+"""Coded columns: small integers that point into a tuple of levels; missing is -1.
+
+Everything categorical is coded once at the edge; after it, code works on integer arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MISSING = -1
+DENSE_CELLS = 1 << 22
+
+
+def smallest_int(n_levels: int) -> np.dtype[Any]:
+    """Return the smallest signed integer type that holds codes -1 ... n_levels - 1."""
+    for dtype in (np.int8, np.int16, np.int32):
+        if n_levels <= np.iinfo(dtype).max:
+            return np.dtype(dtype)
+    return np.dtype(np.int64)
+
+
+def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Code one column.
+
+    Parameters
+    ----------
+    values : Series or array, shape (n,)
+        Any type. A categorical keeps the order of its categories (unused ones included); any
+        other column has its distinct values sorted (text and mixed types by their text).
+
+    Returns
+    -------
+    codes : integer array, shape (n,)
+        Position in `levels`; -1 where the value is missing (None, NaN, NaT, pd.NA).
+    levels : tuple
+        The distinct values as plain Python objects.
+
+    Examples
+    --------
+    >>> codes, levels = encode(pd.Series(["b", None, "a"]))
+    >>> codes.tolist(), levels
+    ([1, -1, 0], ('a', 'b'))
+    """
+    series = values if isinstance(values, pd.Series) else pd.Series(values)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        levels = tuple(series.cat.categories.tolist())
+        return series.cat.codes.to_numpy().astype(smallest_int(len(levels))), levels
+    codes, uniques = pd.factorize(series, use_na_sentinel=True)
+    found = np.asarray(uniques, dtype=object)
+    try:
+        order = np.argsort(found, kind="stable")
+    except TypeError:  # mixed types have no order of their own
+        order = np.argsort(found.astype(str), kind="stable")
+    rank = np.empty(len(found) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(found))
+    rank[-1] = MISSING
+    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in found[order])
+    return rank[codes].astype(smallest_int(len(plain))), plain
+
+
+def recode_to(values: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Code a column against levels that are already known.
+
+    Returns
+    -------
+    codes : integer array, shape (n,)
+        -1 where missing or unknown.
+    unknown : bool array, shape (n,)
+        True where a value is present but not among `levels`.
+    """
+    own_codes, own_levels = encode(values)
+    position = {level: code for code, level in enumerate(levels)}
+    table = np.array([position.get(level, MISSING) for level in own_levels] + [MISSING])
+    codes = table[own_codes].astype(smallest_int(len(levels)))
+    return codes, (codes == MISSING) & (own_codes != MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedKeys:
+    """Several coded columns side by side.
+
+    Attributes
+    ----------
+    names : tuple of str
+    codes : int32 array, shape (n, m)
+        One column a key; -1 is missing.
+    levels : tuple of tuples
+        Levels of each key.
+    """
+
+    names: tuple[str, ...]
+    codes: np.ndarray
+    levels: tuple[tuple[Any, ...], ...]
+
+
+def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
+    """Code several columns of a frame (see `encode`); columns must exist."""
+    pairs = [encode(frame[key]) for key in keys]
+    codes = np.empty((len(frame), len(keys)), dtype=np.int32)
+    for j, (column, _) in enumerate(pairs):
+        codes[:, j] = column
+    return CodedKeys(tuple(keys), codes, tuple(levels for _, levels in pairs))
+
+
+def cell_ids(codes: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Number the distinct rows of a code matrix; missing (-1) is a value of its own.
+
+    Parameters
+    ----------
+    codes : integer array, shape (n, m)
+    sizes : number of levels of each column
+
+    Returns
+    -------
+    ids : int64 array, shape (n,)
+        0 ... n_cells - 1, in lexicographic order of the rows.
+    n_cells : int
+
+    Examples
+    --------
+    >>> ids, n_cells = cell_ids(np.array([[0, 1], [0, 0], [0, 1]]), [1, 2])
+    >>> ids.tolist(), n_cells
+    ([1, 0, 1], 2)
+    """
+    ids = np.zeros(len(codes), dtype=np.int64)
+    n_cells = 1
+    for j, size in enumerate(sizes):
+        radix = int(size) + 1
+        ids = ids * radix + (codes[:, j].astype(np.int64) + 1)
+        n_cells *= radix
+        if n_cells > DENSE_CELLS:
+            ids, n_cells = _compact(ids, n_cells)
+    return _compact(ids, n_cells)
+
+
+def _compact(ids: np.ndarray, n_cells: int) -> tuple[np.ndarray, int]:
+    if n_cells <= DENSE_CELLS:
+        present = np.zeros(n_cells, dtype=bool)
+        present[ids] = True
+        rank = np.cumsum(present, dtype=np.int64) - 1
+        return rank[ids], int(rank[-1]) + 1 if n_cells else 0
+    distinct, inverse = np.unique(ids, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64), len(distinct)

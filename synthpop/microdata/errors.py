@@ -1,0 +1,157 @@
+"""Errors and warnings of both packages.
+
+The tree::
+
+    MicrodataError
+    ├── InputError (also a ValueError)      faults in data or arguments, all of them at once
+    │   └── RunFileError                    faults in a run file
+    ├── OutputError                         a result could not be written, or the folder is taken
+    └── GuaranteeError                      an asked-for guarantee could not be met
+
+    MicrodataWarning (a UserWarning)
+    ├── ConvergenceWarning                  an iteration stopped short; the numbers are in the text
+    └── SparseDataWarning                   a declared fallback was used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+SHOWN_ROWS = 5
+
+
+class MicrodataError(Exception):
+    """Base of every error that this distribution raises on purpose."""
+
+
+class OutputError(MicrodataError):
+    """A result could not be written, or the place it should go to holds something else."""
+
+
+class GuaranteeError(MicrodataError):
+    """A guarantee that was asked for (margins, k-anonymity) could not be met."""
+
+
+class MicrodataWarning(UserWarning):
+    """Base of every warning of this distribution."""
+
+
+class ConvergenceWarning(MicrodataWarning):
+    """An iteration stopped before it met its tolerance; the message has the numbers."""
+
+
+class SparseDataWarning(MicrodataWarning):
+    """Data too sparse for what was asked: a declared fallback was used instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with the input.
+
+    Attributes
+    ----------
+    where : str
+        The column, argument or key of the run file.
+    what : str
+        What is wrong, with numbers.
+    rows : tuple of int
+        Row positions (0-based), the first few; empty when the fault is not about rows.
+    n_rows : int
+        How many rows are affected in all.
+    remedy : str
+        What to do about it.
+    """
+
+    where: str
+    what: str
+    rows: tuple[int, ...] = ()
+    n_rows: int = 0
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}"
+        if self.rows:
+            more = ", ..." if self.n_rows > len(self.rows) else ""
+            noun = "row" if self.n_rows == 1 else "rows"
+            text += f" ({self.n_rows} {noun}: {', '.join(map(str, self.rows))}{more})"
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+
+class InputError(MicrodataError, ValueError):
+    """Faults in data or arguments; the message lists every one.
+
+    Attributes
+    ----------
+    faults : tuple of Fault
+    """
+
+    def __init__(self, subject: str, faults: Sequence[Fault]) -> None:
+        self.subject = subject
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}"
+        super().__init__("\n".join([head, *(f"  - {fault}" for fault in self.faults)]))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, tuple[Fault, ...]]]:
+        return type(self), (self.subject, self.faults)
+
+
+class RunFileError(InputError):
+    """Faults in a run file."""
+
+
+class Faults:
+    """Collects faults while checking, then raises them together.
+
+    Examples
+    --------
+    >>> faults = Faults("survey")
+    >>> faults.add("rb050", "weight is not positive", rows=[3, 8], remedy="Drop these rows.")
+    >>> bool(faults)
+    True
+    """
+
+    def __init__(self, subject: str, error: type[InputError] = InputError) -> None:
+        self.subject = subject
+        self.error = error
+        self.found: list[Fault] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def add(
+        self,
+        where: str,
+        what: str,
+        *,
+        rows: Iterable[int] | np.ndarray = (),
+        remedy: str = "",
+    ) -> None:
+        """Note one fault; `rows` are positions, of which the first few are shown."""
+        positions = np.asarray(list(rows) if not isinstance(rows, np.ndarray) else rows)
+        shown = tuple(int(row) for row in positions[:SHOWN_ROWS])
+        self.found.append(Fault(where, what, shown, len(positions), remedy))
+
+    def raise_if_any(self) -> None:
+        """Raise the error with every fault, or return when there is none."""
+        if self.found:
+            raise self.error(self.subject, self.found)
+
+
+def did_you_mean(name: object, allowed: Iterable[object]) -> str:
+    """Return a remedy sentence that lists the allowed names, the nearest first.
+
+    Examples
+    --------
+    >>> did_you_mean("agee", ["age", "sex"])
+    "Did you mean 'age'? There are: age, sex."
+    """
+    names = [str(item) for item in allowed]
+    close = get_close_matches(str(name), names, n=1)
+    listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}There are: {listed or 'none'}."

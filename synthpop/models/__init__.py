@@ -1,0 +1,1 @@
+"""Distributions and estimators on arrays: fit on the sample, evaluate per cell."""
