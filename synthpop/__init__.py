@@ -13,7 +13,7 @@ from synthpop._version import __version__
 _WHERE: dict[str, str] = {}
 _MODULES: tuple[str, ...] = ()
 
-__all__ = ["__version__", *sorted(_WHERE), *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

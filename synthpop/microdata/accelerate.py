@@ -23,4 +23,4 @@ def kernel(function: F) -> F:
     if numba is None or numba.config.DISABLE_JIT:
         function.py_func = function  # type: ignore[attr-defined]
         return function
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
