@@ -10,8 +10,12 @@ from typing import Any
 
 from synthpop._version import __version__
 
-_WHERE: dict[str, str] = {}
+# name -> module that defines it
+_WHERE = {
+    "Survey": "microdata.survey",
+}
 _MODULES: tuple[str, ...] = ()
+
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 

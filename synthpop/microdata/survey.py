@@ -1,0 +1,268 @@
+"""A survey sample: a frame and the roles of its columns, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_columns, check_weights
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column plays which part; None where the survey has no such column."""
+
+    weight: str
+    household: str | None = None
+    household_weight: str | None = None
+    household_size: str | None = None
+    person: str | None = None
+    strata: str | None = None
+    psu: str | None = None
+
+    def named(self) -> dict[str, str]:
+        """Return the roles that are given, as role -> column."""
+        return {role: name for role, name in asdict(self).items() if name is not None}
+
+
+class Survey:
+    """A survey sample of persons, in households or not, with weights.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, one row a person
+    weight : str
+        Column of person weights: positive, finite, never missing.
+    household : str, optional
+        Column of household ids; without it every person stands alone.
+    household_weight : str, optional
+        Column of household weights, equal for all members. Default: the person weight, where it
+        is equal for all members.
+    household_size : str, optional
+        Column of household sizes; must agree with the rows. Default: counted.
+    person : str, optional
+        Column of person ids, unique in the file or within the household.
+    strata : str, optional
+        Column of strata (regions), the same for all members of a household.
+    psu : str, optional
+        Column of primary sampling units, for variance estimation.
+
+    Raises
+    ------
+    InputError
+        Lists every fault: absent columns, faulty weights, households that lie in two strata,
+        household weights or sizes that differ between members, duplicated persons.
+
+    Notes
+    -----
+    The data are not changed; values of other columns may be missing.
+
+    Examples
+    --------
+    >>> survey = Survey(
+    ...     pd.DataFrame({"hid": [1, 1, 2], "w": [10.0, 10.0, 25.0], "age": [40, 9, 71]}),
+    ...     weight="w",
+    ...     household="hid",
+    ... )
+    >>> survey.n_persons, survey.n_households, survey.household_sizes.tolist()
+    (3, 2, [2, 1])
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        weight: str,
+        household: str | None = None,
+        household_weight: str | None = None,
+        household_size: str | None = None,
+        person: str | None = None,
+        strata: str | None = None,
+        psu: str | None = None,
+    ) -> None:
+        self.frame: pd.DataFrame = as_frame(data, "survey")
+        self.roles = Roles(weight, household, household_weight, household_size, person, strata, psu)
+        self.weights: np.ndarray = self._checked()
+
+    def _checked(self) -> np.ndarray:
+        faults = Faults("survey")
+        if len(self.frame) == 0:
+            faults.add("data", "there are no rows", remedy="Give at least one person.")
+        for role, name in self.roles.named().items():
+            check_columns(faults, self.frame, [name], role)
+        faults.raise_if_any()
+        weights = check_weights(faults, self.frame[self.roles.weight], self.roles.weight)
+        for role in ("household", "strata", "person", "psu"):
+            _check_complete(faults, self.frame, getattr(self.roles, role), role)
+        faults_before = len(faults.found)
+        if self.roles.household is not None and not self.frame[self.roles.household].isna().any():
+            self._check_households(faults)
+        if self.roles.person is not None and len(faults.found) == faults_before:
+            self._check_persons(faults)
+        faults.raise_if_any()
+        assert weights is not None
+        return weights
+
+    def _check_households(self, faults: Faults) -> None:
+        for role, remedy in (
+            ("strata", "All members of a household must lie in one stratum."),
+            ("household_weight", "All members must carry the same household weight."),
+        ):
+            name = getattr(self.roles, role)
+            if name is None:
+                continue
+            if role == "household_weight" and name != self.roles.weight:
+                check_weights(faults, self.frame[name], name)
+            differs = self._differs_within_household(name)
+            if differs.any():
+                n_households = len(np.unique(self.household_index[differs]))
+                faults.add(
+                    name,
+                    f"changes within {n_households} households",
+                    rows=np.flatnonzero(differs),
+                    remedy=remedy,
+                )
+        size = self.roles.household_size
+        if size is not None:
+            given = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
+            wrong = ~(given == self.household_sizes[self.household_index])
+            if wrong.any():
+                faults.add(
+                    size,
+                    "does not equal the number of rows of the household",
+                    rows=np.flatnonzero(wrong),
+                    remedy="Complete the households, or leave household_size out to count rows.",
+                )
+
+    def _differs_within_household(self, name: str) -> np.ndarray:
+        codes = encode(self.frame[name])[0]
+        first = self.household_order[self.household_offsets[:-1]]
+        return codes != codes[first][self.household_index]
+
+    def _check_persons(self, faults: Faults) -> None:
+        names = [name for name in (self.roles.household, self.roles.person) if name is not None]
+        again = self.frame.duplicated(subset=names, keep="first").to_numpy()
+        if again.any():
+            faults.add(
+                str(self.roles.person),
+                "persons are in the file more than once",
+                rows=np.flatnonzero(again),
+                remedy="Drop the repeated rows or correct the ids.",
+            )
+
+    @property
+    def n_persons(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    @property
+    def n_households(self) -> int:
+        """Number of households; of persons where the survey has none."""
+        return len(self.household_offsets) - 1
+
+    @cached_property
+    def household_index(self) -> np.ndarray:
+        """Household number of each person, shape (n_persons,), in order of first appearance."""
+        if self.roles.household is None:
+            return np.arange(self.n_persons)
+        return pd.factorize(self.frame[self.roles.household])[0].astype(np.int64)
+
+    @cached_property
+    def household_order(self) -> np.ndarray:
+        """Row positions with the members of a household side by side, shape (n_persons,)."""
+        return np.argsort(self.household_index, kind="stable")
+
+    @cached_property
+    def household_offsets(self) -> np.ndarray:
+        """Where each household starts in `household_order`, shape (n_households + 1,)."""
+        sizes = np.bincount(self.household_index)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @cached_property
+    def household_sizes(self) -> np.ndarray:
+        """Number of members, shape (n_households,)."""
+        return np.diff(self.household_offsets)
+
+    @cached_property
+    def household_weights(self) -> np.ndarray:
+        """Weight of each household, shape (n_households,).
+
+        Raises
+        ------
+        InputError
+            Where no household weight is given and person weights differ between members.
+        """
+        name = self.roles.household_weight or self.roles.weight
+        differs = self._differs_within_household(name)
+        if differs.any():
+            faults = Faults("survey")
+            faults.add(
+                name,
+                "weights differ between the members of a household",
+                rows=np.flatnonzero(differs),
+                remedy="Name the column of household weights with household_weight.",
+            )
+            faults.raise_if_any()
+        first = self.household_order[self.household_offsets[:-1]]
+        return self.frame[name].to_numpy(dtype=np.float64)[first]
+
+    def with_weights(self, weights: np.ndarray) -> Survey:
+        """Return the survey with other person weights, shape (n_persons,).
+
+        The column of household weights is replaced too where the new weights are equal within
+        each household; otherwise it keeps its values.
+        """
+        survey = self.with_column(self.roles.weight, np.asarray(weights, dtype=np.float64))
+        name = self.roles.household_weight
+        if name is None or name == self.roles.weight:
+            return survey
+        if survey._differs_within_household(self.roles.weight).any():
+            return survey
+        return survey.with_column(name, survey.weights)
+
+    def with_column(self, name: str, values: Any) -> Survey:
+        """Return the survey with one column added or replaced; `values` has one entry a row."""
+        if len(values) != self.n_persons:
+            faults = Faults("survey")
+            faults.add(name, f"has {len(values)} values for {self.n_persons} persons")
+            faults.raise_if_any()
+        plain = values.to_numpy() if isinstance(values, pd.Series) and _is_plain(values) else values
+        column = pd.Series(plain).reset_index(drop=True)
+        frame = self.frame.assign(**{name: column})
+        return Survey(frame, **self.roles.named())
+
+    def summary(self) -> str:
+        """Return what the survey holds, in a sentence."""
+        total = float(self.weights.sum())
+        return (
+            f"Survey of {self.n_persons:,} persons in {self.n_households:,} households, "
+            f"standing for {total:,.0f} persons."
+        )
+
+    __str__ = summary
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+def _is_plain(values: pd.Series) -> bool:
+    return isinstance(values.dtype, np.dtype)
+
+
+def _check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
+    if name is None:
+        return
+    missing = frame[name].isna().to_numpy()
+    if missing.any():
+        faults.add(
+            name,
+            f"{role} is missing",
+            rows=np.flatnonzero(missing),
+            remedy="Every row needs one.",
+        )
