@@ -1,0 +1,283 @@
+"""Class limits of a (semi-)continuous variable and the classes they make.
+
+Limits are weighted quantiles. Where zero is a class of its own, negative values have classes closed
+on the left, ``[a, b)``, and positive values classes closed on the right, ``(a, b]``, so that no
+class but the middle one holds zero (Templ 2017, equation 6.5); without it the classes follow
+equation 6.4.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from synthpop.microdata.errors import Faults, MicrodataWarning
+from synthpop.weighted import clean, quantile
+
+STEPS = tuple(np.arange(1, 10) / 10)
+TAIL_STEPS = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
+
+
+def breaks(
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    probs: Sequence[float] | None = None,
+    zeros: bool | None = None,
+    upper: float | None = None,
+    lower: float | None = None,
+    equidist: bool = True,
+    strata: npt.ArrayLike | None = None,
+) -> np.ndarray:
+    """Class limits from weighted quantiles.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        NaN is left out.
+    weights : array, shape (n,), optional
+    probs : sequence of float, optional
+        Shares between 0 and 1 whose quantiles are the inner limits; overrides `equidist`.
+    zeros : bool, optional
+        Zero is a class of its own: 0 is a limit, negative values are cut at their own deciles and
+        positive values at the wanted quantiles of the positives. Default: where a value is zero.
+    upper, lower : float, optional
+        Replace the outermost limits, for instance ``upper=np.inf``. A value that would cut off
+        data is disregarded, with a warning.
+    equidist : bool
+        Quantiles in steps of 10 %; otherwise 1, 5, 10, 20, 40, 60, 80, 90, 95 and 99 %.
+    strata : array, shape (n,), optional
+        Groups (households) that count once: limits are those of the weighted means of the groups,
+        each with the mean weight of its members. Members with a missing value are left out.
+
+    Returns
+    -------
+    array, shape (classes + 1,) or (classes,) with `zeros`
+        Strictly increasing limits.
+
+    Raises
+    ------
+    InputError
+        No value is present, shares outside 0 and 1, wrong weights.
+
+    Notes
+    -----
+    Quantiles are the first value whose cumulated share of weight is at least p. Equal limits are
+    merged. A constant variable has limits at the value and just above it. Source: Templ (2017),
+    section 6.2.3.1; Alfons, Kraft, Templ and Filzmoser (2011), doi:10.1007/s10260-011-0163-2.
+
+    Examples
+    --------
+    >>> income = [-20.0, 0.0, 0.0, 10.0, 20.0, 30.0, 40.0]
+    >>> breaks(income, probs=[0.5])
+    array([-20.,   0.,  20.,  40.])
+    >>> breaks(income, probs=[0.5], zeros=False, upper=np.inf)
+    array([-20.,  10.,  inf])
+    """
+    faults = Faults("breaks")
+    wanted = np.sort(np.asarray(_default(probs, equidist), dtype=np.float64))
+    if not bool(np.all((wanted >= 0) & (wanted <= 1))):
+        faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
+    x, w, _ = clean(values, weights)
+    if len(x) == 0:
+        faults.add("values", "are all missing", remedy="Leave the variable out.")
+    faults.raise_if_any()
+    if strata is not None:
+        x, w = _group_means(values, weights, strata)
+    if zeros is None:
+        zeros = bool((x == 0).any())
+    limits = _around_zero(x, w, wanted) if zeros else _plain(x, w, wanted)
+    return _outer(limits, lower, upper)
+
+
+def _default(probs: Sequence[float] | None, equidist: bool) -> Sequence[float]:
+    if probs is not None:
+        return probs
+    return STEPS if equidist else TAIL_STEPS
+
+
+def _group_means(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None, strata: npt.ArrayLike
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Weighted mean and mean weight of each group, over its members with a value."""
+    x = np.asarray(values, dtype=np.float64)
+    group = np.asarray(strata)
+    if len(group) != len(x):
+        faults = Faults("breaks")
+        faults.add("strata", f"{len(group)} groups for {len(x)} values", remedy="One a row.")
+        faults.raise_if_any()
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    _, code = np.unique(group, return_inverse=True)
+    here = ~np.isnan(x) & (w > 0)
+    total = np.bincount(code[here], weights=w[here], minlength=code.max() + 1)
+    sums = np.bincount(code[here], weights=(w * x)[here], minlength=code.max() + 1)
+    filled = total > 0
+    members = np.bincount(code[here], minlength=code.max() + 1)[filled]
+    return sums[filled] / total[filled], None if weights is None else total[filled] / members
+
+
+def _around_zero(x: np.ndarray, w: np.ndarray | None, probs: np.ndarray) -> np.ndarray:
+    below, above = x < 0, x > 0
+    parts = [np.zeros(1)]
+    if below.any():
+        parts.append(quantile(x[below], None if w is None else w[below], (0.0, *STEPS)))
+    if above.any():
+        shares = np.append(probs, 1.0)
+        parts.append(quantile(x[above], None if w is None else w[above], shares))
+    return np.unique(np.concatenate(parts))
+
+
+def _plain(x: np.ndarray, w: np.ndarray | None, probs: np.ndarray) -> np.ndarray:
+    limits = np.unique(quantile(x, w, np.concatenate([[0.0], probs, [1.0]])))
+    if len(limits) == 1:
+        limits = np.append(limits, np.nextafter(limits[0], np.inf))
+    return limits
+
+
+def _outer(limits: np.ndarray, lower: float | None, upper: float | None) -> np.ndarray:
+    limits = limits.copy()
+    if upper is not None:
+        if upper < limits[-1]:
+            _disregarded("upper", upper, "below the largest", limits[-1])
+        else:
+            limits[-1] = upper
+    if lower is not None:
+        if lower > limits[0]:
+            _disregarded("lower", lower, "above the smallest", limits[0])
+        else:
+            limits[0] = lower
+    return limits
+
+
+def _disregarded(name: str, value: float, where: str, limit: float) -> None:
+    warnings.warn(
+        f"{name} = {value:g} is {where} limit {limit:g} and is disregarded",
+        MicrodataWarning,
+        stacklevel=4,
+    )
+
+
+def with_zero(limits: npt.ArrayLike) -> np.ndarray:
+    """Return the limits with 0 added where it is not among them.
+
+    Examples
+    --------
+    >>> with_zero([10.0, 20.0])
+    array([ 0., 10., 20.])
+    """
+    points = np.asarray(limits, dtype=np.float64)
+    if (points == 0).any():
+        return points
+    return np.insert(points, int(np.searchsorted(points, 0.0)), 0.0)
+
+
+def classify(
+    values: npt.ArrayLike, limits: npt.ArrayLike, *, zeros: bool = True, right: bool = True
+) -> np.ndarray:
+    """Code values into classes.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    limits : array, shape (b,)
+        Strictly increasing class limits (see `breaks`).
+    zeros : bool
+        Zero is a class of its own (equation 6.5): classes ``[a, b)`` below zero, then ``0``, then
+        ``(a, b]`` above; 0 is added to the limits where it is missing.
+    right : bool
+        Without `zeros`: classes ``(a, b]`` with the smallest limit included (equation 6.4), or
+        ``[a, b)`` with the largest included.
+
+    Returns
+    -------
+    int16 array, shape (n,)
+        Class from 0 upwards in the order of `class_labels`; -1 for NaN and values outside.
+
+    Examples
+    --------
+    >>> classify([-1.0, 0.0, 0.5, 10.0, 11.0, np.nan], [-1, 0, 5, 10]).tolist()
+    [0, 1, 2, 3, -1, -1]
+    >>> classify([0.0, 5.0, 10.0], [0, 5, 10], zeros=False, right=False).tolist()
+    [0, 1, 1]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    points = _checked(with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64))
+    n_limits = len(points)
+    if zeros:
+        middle = int(np.flatnonzero(points == 0)[0])
+        codes = np.searchsorted(points, x, side="left").astype(np.int16)
+        below = np.searchsorted(points[: middle + 1], x, side="right") - 1
+        codes = np.where(x < 0, below, codes).astype(np.int16)
+        codes[x == 0] = middle
+    elif right:
+        codes = (np.searchsorted(points, x, side="left") - 1).astype(np.int16)
+        codes[x == points[0]] = 0
+    else:
+        codes = (np.searchsorted(points, x, side="right") - 1).astype(np.int16)
+        codes[x == points[-1]] = n_limits - 2
+    codes[~((x >= points[0]) & (x <= points[-1]))] = -1
+    return codes
+
+
+def _checked(points: np.ndarray) -> np.ndarray:
+    if points.ndim != 1 or len(points) < 1 or not bool(np.all(np.diff(points) > 0)):
+        faults = Faults("classes")
+        faults.add("limits", "are not strictly increasing numbers", remedy="Sort them.")
+        faults.raise_if_any()
+    return points
+
+
+def class_bounds(limits: npt.ArrayLike, *, zeros: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper end of each class, in the order of the codes of `classify`.
+
+    Parameters
+    ----------
+    limits : array, shape (b,)
+    zeros : bool
+
+    Returns
+    -------
+    lower, upper : arrays, shape (classes,)
+        Both 0 for the class of zeros.
+
+    Examples
+    --------
+    >>> class_bounds([-1, 0, 5])
+    (array([-1.,  0.,  0.]), array([0., 0., 5.]))
+    """
+    points = _checked(with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64))
+    lower, upper = points[:-1], points[1:]
+    if not zeros:
+        return lower.copy(), upper.copy()
+    middle = int(np.flatnonzero(points == 0)[0])
+    return np.insert(lower, middle, 0.0), np.insert(upper, middle, 0.0)
+
+
+def class_labels(
+    limits: npt.ArrayLike, *, zeros: bool = True, right: bool = True
+) -> tuple[str, ...]:
+    """Text of each class, in the order of the codes of `classify`.
+
+    Examples
+    --------
+    >>> class_labels([-3, 0, 2.5])
+    ('[-3,0)', '0', '(0,2.5]')
+    >>> class_labels([0, 5, 10], zeros=False, right=False)
+    ('[0,5)', '[5,10]')
+    """
+    lower, upper = class_bounds(limits, zeros=zeros)
+    last = len(lower) - 1
+    labels = []
+    for code, (a, b) in enumerate(zip(lower, upper, strict=True)):
+        if zeros and a == b:
+            labels.append("0")
+            continue
+        closed_left = a < 0 if zeros else (not right or code == 0)
+        closed_right = a >= 0 if zeros else (right or code == last)
+        labels.append(
+            f"{'[' if closed_left else '('}{a:.10g},{b:.10g}{']' if closed_right else ')'}"
+        )
+    return tuple(labels)

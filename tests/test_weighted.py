@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthpop import weighted
+from synthpop.microdata.errors import InputError
+from tests.reference_data import golden, survey_data
+
+
+@pytest.mark.parametrize("name", ["netIncome", "py010n", "py050n", "py100n", "age", "hsize"])
+def test_reference_statistics(name: str) -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["quantileWt"]
+    x, w, wanted = sample[name], sample["rb050"], case["vars"][name]
+    probs = case["probs"]
+    np.testing.assert_allclose(weighted.quantile(x, w, probs), wanted["quantileWt"], rtol=1e-10)
+    np.testing.assert_allclose(
+        weighted.quantile(x, None, probs), wanted["quantileWt_unweighted"], rtol=1e-10
+    )
+    assert weighted.mean(x, w) == pytest.approx(wanted["meanWt"], rel=1e-10)
+    assert weighted.mean(x) == pytest.approx(wanted["meanWt_unweighted"], rel=1e-10)
+    assert weighted.variance(x, w) == pytest.approx(wanted["varWt"], rel=1e-10)
+    assert weighted.variance(x) == pytest.approx(wanted["varWt_unweighted"], rel=1e-10)
+    assert weighted.standard_deviation(x, w) == pytest.approx(wanted["sdWt"], rel=1e-10)
+
+
+def test_reference_by_region_and_edges() -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["quantileWt"]
+    for region, wanted in case["by_db040"].items():
+        part = sample[sample["db040"] == region]
+        got = weighted.quantile(part["netIncome"], part["rb050"], case["probs"])
+        np.testing.assert_allclose(got, wanted["quantileWt"], rtol=1e-10)
+        assert weighted.variance(part["netIncome"], part["rb050"]) == pytest.approx(wanted["varWt"])
+    for small in (case["tiny"], case["edge"]["tenths"]):
+        got = weighted.quantile(small["x"], small["w"], small["probs"])
+        assert got.tolist() == small["q"]
+
+
+def test_reference_covariance_and_correlation() -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["covcor"]
+    matrix, w = sample[case["vars"]], sample["rb050"]
+    np.testing.assert_allclose(
+        weighted.covariance(matrix, weights=w), case["covWt_dataframe"], rtol=1e-10
+    )
+    np.testing.assert_allclose(weighted.covariance(matrix), case["covWt_nw"], rtol=1e-10)
+    assert weighted.covariance(sample["age"], sample["netIncome"], w) == pytest.approx(
+        case["covWt_default"], rel=1e-10
+    )
+    # the reference mixes rows where only one value is present: compare pairs without gaps
+    got = weighted.correlation(matrix, weights=w)
+    assert isinstance(got, np.ndarray)
+    for i, j in ((0, 1), (2, 3), (2, 4), (3, 4)):
+        assert got[i, j] == pytest.approx(case["corWt_dataframe"][i][j], abs=1e-10)
+    adults = matrix.dropna()
+    expected = np.corrcoef(adults["age"], adults["netIncome"])[0, 1]
+    assert weighted.correlation(matrix["age"], matrix["netIncome"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "options"),
+    [
+        ("db040", ["db040"], {}),
+        ("hsize_db040", ["hsize", "db040"], {}),
+        ("rb090_pb220a_ifany", ["rb090", "pb220a"], {"missing": "level"}),
+        ("rb090_pb220a_no", ["rb090", "pb220a"], {}),
+        ("three_way", ["rb090", "db040", "pl030"], {}),
+    ],
+)
+def test_reference_tables(name: str, columns: list[str], options: dict[str, str]) -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["tableWt"][name]
+    assert case["vars"] == columns or case["vars"] == columns[0]
+    got = weighted.table(sample[columns], sample["rb050"], decimals=0, **options).reset_index()
+    got = {tuple(str(row[c]) for c in columns): row["total"] for row in got.to_dict("records")}
+    wanted = {tuple(str(c.get(v, "nan")) for v in columns): c["Freq"] for c in case["cells"]}
+    assert got == wanted
+
+
+def naive_quantile(x: list[float], w: list[int], p: float, definition: str) -> float:
+    total, seen = sum(w), 0.0
+    for value, weight in sorted(zip(x, w, strict=True)):
+        seen += weight
+        if seen >= p * total - 1e-9 and definition == "reached" and weight > 0:
+            return value
+        if seen > p * total + 1e-9 and definition == "exceeded":
+            return value
+    return max(value for value, weight in zip(x, w, strict=True) if weight > 0)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4)), min_size=1, max_size=12),
+    st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]),
+    st.sampled_from(["reached", "exceeded"]),
+)
+def test_quantiles_agree_with_the_definition(
+    rows: list[tuple[int, int]], p: float, definition: str
+) -> None:
+    x, w = [float(a) for a, _ in rows], [b for _, b in rows]
+    got = weighted.quantile(x, w, p, definition=definition)
+    if sum(w) == 0:
+        assert np.isnan(got)
+        return
+    assert got == naive_quantile(x, w, p, definition)
+    repeated = np.repeat(x, w)
+    assert weighted.quantile(repeated, None, p, definition=definition) == got
+
+
+def test_definitions_differ_at_ties() -> None:
+    assert weighted.quantile([1.0, 2.0], None, 0.5) == 1.0
+    assert weighted.quantile([1.0, 2.0], None, 0.5, definition="exceeded") == 2.0
+    assert weighted.quantile([1.0, 2.0], [1, 1], 0.5, definition="exceeded") == 2.0
+
+
+def test_variance_of_repeated_rows() -> None:
+    x, w = np.array([1.0, 4.0, 6.0]), np.array([2, 1, 3])
+    assert weighted.variance(x, w) == pytest.approx(np.repeat(x, w).var(ddof=1))
+    assert np.isnan(weighted.variance([3.0]))
+    assert np.isnan(weighted.variance([3.0, 4.0], [0.4, 0.4]))
+    assert np.isnan(weighted.correlation([1.0, 1.0], [1.0, 2.0]))
+
+
+def test_missing_values() -> None:
+    x, w = [1.0, np.nan, 3.0], [1.0, 1.0, 3.0]
+    assert weighted.mean(x, w) == 2.5
+    statistics = (weighted.mean, weighted.variance, weighted.standard_deviation)
+    for statistic in statistics:
+        assert not np.isnan(statistic(x, w))
+        assert np.isnan(statistic(x, w, missing="propagate"))
+    assert np.isnan(weighted.quantile(x, w, missing="propagate")).all()
+    assert np.isnan(weighted.covariance(x, [1.0, 2.0, 3.0], w, missing="propagate"))
+    assert np.isnan(weighted.correlation(x, [1.0, 2.0, 3.0], w, missing="propagate"))
+    assert np.isnan(weighted.mean([np.nan]))
+    assert np.isnan(weighted.quantile([], None, 0.5))
+    assert weighted.mean(pd.Series([1, None], dtype="Int64")) == 1.0
+
+
+def test_table_arguments() -> None:
+    frame = pd.DataFrame({"a": ["x", None, "y"], "b": pd.Categorical([1, 1, 2], [1, 2, 3])})
+    counts = weighted.table(frame, [1.4, 2.0, 3.0])
+    assert len(counts) == 6
+    assert counts["y", 3] == 0
+    assert counts["x", 1] == 1.4
+    assert weighted.table(frame, [1.4, 2.0, 3.0], decimals=0)["x", 1] == 1
+    assert weighted.table(frame["a"], missing="level").tolist() == [1, 1, 1]
+    assert weighted.table(frame["a"]).tolist() == [1, 1]
+
+
+def test_faults_are_listed_together() -> None:
+    with pytest.raises(InputError) as caught:
+        weighted.mean([1.0, 2.0], [-1.0, np.inf], missing="keep")  # type: ignore[arg-type]
+    assert len(caught.value.faults) == 3
+    with pytest.raises(InputError, match="3 weights for 2 values"):
+        weighted.mean([1.0, 2.0], [1.0, 1.0, 1.0])
+    with pytest.raises(InputError, match="not numbers"):
+        weighted.mean(["a"])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="shares, not percent"):
+        weighted.quantile([1.0], None, 50)
+    with pytest.raises(InputError, match="definition"):
+        weighted.quantile([1.0], None, 0.5, definition="type7")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="pairs"):
+        weighted.covariance([1.0, 2.0], [1.0])
+    with pytest.raises(InputError, match="dimensions"):
+        weighted.mean([[1.0]])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="missing"):
+        weighted.table(["a"], missing="keep")  # type: ignore[arg-type]
