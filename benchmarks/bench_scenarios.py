@@ -1,0 +1,87 @@
+"""Five intruder scenarios on populations of 10^5 to 10^7 persons x 6 keys, 3 accuracies.
+
+Run ``PYTHONPATH=. python benchmarks/bench_scenarios.py``; rows are job, size, seconds and peak
+memory of the process (the population itself included).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from benchmarks._measure import measure
+from riskeval.intruders.scenarios import intruder_scenarios
+
+LEVELS = {"region": 9, "size": 9, "age": 8, "sex": 2, "status": 8, "citizen": 4}
+KEYS = list(LEVELS)
+
+
+def persons(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    columns: dict[str, object] = {}
+    for name, n_levels in LEVELS.items():
+        shares = 1 / np.arange(1, n_levels + 1)
+        codes = np.searchsorted(np.cumsum(shares / shares.sum()), rng.random(n)).astype(np.int8)
+        labels = [f"{name} {level}" for level in range(n_levels)]
+        columns[name] = pd.Categorical.from_codes(np.minimum(codes, n_levels - 1), labels)
+    income = np.where(rng.random(n) < 0.2, 0.0, rng.lognormal(9.8, 0.7, n))
+    width = np.where(income == 0, 0, 2000.0)
+    columns |= {"income": income, "low": income - width, "high": income + width}
+    return pd.DataFrame(columns)
+
+
+class Blocks:
+    """A population that makes its blocks when they are read, as one on disk does."""
+
+    def __init__(self, n: int, rows: int) -> None:
+        self.n, self.rows = n, rows
+
+    def iter_blocks(self) -> Iterator[pd.DataFrame]:
+        """Yield frames of `rows` persons."""
+        for number in range(self.n // self.rows):
+            yield persons(self.rows, np.random.default_rng(number))
+
+
+def main() -> None:
+    rng = np.random.default_rng(1)
+    sample = persons(14_883, rng)
+    intervals = ("low", "high")
+    # once, so that the compiled loops are in the cache and in this process
+    intruder_scenarios(sample, sample, KEYS, "income", intervals=intervals)
+    for n in (81_838, 818_221, 8_182_010):
+        population = persons(n, rng)
+        size = f"{n:,} x {len(KEYS)}"
+        measure(
+            "making the population only (peak)", size, lambda population=population: len(population)
+        )
+        measure(
+            "five scenarios, frame",
+            size,
+            lambda population=population: intruder_scenarios(
+                sample, population, KEYS, "income", intervals=intervals
+            ),
+        )
+        del population
+    texts = persons(818_221, rng).astype(dict.fromkeys(KEYS, str))
+    measure(
+        "five scenarios, keys as text",
+        f"{len(texts):,} x {len(KEYS)}",
+        lambda: intruder_scenarios(sample, texts, KEYS, "income", intervals=intervals),
+    )
+    measure(
+        "making blocks only",
+        "8,200,000 x 6",
+        lambda: [None for _ in Blocks(8_200_000, 100_000).iter_blocks()],
+    )
+    measure(
+        "five scenarios, streamed blocks made on the way",
+        "8,200,000 x 6",
+        lambda: intruder_scenarios(
+            sample, Blocks(8_200_000, 100_000), KEYS, "income", intervals=intervals
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A population as a stream of frames, whatever it is: a frame, blocks on disk, an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults, InputError
+
+
+def iter_frames(population: Any, name: str = "population") -> Iterator[pd.DataFrame]:
+    """Yield the frames of a population, at least one; each is read once and then let go.
+
+    Parameters
+    ----------
+    population : DataFrame, Arrow table, object or iterable
+        A table; an object with ``iter_blocks()``, ``frame()`` or ``frame``; or any iterable of
+        tables (a list, a generator).
+    name : str
+        What it is called in messages.
+
+    Raises
+    ------
+    InputError
+        When it is none of these, or holds no table.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": ["f", "m"]})
+    >>> [len(frame) for frame in iter_frames([table, table.head(1)])]
+    [2, 1]
+    """
+    blocks = (as_frame(block, name) for block in _blocks(population, name))
+    first = next(blocks, None)
+    if first is None:
+        faults = Faults(name)
+        faults.add(name, "holds no table", remedy="Give at least one block of persons.")
+        raise InputError(faults.subject, faults.found)
+    return chain([first], blocks)
+
+
+def _blocks(population: Any, name: str) -> Iterable[Any]:
+    if isinstance(population, pd.DataFrame):
+        return [population]
+    if hasattr(population, "iter_blocks"):
+        return population.iter_blocks()
+    if callable(getattr(population, "frame", None)):
+        return [population.frame()]
+    is_table = any(hasattr(population, it) for it in ("frame", "to_pandas", "__arrow_c_stream__"))
+    if (
+        not is_table
+        and isinstance(population, Iterable)
+        and not isinstance(population, (str, dict))
+    ):
+        return population
+    return [as_frame(population, name)]

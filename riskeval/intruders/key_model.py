@@ -1,0 +1,147 @@
+"""Least squares on dummy-coded keys from counts and sums: the model of scenario 5 (eq. 6.25)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ALIASED = 1e-10
+"""A dummy of which less than this share is left by those before it adds nothing to the model."""
+
+
+class KeyMoments:
+    """Counts and sums from which the model is solved; they grow with the levels that are met.
+
+    Attributes
+    ----------
+    slots : int32, shape (m, largest number of codes)
+        Row of `gram` of each code of each key; -1 where the code was not met.
+    gram : float64, shape (s, s)
+        Persons with both levels (see `riskeval.kernels.scenarios.moments_block`).
+    moment : float64, shape (s,)
+        Sums of the values by level.
+    """
+
+    def __init__(self, n_keys: int) -> None:
+        self.slots = np.full((n_keys, 1), -1, dtype=np.int32)
+        self.gram = np.zeros((0, 0))
+        self.moment = np.zeros(0)
+
+    def make_room(self, sizes: Sequence[int]) -> None:
+        """Give every code ``0 ... sizes[k] - 1`` of key k a slot."""
+        if max(sizes) > self.slots.shape[1]:
+            wider = np.full((len(sizes), max(sizes)), -1, dtype=np.int32)
+            wider[:, : self.slots.shape[1]] = self.slots
+            self.slots = wider
+        n_slots = len(self.moment)
+        for k, size in enumerate(sizes):
+            new = np.flatnonzero(self.slots[k, :size] < 0)
+            self.slots[k, new] = n_slots + np.arange(len(new))
+            n_slots += len(new)
+        grown = n_slots - len(self.moment)
+        if grown:
+            self.gram = np.pad(self.gram, ((0, grown), (0, grown)))
+            self.moment = np.pad(self.moment, (0, grown))
+
+    def add(self, codes: np.ndarray, values: np.ndarray) -> None:
+        """Add persons: codes int32, shape (m, n), and values, shape (n,), NaN left out."""
+        from riskeval.kernels.scenarios import moments_block
+
+        moments_block(codes, self.slots, values, self.gram, self.moment)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyModel:
+    """Main-effects least squares on categorical keys.
+
+    Attributes
+    ----------
+    intercept : float
+        NaN when there was nothing to fit.
+    effects : float64, shape (m, codes)
+        Effect of each code of each key; 0 for reference and aliased levels, NaN for levels that
+        no person with a value has.
+    n_coefficients : int
+        Coefficients of the model, the intercept included.
+    aliased : tuple of (int, int)
+        Key and code of each dummy that the ones before it already determine; effect 0.
+    """
+
+    intercept: float
+    effects: np.ndarray
+    n_coefficients: int
+    aliased: tuple[tuple[int, int], ...]
+
+    def predict(self, codes: np.ndarray) -> np.ndarray:
+        """Return predictions, shape (n,), of codes, shape (n, m); NaN where a level is unknown."""
+        effects = np.pad(self.effects, ((0, 0), (0, 1)), constant_values=np.nan)
+        last = effects.shape[1] - 1
+        total = np.full(len(codes), self.intercept)
+        for k in range(codes.shape[1]):
+            total = total + effects[k, np.minimum(codes[:, k], last)]
+        return total
+
+
+def solve_key_model(moments: KeyMoments) -> KeyModel:
+    """Solve the normal equations of the intercept and one dummy a level but the first.
+
+    A level met by no person with a value has no dummy. A dummy that is a linear combination of
+    earlier ones is left out (effect 0), as statistical packages do, so predictions of key
+    combinations that occur in the population do not depend on which one is left out.
+
+    Examples
+    --------
+    >>> moments = KeyMoments(1)
+    >>> moments.make_room([2])
+    >>> moments.add(np.array([[0, 0, 1]], dtype=np.int32), np.array([1.0, 3.0, 7.0]))
+    >>> solve_key_model(moments).predict(np.array([[0], [1], [2]])).round(9).tolist()
+    [2.0, 7.0, nan]
+    """
+    full = moments.gram + moments.gram.T
+    np.fill_diagonal(full, np.diag(moments.gram))
+    size = np.diag(full)
+    effects = np.full(moments.slots.shape, np.nan)
+    places: list[tuple[int, int]] = []
+    for k, row in enumerate(moments.slots):
+        met = [code for code, slot in enumerate(row) if slot >= 0 and size[slot] > 0]
+        effects[k, met] = 0.0
+        places += [(k, code) for code in met[1:]]
+    first = moments.slots[0][moments.slots[0] >= 0]
+    n = size[first].sum()
+    if n == 0:
+        return KeyModel(float("nan"), effects, 0, ())
+    rows = np.array([moments.slots[place] for place in places], dtype=np.int64)
+    cross = np.empty((len(rows) + 1, len(rows) + 1))
+    cross[0, 0] = n
+    cross[0, 1:] = cross[1:, 0] = size[rows]
+    cross[1:, 1:] = full[np.ix_(rows, rows)]
+    target = np.concatenate([[moments.moment[first].sum()], moments.moment[rows]])
+    kept = _independent(cross)
+    scale = np.sqrt(np.diag(cross)[kept])
+    solved = np.linalg.solve(
+        cross[np.ix_(kept, kept)] / np.outer(scale, scale), target[kept] / scale
+    )
+    coefficients = np.zeros(len(cross))
+    coefficients[kept] = solved / scale
+    for place, effect in zip(places, coefficients[1:], strict=True):
+        effects[place] = effect
+    left_out = sorted(set(range(len(cross))) - set(kept.tolist()))
+    aliased = tuple(places[column - 1] for column in left_out)
+    return KeyModel(float(coefficients[0]), effects, len(kept), aliased)
+
+
+def _independent(cross: np.ndarray) -> np.ndarray:
+    """Columns that earlier ones do not determine, by Cholesky steps in the order given."""
+    scale = np.sqrt(np.diag(cross))
+    rest = cross / np.outer(scale, scale)
+    kept = []
+    for j in range(len(rest)):
+        pivot = rest[j, j]
+        if pivot <= ALIASED:
+            continue
+        kept.append(j)
+        column = rest[j + 1 :, j]
+        rest[j + 1 :, j + 1 :] -= np.outer(column, column / pivot)
+    return np.array(kept)

@@ -1,0 +1,69 @@
+"""The five scenarios as they are written in the book, record by record and match by match."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+
+
+def same(a: object, b: object) -> bool:
+    return a == b or (pd.isna(a) and pd.isna(b))
+
+
+def matches(row: pd.Series, frame: pd.DataFrame, keys: list[str]) -> list[int]:
+    """J_c of equations 6.17 and 6.20."""
+    return [j for j in range(len(frame)) if all(same(frame[k].iloc[j], row[k]) for k in keys)]
+
+
+def ratio(low: float, high: float, value: float, lower: float, upper: float, rule: str) -> float:
+    if math.isnan(value):
+        return 0.0
+    if not math.isfinite(upper - lower):
+        return float(rule == "value" and low <= value <= high)
+    if upper == lower:
+        return float(low <= lower <= high)
+    return max(0.0, min(high, upper) - max(low, lower)) / (upper - lower)
+
+
+def predictions(sample: pd.DataFrame, population: pd.DataFrame, keys: list[str], target: str):
+    """Row-by-row least squares on dummies; NaN where the combination is not in the population."""
+    used = population[population[target].notna()]
+    if len(used) == 0:
+        return [math.nan] * len(sample)
+    both = pd.concat([used, sample])[keys].astype(object).fillna("missing")
+    dummies = pd.get_dummies(both, dtype=float).to_numpy()
+    design = np.column_stack([np.ones(len(both)), dummies])
+    beta = np.linalg.lstsq(design[: len(used)], used[target].to_numpy(float), rcond=1e-10)[0]
+    fitted = design[len(used) :] @ beta
+    return [
+        fitted[c] if matches(sample.iloc[c], used, keys) else math.nan for c in range(len(sample))
+    ]
+
+
+def naive(sample, population, keys, target, accuracy, intervals, rule="value", literal=False):
+    """tau of each scenario and accuracy, in a dict."""
+    tau = {pair: 0.0 for pair in itertools.product((1, 2, 3, 4, 5), accuracy)}
+    predicted = predictions(sample, population, keys, target)
+    for c in range(len(sample)):
+        y = sample[target].iloc[c]
+        if len(matches(sample.iloc[c], sample, keys)) != 1 or math.isnan(y):
+            continue
+        found = matches(sample.iloc[c], population, keys)
+        for p in accuracy:
+            low, high = sorted([y * (1 - p), y * (1 + p)])
+            inside = [float(low <= population[target].iloc[j] <= high) for j in found]
+            ratios = [
+                ratio(low, high, *population[[target, *intervals]].iloc[j].astype(float), rule)
+                for j in found
+            ]
+            if len(found) == 1:
+                tau[1, p] += ratios[0]
+                tau[2, p] += inside[0]
+            if found or literal:
+                tau[3, p] += math.prod(ratios)
+                tau[4, p] += math.prod(inside)
+            tau[5, p] += float(low - 1e-9 <= predicted[c] <= high + 1e-9)
+    return tau
