@@ -1,0 +1,422 @@
+"""Special uniques (SUDA): how many small combinations of keys single a record out.
+
+A *minimal sample unique* (MSU) of a record is a set of keys on which no other record has the same
+values, while on every smaller part of the set some other record has. Records with many and small
+MSUs are likelier to be unique in the population too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, factorial, prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+MISSING_RULES = ("exclude", "category", "wildcard")
+NORMALISATIONS = ("book", "original", "factorial")
+MOST_KEYS = 62
+PLACES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Suda(Result):
+    """SUDA scores of a file.
+
+    Attributes
+    ----------
+    score : float64, shape (n,)
+        Sum of the scores of the MSUs of each record; 0 where it has none.
+    dis_score : float64, shape (n,)
+        DIS-SUDA: estimated probability that a unique match of this record is a correct one.
+    contribution : float64, shape (n, m)
+        Share of the score that comes from MSUs with each key, 0 to 1. A MSU counts for each of its
+        keys, so a row adds to more than 1.
+    attribute_contribution : DataFrame
+        ``variable``, ``contribution``: the same for the file, in per cent of all scores.
+    level_contribution : DataFrame
+        ``variable``, ``level``, ``contribution``: in per cent of the contribution of the variable;
+        NaN where the variable contributes nothing.
+    n_msu : int64, shape (n,)
+        MSUs of each record.
+    msu_sizes : DataFrame
+        ``size``, ``n_msu``: MSUs in the file by number of keys.
+    dis : float
+        File level DIS: probability that a unique match is correct.
+    keys : tuple of str
+    max_size : int
+    dis_fraction : float
+    normalise, missing : str
+    """
+
+    score: np.ndarray
+    dis_score: np.ndarray
+    contribution: np.ndarray
+    attribute_contribution: pd.DataFrame
+    level_contribution: pd.DataFrame
+    n_msu: np.ndarray
+    msu_sizes: pd.DataFrame
+    dis: float
+    keys: tuple[str, ...]
+    max_size: int
+    dis_fraction: float
+    normalise: str
+    missing: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a record: ``score``, ``dis_score``, ``n_msu``, ``<key>_contribution``."""
+        frame = pd.DataFrame(
+            {"score": self.score, "dis_score": self.dis_score, "n_msu": self.n_msu}
+        )
+        for j, key in enumerate(self.keys):
+            frame[f"{key}_contribution"] = self.contribution[:, j]
+        return frame
+
+    def dis_table(self) -> pd.DataFrame:
+        """Return how many records have a DIS-SUDA score in each tenth: ``interval``, ``records``."""
+        edges = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+        place = np.searchsorted(edges, self.dis_score, side="left")
+        labels = ["0"] + [f"({a}, {b}]" for a, b in zip(edges, edges[1:], strict=False)] + ["> 0.7"]
+        return pd.DataFrame(
+            {"interval": labels, "records": np.bincount(place, minlength=len(labels))}
+        )
+
+    def summary(self) -> str:
+        """Return what the scores mean, in sentences."""
+        n = len(self.score)
+        singled = int((self.n_msu > 0).sum())
+        if singled == 0:
+            return (
+                f"SUDA: none of {n:,} records is unique on any combination of up to "
+                f"{self.max_size} of {len(self.keys)} keys."
+            )
+        best = self.attribute_contribution["contribution"].to_numpy()
+        by = "" if np.isnan(best).any() else f" Most of it comes from {self.keys[best.argmax()]}."
+        return (
+            f"SUDA: {singled:,} of {n:,} records are singled out by a combination of at most "
+            f"{self.max_size} of {len(self.keys)} keys, through {int(self.n_msu.sum()):,} minimal "
+            f"combinations.{by} A unique match of an intruder in this file is right with "
+            f"probability {self.dis:.3g} (DIS, if the file is a {self.dis_fraction:g} sample of "
+            f"the population); the highest DIS-SUDA score of a record is "
+            f"{self.dis_score.max():.3g}. Scores rank records; there is no published threshold."
+        )
+
+
+def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
+    """Return the score of one MSU by its size.
+
+    Parameters
+    ----------
+    n_keys : int
+        q of the paper.
+    max_size : int
+        M of the paper.
+    normalise : {"book", "original", "factorial"}
+        See `suda`.
+
+    Returns
+    -------
+    float64, shape (n_keys + 1,)
+        Position k holds the score of a MSU of k keys; position 0 and sizes above M hold 0.
+
+    Examples
+    --------
+    >>> msu_weights(4, 4, "original").tolist()
+    [0.0, 6.0, 2.0, 1.0, 1.0]
+    >>> msu_weights(4, 4, "book").tolist()
+    [0.0, 1.75, 0.5, 0.25, 0.0]
+    """
+    weights = np.zeros(n_keys + 1)
+    for k in range(1, max_size + 1):
+        if normalise == "book":
+            weights[k] = (2 ** (n_keys - k) - 1) / comb(n_keys, k)
+        else:
+            steps = [n_keys - i for i in range(k, min(max_size, n_keys - 1) + 1)]
+            scale = factorial(n_keys) if normalise == "factorial" else 1
+            weights[k] = prod(steps) / scale
+    return weights
+
+
+def dis_scores(score: np.ndarray, uniques: int, pairs: int, fraction: float, n_keys: int) -> Any:
+    """Return the DIS-SUDA score of each record and the DIS of the file.
+
+    With U records that are unique and P that are in pairs on all keys, and sampling fraction d,
+    DIS = U d / (U d + P (1 - d)). With Q = 1 + (8 - q) / 20 and A the sum of s ** -Q over
+    positive scores s, the score of a record is 1 / (1 + (U / DIS - U) / (A s ** Q)), else 0.
+
+    Parameters
+    ----------
+    score : float64, shape (n,)
+    uniques, pairs : int
+        Records, not cells.
+    fraction : float
+    n_keys : int
+
+    Returns
+    -------
+    dis_score : float64, shape (n,)
+    dis : float
+        0 when there are no uniques.
+    """
+    dis_score = np.zeros(len(score))
+    if uniques == 0:
+        return dis_score, 0.0
+    dis = uniques * fraction / (uniques * fraction + pairs * (1 - fraction))
+    positive = score > 0
+    if not positive.any():
+        return dis_score, dis
+    q = 1 + (8 - n_keys) / 20
+    powers = score[positive] ** q
+    total = (1 / powers).sum()
+    dis_score[positive] = 1 / (1 + (uniques / dis - uniques) / (powers * total))
+    return dis_score, dis
+
+
+def ranked_items(
+    coded: CodedKeys, rows: np.ndarray, copies: np.ndarray, missing: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the values of all keys by how many records hold them, the rarest first.
+
+    Parameters
+    ----------
+    coded : CodedKeys
+    rows : int64, shape (n_rows,)
+        Position of one record of each distinct row.
+    copies : int64, shape (n_rows,)
+        Records with this row.
+    missing : str
+        With "category" a missing value is an item like another.
+
+    Returns
+    -------
+    items : int32, shape (n_rows, m)
+        Items of each row, ranks ascending; filled up with the number of items.
+    column_of : int32, shape (n_items,)
+        Key of each item.
+    absent : bool, shape (n_rows, m)
+        Where the value of a key is missing.
+    """
+    codes = coded.codes[rows].astype(np.int64)
+    absent = codes < 0
+    sizes = np.array([len(levels) + 1 for levels in coded.levels])
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    if missing == "category":
+        codes = np.where(absent, sizes - 1, codes)
+        absent = np.zeros_like(absent)
+    names = codes + offsets
+    held = ~absent
+    weights = np.broadcast_to(copies[:, None], names.shape)[held]
+    support = np.bincount(names[held], weights=weights, minlength=int(sizes.sum()))
+    order = np.argsort(support, kind="stable")
+    order = order[support[order] > 0]
+    rank = np.empty(int(sizes.sum()), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    items = np.where(held, rank[names * held], np.int32(len(order))).astype(np.int32)
+    items.sort(axis=1)
+    column_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
+    return items, column_of, absent
+
+
+def _check(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    max_size: int | None,
+    dis_fraction: float,
+    normalise: str,
+    missing: str,
+) -> None:
+    faults = Faults("suda")
+    check_columns(faults, frame, keys, "key")
+    if not 1 <= len(keys) <= MOST_KEYS:
+        faults.add("keys", f"{len(keys)} keys given", remedy=f"Give 1 to {MOST_KEYS} columns.")
+    if len(set(keys)) < len(keys):
+        faults.add("keys", "a key is named twice", remedy="Name each key once.")
+    if len(frame) == 0:
+        faults.add("data", "has no rows")
+    if max_size is not None and (
+        isinstance(max_size, bool)
+        or not isinstance(max_size, (int, np.integer))
+        or not 1 <= max_size <= max(len(keys), 1)
+    ):
+        faults.add(
+            "max_size", f"is {max_size!r}", remedy=f"Give a whole number from 1 to {len(keys)}."
+        )
+    if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction < 1:
+        faults.add(
+            "dis_fraction", f"is {dis_fraction!r}", remedy="Give a number between 0 and 1."
+        )
+    check_choice(faults, "normalise", normalise, NORMALISATIONS)
+    check_choice(faults, "missing", missing, MISSING_RULES)
+    faults.raise_if_any()
+
+
+def suda(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    max_size: int | None = None,
+    dis_fraction: float = 0.01,
+    normalise: str = "book",
+    missing: str = "exclude",
+) -> Suda:
+    """Find the minimal sample uniques of every record and score them.
+
+    Parameters
+    ----------
+    data : DataFrame, shape (n, ...)
+        One row a record; not changed.
+    keys : sequence of str, length m
+        Columns that an intruder may know; values are compared as categories.
+    max_size : int, optional
+        Largest MSU to look for; all sizes when not given. Fewer is faster.
+    dis_fraction : float
+        Share of the population that is in the file, between 0 and 1.
+    normalise : {"book", "original", "factorial"}
+        Score of a MSU of k of q keys. "original": the product of q - i for i = k ... M, with
+        M the smaller of `max_size` and q - 1, as in the original program (equation 3.3 without
+        its factor). "factorial": the same divided by q! (equation 3.3 as printed). "book":
+        (2^(q-k) - 1) k! (q-k)! / q!, which gives the figures of the book's Table 3.3; a MSU of
+        all q keys scores 0 there.
+    missing : {"exclude", "category", "wildcard"}
+        "exclude": a missing value is never part of a MSU and matches nothing. "category": missing
+        is a value like another. "wildcard": never part of a MSU, and matches every value, so that
+        a record counts as unique only where no record with missing values can be the same.
+
+    Returns
+    -------
+    Suda
+
+    Raises
+    ------
+    InputError
+        Unknown columns or options, no rows, or arguments out of range.
+
+    Notes
+    -----
+    The search is SUDA2: values are ranked by support, tables of the records that hold a value are
+    searched recursively for values of higher rank, and a set counts only if each of its values has
+    a support row. In DIS, uniques and pairs are counted on all keys, with missing as a value of
+    its own (wildcard counts under "wildcard").
+
+    References
+    ----------
+    Manning, Haglin and Keane (2008), doi:10.1007/s10618-007-0078-6; Elliot, Manning and Ford
+    (2002), doi:10.1142/S0218488502001600; Templ (2017), section 3.4.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": ["20s"] * 3 + ["60s"], "sex": list("mmff")})
+    >>> result = suda(people, ["age", "sex"], normalise="original")
+    >>> result.score.tolist()  # row 2 through (20s, f), row 3 through 60s alone
+    [0.0, 0.0, 1.0, 1.0]
+    >>> result.n_msu.tolist()
+    [0, 0, 1, 1]
+    """
+    frame = as_frame(data)
+    keys = [keys] if isinstance(keys, str) else list(keys)
+    _check(frame, keys, max_size, dis_fraction, normalise, missing)
+    coded = encode_keys(frame, keys)
+    largest = len(keys) if max_size is None else int(max_size)
+    ids, n_cells = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+    copies = np.bincount(ids, minlength=n_cells)
+    weights = msu_weights(len(keys), largest, normalise)
+    score, share, n_msu, sizes = _search(coded, ids, copies, largest, weights, missing)
+    contribution = np.divide(
+        share, score[:, None], out=np.zeros_like(share), where=score[:, None] > 0
+    )
+    counts = copies[ids]
+    dis_score, dis = dis_scores(
+        score, int((counts == 1).sum()), int((counts == 2).sum()), dis_fraction, len(keys)
+    )
+    attribute, level = _contributions(coded, score, share)
+    return Suda(
+        score=score,
+        dis_score=dis_score,
+        contribution=contribution,
+        attribute_contribution=attribute,
+        level_contribution=level,
+        n_msu=n_msu,
+        msu_sizes=pd.DataFrame(
+            {"size": np.arange(1, largest + 1), "n_msu": sizes[1 : largest + 1]}
+        ),
+        dis=dis,
+        keys=coded.names,
+        max_size=largest,
+        dis_fraction=float(dis_fraction),
+        normalise=normalise,
+        missing=missing,
+    )
+
+
+def _search(
+    coded: CodedKeys,
+    ids: np.ndarray,
+    copies: np.ndarray,
+    max_size: int,
+    weights: np.ndarray,
+    missing: str,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Run the kernel over distinct rows and bring its sums back to records."""
+    from riskeval.kernels.suda import minimal_uniques
+
+    n_cells, n_keys = len(copies), len(coded.names)
+    if n_cells * (n_keys + 1) > PLACES:
+        faults = Faults("suda")
+        faults.add(
+            "data", f"{n_cells:,} distinct rows are too many", remedy="Search parts of the file."
+        )
+        faults.raise_if_any()
+    first = np.empty(n_cells, dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    items, column_of, absent = ranked_items(coded, first, copies, missing)
+    score, share = np.zeros(n_cells), np.zeros((n_cells, n_keys))
+    found, sizes = np.zeros(n_cells, dtype=np.int64), np.zeros(n_keys + 1, dtype=np.int64)
+    minimal_uniques(
+        items,
+        absent,
+        column_of,
+        np.minimum(copies, 2).astype(np.int8),
+        missing == "wildcard" and bool(absent.any()),
+        max_size,
+        weights,
+        score,
+        share,
+        found,
+        sizes,
+    )
+    return score[ids], share[ids], found[ids], sizes
+
+
+def _contributions(
+    coded: CodedKeys, score: np.ndarray, share: np.ndarray
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the contributions by attribute and by level, in per cent."""
+    total = score.sum()
+    sums = share.sum(axis=0)
+    attribute = pd.DataFrame(
+        {
+            "variable": coded.names,
+            "contribution": 100 * sums / total if total > 0 else np.full(len(sums), np.nan),
+        }
+    )
+    parts = []
+    for j, name in enumerate(coded.names):
+        codes, n_levels = coded.codes[:, j], len(coded.levels[j])
+        place = np.where(codes < 0, n_levels, codes)
+        by_level = np.bincount(place, weights=share[:, j], minlength=n_levels + 1)
+        levels: list[Any] = list(coded.levels[j])
+        if by_level[n_levels] > 0:  # missing as a category
+            levels.append(None)
+        else:
+            by_level = by_level[:n_levels]
+        percent = 100 * by_level / sums[j] if sums[j] > 0 else np.full(len(levels), np.nan)
+        part = pd.DataFrame({"variable": name, "level": levels, "contribution": percent})
+        parts.append(part.astype({"level": object}))
+    return attribute, pd.concat(parts, ignore_index=True)
