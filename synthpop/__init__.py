@@ -12,7 +12,16 @@ from synthpop._version import __version__
 
 # name -> module that defines it
 _WHERE = {
+    "Categorical": "stages.categorical",
+    "Components": "stages.components",
+    "Continuous": "stages.continuous",
+    "Derive": "stages.derive",
+    "FittedPipeline": "pipeline",
+    "Pipeline": "pipeline",
+    "Population": "population",
+    "Structure": "stages.structure",
     "Survey": "microdata.survey",
+    "open_population": "population",
 }
 _MODULES: tuple[str, ...] = ()
 

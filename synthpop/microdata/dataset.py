@@ -121,6 +121,8 @@ def restore_column(field: Field, values: np.ndarray) -> Any:
     if field.kind == "categorical":
         if field.original == "bool" and not (values == MISSING).any():
             return np.asarray(field.levels, dtype=bool)[values]
+        if field.original.lower().startswith(("int", "uint", "float")):
+            return _numbers_of_codes(field, values)
         dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
         return pd.Categorical.from_codes(values, dtype=dtype, validate=False)
     if field.original.startswith(("Int", "UInt")) and values.dtype.kind == "f":
@@ -128,3 +130,11 @@ def restore_column(field: Field, values: np.ndarray) -> Any:
             return pd.array(values, dtype=field.original)
         return values
     return values
+
+
+def _numbers_of_codes(field: Field, codes: np.ndarray) -> np.ndarray:
+    """Return the numbers that codes stand for: a numeric column that was simulated by levels."""
+    table = np.array([*field.levels, np.nan], dtype=np.float64)
+    if not (codes == MISSING).any() and field.original.islower():
+        return table[:-1].astype(field.original)[codes]
+    return table[codes]

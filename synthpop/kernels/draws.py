@@ -1,0 +1,59 @@
+"""Random draws by look-up: uniforms come in, so that a kernel is a pure function of its arrays.
+
+R classes, C cells, n persons.
+"""
+
+from synthpop.microdata.accelerate import kernel
+
+
+@kernel
+def draw_classes(cells, row_of_cell, cumulative, uniforms, lowest, out):
+    """Draw a class for each person from the distribution of its cell.
+
+    cells (n,), row_of_cell (number of cell codes,): row of each cell in `cumulative` (C, R),
+    whose last column is 1; uniforms (n,) in [0, 1); out (n,): class lowest ... lowest + R - 1.
+    """
+    for i in range(len(cells)):
+        row = row_of_cell[cells[i]]
+        u = uniforms[i]
+        code = 0
+        while cumulative[row, code] <= u:
+            code += 1
+        out[i] = code + lowest
+
+
+@kernel
+def draw_donors(cumulative, first, uniforms, out):
+    """Draw positions from one cumulative distribution with a guide table.
+
+    cumulative (d,), last entry 1; first (g,): first[j] is the smallest position whose cumulative
+    share exceeds j / g; out (n,): positions 0 ... d - 1.
+    """
+    g = len(first)
+    for i in range(len(uniforms)):
+        u = uniforms[i]
+        position = first[int(u * g)]
+        while cumulative[position] <= u:
+            position += 1
+        out[i] = position
+
+
+@kernel
+def recode(codes, table, out):
+    """Set out[i] = table[codes[i]]."""
+    for i in range(len(codes)):
+        out[i] = table[codes[i]]
+
+
+@kernel
+def draw_in_classes(classes, low, high, uniforms, out):
+    """Draw uniformly inside the class of each person.
+
+    low, high (R,): a value is high - u (high - low), so classes are (low, high]; a class with
+    low == high is a point (zero, or NaN for missing); a class with low > high is [high, low),
+    the form of negative classes.
+    """
+    for i in range(len(classes)):
+        r = classes[i]
+        a, b = low[r], high[r]
+        out[i] = b if a == b else b - uniforms[i] * (b - a)

@@ -1,0 +1,117 @@
+"""What stages see: the coded sample while fitting, one block of people while simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.dataset import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """One step down a declared ladder, recorded instead of a crash.
+
+    Attributes
+    ----------
+    stage : str
+        Stage and variable.
+    stratum : str
+    what : str
+        What was missing and what was used instead.
+    n_persons : int
+        Persons of the population concerned; 0 where it is about the fit.
+    """
+
+    stage: str
+    stratum: str
+    what: str
+    n_persons: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The survey as coded columns, households side by side.
+
+    Attributes
+    ----------
+    columns : dict of arrays, each shape (n_persons,)
+    fields : dict of Field
+    weights : float array, shape (n_persons,)
+    strata : int array, shape (n_persons,)
+        Stratum of each person, 0 ... n_strata - 1.
+    strata_levels : tuple
+    offsets : int array, shape (n_households + 1,)
+        Where each household starts.
+    household_weights : float array, shape (n_households,)
+    available : tuple of str
+        Variables that the population will have at this step, in their order.
+    basic : tuple of str
+        Those of the household structure among them.
+    strata_name : str or None
+        The column of strata; "all" does not mean it, as models are fitted per stratum anyway.
+    """
+
+    columns: Mapping[str, np.ndarray]
+    fields: Mapping[str, Field]
+    weights: np.ndarray
+    strata: np.ndarray
+    strata_levels: tuple[Any, ...]
+    offsets: np.ndarray
+    household_weights: np.ndarray
+    available: tuple[str, ...] = ()
+    basic: tuple[str, ...] = ()
+    strata_name: str | None = None
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return len(self.weights)
+
+    def with_columns(
+        self, fields: Mapping[str, Field], columns: Mapping[str, np.ndarray]
+    ) -> Sample:
+        """Return the sample with these columns, which the population has from now on."""
+        return replace(
+            self,
+            columns={**self.columns, **columns},
+            fields={**self.fields, **fields},
+            available=(*self.available, *(name for name in fields if name not in self.available)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole households of one stratum of the population.
+
+    Attributes
+    ----------
+    stratum : int
+        Position of the stratum.
+    number : int
+        Number of the block within its stratum.
+    offsets : int array, shape (n_households + 1,)
+        Where each household starts.
+    columns : dict of read-only arrays, each shape (n_persons,)
+    fallbacks : list of Fallback
+        Steps down a ladder that stages took in this block.
+    """
+
+    stratum: int
+    number: int
+    offsets: np.ndarray
+    columns: Mapping[str, np.ndarray]
+    fallbacks: list[Fallback] = field(default_factory=list)
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_households(self) -> int:
+        """Number of households."""
+        return len(self.offsets) - 1

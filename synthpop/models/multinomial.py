@@ -1,0 +1,140 @@
+"""Multinomial logistic regression on categorical predictors, fitted by scaling to its margins.
+
+With categorical predictors the likelihood equations of the model (book eq. 6.3),
+
+    logit p_r(x) = sum_j beta_j[x_j, r],
+
+say that the fitted weight of every (level of predictor j, class r) equals the observed one. The
+fit meets these margins directly by iterative proportional scaling of the class probabilities,
+cell by cell (Bishop, Fienberg and Holland 1975, section 3.5, doi 10.1007/978-0-387-72806-3). It
+reaches the maximum likelihood solution without inverting a matrix, with any number of weights,
+and where classes are separated it reaches the limit, a probability of exactly zero, which no
+ridge has to hold back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.models.cells import distinct_cells
+
+TOLERANCE = 1e-7
+MAX_SWEEPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MultinomialModel:
+    """A fitted model.
+
+    Attributes
+    ----------
+    offsets : int array, shape (m + 1,)
+        Where the levels of each predictor start in `factors`; the first is a constant.
+    factors : float array, shape (n_levels, R)
+        exp(beta): the class probabilities of a cell are proportional to the product of its rows.
+    seen : bool array, shape (n_levels,)
+        Levels that occurred in the sample.
+    sweeps : int
+    gap : float
+        Largest difference of a fitted margin from the observed, as a share of all weight.
+    """
+
+    offsets: np.ndarray
+    factors: np.ndarray
+    seen: np.ndarray
+    sweeps: int
+    gap: float
+
+
+def fit_multinomial(
+    digits: np.ndarray,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    sizes: Sequence[int],
+    n_classes: int,
+    *,
+    tolerance: float = TOLERANCE,
+    max_sweeps: int = MAX_SWEEPS,
+) -> MultinomialModel:
+    """Fit class probabilities given categorical predictors by weighted maximum likelihood.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+        Level of each predictor, 0 ... sizes[j] - 1 (0 is missing).
+    classes : int array, shape (n,)
+        Class of each person, 0 ... n_classes - 1.
+    weights : float array, shape (n,)
+    sizes : number of levels of each predictor
+    tolerance : largest gap of a margin, as a share of all weight
+
+    Examples
+    --------
+    >>> digits = np.array([[0], [0], [1], [1]])
+    >>> model = fit_multinomial(digits, np.array([0, 1, 0, 0]), np.ones(4), [2], 2)
+    >>> predict_multinomial(model, np.array([[0], [1]]))[0].round(3).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    from synthpop.kernels.scaling import scale_to_margins
+
+    shares = weights / weights.sum()
+    first, inverse = distinct_cells(digits, sizes)
+    offsets = np.concatenate([[0], np.cumsum([1, *sizes])]).astype(np.int64)
+    levels = _stacked(digits, offsets)
+    target = np.zeros((offsets[-1], n_classes))
+    for j in range(levels.shape[1]):
+        np.add.at(target, (levels[:, j], classes), shares)
+    totals = np.bincount(inverse, weights=shares, minlength=len(first))
+    factors = np.ones_like(target)
+    probabilities = np.full((len(first), n_classes), 1.0 / n_classes)
+    sweeps, gap = scale_to_margins(
+        np.ascontiguousarray(levels[first]),
+        totals,
+        target,
+        factors,
+        probabilities,
+        tolerance,
+        max_sweeps,
+    )
+    largest = factors.max(axis=1, keepdims=True)
+    factors /= np.where(largest > 0, largest, 1.0)
+    return MultinomialModel(offsets, factors, target.sum(axis=1) > 0, int(sweeps), float(gap))
+
+
+def predict_multinomial(
+    model: MultinomialModel, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class probabilities of cells.
+
+    Parameters
+    ----------
+    digits : int array, shape (c, m)
+
+    Returns
+    -------
+    probabilities : float array, shape (c, R)
+    known : bool array, shape (c,)
+        False where the model has no answer: a level that the sample did not have, or levels of
+        which each excludes what the others allow. Such rows are zero.
+    """
+    levels = _stacked(digits, model.offsets)
+    probabilities = model.factors[levels[:, 0]].copy()
+    known = model.seen[levels].all(axis=1)
+    for j in range(1, levels.shape[1]):
+        probabilities *= model.factors[levels[:, j]]
+        largest = probabilities.max(axis=1, keepdims=True)
+        probabilities /= np.where(largest > 0, largest, 1.0)
+    total = probabilities.sum(axis=1)
+    known &= total > 0
+    probabilities /= np.where(total > 0, total, 1.0)[:, None]
+    probabilities[~known] = 0.0
+    return probabilities, known
+
+
+def _stacked(digits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    levels = np.zeros((len(digits), len(offsets) - 1), dtype=np.int64)
+    levels[:, 1:] = digits + offsets[1:-1]
+    return levels

@@ -1,0 +1,316 @@
+"""A recipe of stages: checked as a whole, fitted once on the sample, simulated in blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthpop._version import __version__
+from synthpop.generate import (
+    Recipe,
+    Simulated,
+    Workers,
+    check_workers,
+    map_blocks,
+    merge_fallbacks,
+    simulate_block,
+)
+from synthpop.layout import Layout, sized
+from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.plan import BlockPlan, make_plan
+from synthpop.population import Population
+from synthpop.recipe import check_recipe, make_layout, make_sample
+from synthpop.stages.base import Stage
+from synthpop.stages.registry import STAGES
+from synthpop.stages.structure import Structure
+from synthpop.storage import (
+    FORMAT,
+    MANIFEST,
+    WriteBlock,
+    claim,
+    dump,
+    fallbacks_of,
+    read_manifest,
+    write_text,
+)
+
+ROWS_PER_BLOCK = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A recipe: the stages in the order in which they run, `Structure` first.
+
+    Parameters
+    ----------
+    stages : sequence of stages
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthpop import Categorical, Pipeline, Structure, Survey
+    >>> data = pd.DataFrame(
+    ...     {"hid": [1, 1, 2], "w": [2.0, 2.0, 3.0], "age": [40, 9, 71], "job": ["a", None, "b"]}
+    ... )
+    >>> survey = Survey(data, weight="w", household="hid")
+    >>> fitted = Pipeline([Structure(["age"]), Categorical("job")]).fit(survey, seed=1)
+    >>> fitted.simulate().n_persons
+    7
+    """
+
+    stages: Sequence[Stage]
+
+    def fit(
+        self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
+    ) -> FittedPipeline:
+        """Learn every stage from the survey.
+
+        Parameters
+        ----------
+        survey : Survey
+        seed : int, optional
+            Without one a seed is drawn and recorded. The stages here learn without randomness;
+            the seed is the default of `FittedPipeline.simulate`.
+        on_event : callable, optional
+            Receives an `Event` for each stage.
+
+        Raises
+        ------
+        InputError
+            Lists everything in the recipe that does not fit the survey.
+        """
+        listener = on_event or silent
+        stages = tuple(self.stages)
+        seed = resolve_seed(seed)
+        streams = Streams(seed)
+        columns = check_recipe(stages, survey)
+        layout = make_layout(survey, columns)
+        sample = make_sample(survey, columns, layout)
+        models = []
+        for number, stage in enumerate(stages):
+            listener(Event("progress", "fit", number, len(stages), stage.label))
+            model = stage.fit(sample, streams.at("fit", stage.label))
+            models.append(model)
+            sample = _extended(sample, stage, model, number == 0)
+        listener(Event("end", "fit", len(stages), len(stages)))
+        return FittedPipeline(stages, tuple(models), layout, sample, survey, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedPipeline:
+    """A recipe with what it learned from the survey; `simulate` makes populations of it."""
+
+    stages: tuple[Stage, ...]
+    models: tuple[Any, ...] = field(repr=False)
+    layout: Layout = field(repr=False)
+    sample: Sample = field(repr=False)
+    survey: Survey
+    seed: int
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What the fit had to fall back to."""
+        return tuple(item for model in self.models for item in model.fallbacks)
+
+    def simulate(
+        self,
+        *,
+        seed: int | None = None,
+        scale: float = 1.0,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Population:
+        """Simulate a population.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Default: the seed of the fit.
+        scale : float
+            Factor on the weights: 0.1 makes a population of a tenth of the size.
+        out : path, optional
+            Folder to write Parquet to, block by block; a run that was stopped resumes there.
+            Without it the population is held in memory.
+        workers : int or str
+            Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
+        rows_per_block : int
+            Most persons in a block; part of the recipe: another value gives another population.
+        on_event : callable, optional
+            Receives an `Event` for each block.
+
+        Returns
+        -------
+        Population
+
+        Raises
+        ------
+        InputError
+            An argument makes no sense.
+        OutputError
+            The folder holds another run, or cannot be written.
+        """
+        _check_arguments(scale, rows_per_block)
+        check_workers(workers)
+        seed = self.seed if seed is None else resolve_seed(seed)
+        streams = Streams(seed)
+        structure, model = self.stages[0], self.models[0]
+        assert isinstance(structure, Structure)
+        plans = make_plan(model, structure.method, scale, streams, rows_per_block)
+        layout = sized(self.layout, plans)
+        recipe = Recipe(self.stages, self.models, layout, self.sample.strata_levels, streams)
+        identity = {
+            "version": __version__,
+            "seed": seed,
+            "scale": scale,
+            "rows_per_block": rows_per_block,
+            "recipe": [stage_to_dict(stage) for stage in self.stages],
+            "survey": _fingerprint(self.sample),
+        }
+        identity = json.loads(json.dumps(identity, default=str))
+        run = _Run(self, recipe, plans, identity, workers, on_event or silent)
+        return run.in_memory() if out is None else run.to_folder(Path(out))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One call of `simulate`: the same blocks into memory or into a folder."""
+
+    fitted: FittedPipeline
+    recipe: Recipe
+    plans: list[BlockPlan]
+    identity: dict[str, Any]
+    workers: Workers
+    listener: Listener
+
+    def in_memory(self) -> Population:
+        total = sum(plan.n_persons for plan in self.plans)
+        columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
+        found: list[Fallback] = list(self.fitted.fallbacks)
+        if isinstance(self.workers, int):
+            fill = partial(_fill, self.recipe, columns)
+        else:  # other processes cannot write into our arrays
+            fill = partial(simulate_block, self.recipe)
+        for done, result in enumerate(map_blocks(fill, self.plans, self.workers), 1):
+            if isinstance(result, Simulated):
+                _copy(result, columns)
+                result = result.fallbacks
+            found.extend(result)
+            self.listener(Event("progress", "simulate", done, len(self.plans)))
+        for values in columns.values():
+            values.flags.writeable = False
+        blocks = [
+            {"n_households": plan.n_households, "n_persons": plan.n_persons} for plan in self.plans
+        ]
+        manifest = self._manifest(blocks, found)
+        return Population(self.recipe.fields, manifest, merge_fallbacks(found), columns=columns)
+
+    def to_folder(self, root: Path) -> Population:
+        claim(root, self.identity)
+        held = read_manifest(root)
+        write = WriteBlock(root, self.recipe)
+        records = []
+        for done, record in enumerate(map_blocks(write, self.plans, self.workers), 1):
+            records.append(record)
+            event = Event("progress", "simulate", done, len(self.plans), record["file"])
+            self.listener(event)
+        order = {part: i for i, part in enumerate(self._files())}
+        records.sort(key=lambda record: order[record["file"]])
+        found = [*self.fitted.fallbacks, *fallbacks_of(records)]
+        blocks = [{k: v for k, v in r.items() if k != "fallbacks"} for r in records]
+        manifest = self._manifest(blocks, found)
+        if held != manifest:
+            write_text(root / MANIFEST, dump(manifest))
+        return Population(self.recipe.fields, manifest, merge_fallbacks(found), path=root)
+
+    def _files(self) -> list[str]:
+        from synthpop.storage import part_name
+
+        return [part_name(self.recipe, plan) for plan in self.plans]
+
+    def _manifest(self, blocks: list[dict[str, Any]], found: Sequence[Fallback]) -> dict[str, Any]:
+        layout, roles = self.recipe.layout, self.fitted.survey.roles
+        names = {
+            "household": layout.household,
+            "strata": layout.strata,
+            "size": layout.size,
+            "person": layout.person,
+        }
+        manifest = {
+            "format": FORMAT,
+            "status": "complete",
+            "identity": self.identity,
+            "roles": {role: item.name if item else None for role, item in names.items()},
+            "sample": {
+                "n_persons": self.fitted.survey.n_persons,
+                "n_households": self.fitted.survey.n_households,
+                "weight": roles.weight,
+            },
+            "columns": [item.to_dict() for item in self.recipe.fields],
+            "n_persons": sum(block["n_persons"] for block in blocks),
+            "n_households": sum(block["n_households"] for block in blocks),
+            "blocks": blocks,
+            "fallbacks": [asdict(item) for item in merge_fallbacks(found)],
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(manifest, default=str))
+        plain["columns"] = manifest["columns"]
+        return plain
+
+
+def _fill(recipe: Recipe, columns: dict[str, np.ndarray], plan: BlockPlan) -> Any:
+    simulated = simulate_block(recipe, plan)
+    _copy(simulated, columns)
+    return simulated.fallbacks
+
+
+def _copy(simulated: Simulated, columns: dict[str, np.ndarray]) -> None:
+    start = simulated.plan.first_person
+    for name, values in simulated.columns.items():
+        columns[name][start : start + len(values)] = values
+
+
+def stage_to_dict(stage: Any) -> dict[str, Any]:
+    """Return a stage as plain values, as a run file has them: ``type`` and its options."""
+    kinds = {cls: name for name, cls in STAGES.items()}
+    options = {k: v for k, v in asdict(stage).items() if v is not None}
+    return {"type": kinds[type(stage)], **options}
+
+
+def _extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
+    """Return the sample with the columns that the population has after this stage."""
+    observed = stage.observed(model, sample)
+    fields = {f.name: f for f in model.fields if f.name in observed}
+    sample = sample.with_columns(fields, observed)
+    return replace(sample, basic=sample.available) if first else sample
+
+
+def _check_arguments(scale: float, rows_per_block: int) -> None:
+    faults = Faults("simulate")
+    if not (np.isfinite(scale) and scale > 0):
+        faults.add("scale", f"is {scale}", remedy="Give a positive number.")
+    if rows_per_block < 1:
+        faults.add("rows_per_block", f"is {rows_per_block}", remedy="Give 1 or more.")
+    faults.raise_if_any()
+
+
+def _fingerprint(sample: Sample) -> str:
+    """Hash of all that the fit saw: columns, levels, weights, households."""
+    digest = blake2b(digest_size=20)
+    for name in sorted(sample.columns):
+        item = json.dumps(sample.fields[name].to_dict(), default=str)
+        digest.update(item.encode() + np.ascontiguousarray(sample.columns[name]).tobytes())
+    for values in (sample.weights, sample.household_weights, sample.offsets, sample.strata):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()

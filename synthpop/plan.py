@@ -1,0 +1,92 @@
+"""Cutting a population into blocks of whole households, before anything is simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.streams import Streams
+from synthpop.stages.structure import StructureModel, household_counts
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlan:
+    """One block: where it lies and how many households of each size it has.
+
+    Attributes
+    ----------
+    stratum : int
+    number : int
+        Number of the block within its stratum.
+    first_household, first_person : int
+        Positions of its first household and person in the whole population.
+    sizes, counts : int arrays, shape (s,)
+        Household sizes, ascending, and the number of households of each.
+    """
+
+    stratum: int
+    number: int
+    first_household: int
+    first_person: int
+    sizes: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def n_households(self) -> int:
+        """Number of households."""
+        return int(self.counts.sum())
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return int((self.sizes * self.counts).sum())
+
+    def offsets(self) -> np.ndarray:
+        """Return where each household starts, shape (n_households + 1,)."""
+        ends = np.cumsum(np.repeat(self.sizes, self.counts))
+        return np.concatenate([[0], ends]).astype(np.int64)
+
+
+def make_plan(
+    model: StructureModel, method: str, scale: float, streams: Streams, rows_per_block: int
+) -> list[BlockPlan]:
+    """Cut the population into blocks of at most `rows_per_block` persons of one stratum.
+
+    A household larger than a block has a block of its own. The plan depends on the counts and on
+    `rows_per_block` only.
+    """
+    blocks: list[BlockPlan] = []
+    household = person = 0
+    for stratum, level in enumerate(model.strata_levels):
+        rng = streams.at("structure", "sizes", level)
+        counts = household_counts(model, method, scale, stratum, rng)
+        for number, part in enumerate(_cut(model.sizes, counts, rows_per_block)):
+            kept = np.flatnonzero(part)
+            block = BlockPlan(
+                stratum, number, household, person, model.sizes[kept].astype(np.int64), part[kept]
+            )
+            household += block.n_households
+            person += block.n_persons
+            blocks.append(block)
+    return blocks
+
+
+def _cut(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> list[np.ndarray]:
+    parts: list[np.ndarray] = []
+    current, room = np.zeros(len(sizes), dtype=np.int64), rows_per_block
+    for s, size in enumerate(sizes):
+        left = int(counts[s])
+        while left:
+            fit = min(left, room // int(size))
+            if fit == 0 and not current.any():
+                fit = 1  # larger than a whole block
+            current[s] += fit
+            left -= fit
+            room -= fit * int(size)
+            if left:
+                parts.append(current)
+                current, room = np.zeros(len(sizes), dtype=np.int64), rows_per_block
+    if current.any():
+        parts.append(current)
+    return parts

@@ -1,0 +1,141 @@
+"""From a survey and a list of stages to what the fit needs: checks, layout, coded sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthpop.layout import PERSON_NAME, SIZE_NAME, Layout
+from synthpop.microdata.block import Sample
+from synthpop.microdata.codes import smallest_int
+from synthpop.microdata.dataset import Field, encode_column
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.survey import Survey
+from synthpop.stages.base import Outlook, Stage, after
+from synthpop.stages.structure import Structure
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of the survey that a recipe reads, taken apart into fields and arrays."""
+
+    fields: dict[str, Field]
+    arrays: dict[str, np.ndarray]
+
+
+def check_recipe(stages: Sequence[Stage], survey: Survey) -> Columns:
+    """Return the columns that the stages read.
+
+    Raises
+    ------
+    InputError
+        Lists everything in the recipe that does not fit the survey.
+    """
+    faults = Faults("recipe")
+    if not stages or not isinstance(stages[0], Structure):
+        faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
+        faults.raise_if_any()
+    columns = _encode(faults, stages, survey)
+    known: dict[str, Field | None] = dict.fromkeys(map(str, survey.frame.columns))
+    known |= columns.fields
+    fixed = _fixed_names(survey)
+    outlook = Outlook(known, fixed, fixed)
+    taken = {*fixed, *(name for name in _id_names(survey) if name)}
+    for number, stage in enumerate(stages):
+        if number and isinstance(stage, Structure):
+            faults.add("recipe", "has Structure twice", remedy="Join their variables.")
+            continue
+        later = tuple(name for item in stages[number + 1 :] for name in item.provides)
+        stage.check(faults, replace(outlook, later=later))
+        for name in stage.provides:
+            if name in taken:
+                what = f"makes {name!r}, which the population already has"
+                faults.add(stage.label, what, remedy="Choose another name.")
+        taken |= set(stage.provides)
+        outlook = after(outlook, stage, first=number == 0)
+    faults.raise_if_any()
+    return columns
+
+
+def _encode(faults: Faults, stages: Sequence[Stage], survey: Survey) -> Columns:
+    roles = survey.roles
+    used = [name for stage in stages for name in stage.uses()]
+    used += [name for name in (roles.strata, roles.household_size) if name is not None]
+    columns = Columns({}, {})
+    for name in dict.fromkeys(used):
+        if (survey.frame.columns == name).sum() > 1:
+            faults.add(name, "several columns have this name", remedy="Rename them.")
+        elif name in survey.frame.columns:
+            try:
+                columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])
+            except InputError as problem:
+                faults.found.extend(problem.faults)
+    return columns
+
+
+def _fixed_names(survey: Survey) -> tuple[str, ...]:
+    """Variables that the population has from the start: stratum and household size."""
+    roles = survey.roles
+    size = (roles.household_size or SIZE_NAME) if roles.household is not None else None
+    return tuple(name for name in (roles.strata, size) if name is not None)
+
+
+def _id_names(survey: Survey) -> tuple[str | None, str]:
+    return survey.roles.household, survey.roles.person or PERSON_NAME
+
+
+def make_layout(survey: Survey, columns: Columns) -> Layout:
+    """Return the fields of ids, stratum and household size."""
+    roles, int32 = survey.roles, np.dtype(np.int32)
+    household = size = strata = None
+    largest = int(survey.household_sizes.max())
+    if roles.household is not None:
+        household = Field(roles.household, "numeric", int32, original="int64")
+        if roles.household_size is not None:
+            size = columns.fields[roles.household_size]
+        else:
+            size = Field(SIZE_NAME, "numeric", smallest_int(largest + 1), original="int64")
+    if roles.strata is not None:
+        strata = columns.fields[roles.strata]
+        if strata.kind == "numeric":
+            levels = tuple(np.unique(columns.arrays[roles.strata]).tolist())
+            strata = replace(Field.categorical(strata.name, levels), original=strata.original)
+    person = Field(roles.person or PERSON_NAME, "numeric", smallest_int(largest + 1))
+    return Layout(household, strata, size, replace(person, original="int64"))
+
+
+def make_sample(survey: Survey, columns: Columns, layout: Layout) -> Sample:
+    """Return the survey as coded columns with the members of a household side by side."""
+    order = survey.household_order
+    arrays = {name: values[order] for name, values in columns.arrays.items()}
+    fields = dict(columns.fields)
+    strata, levels = np.zeros(survey.n_persons, dtype=np.int64), (ALL,)
+    if layout.strata is not None:
+        name, levels = layout.strata.name, layout.strata.levels
+        codes = arrays[name]
+        if fields[name].kind == "numeric":
+            codes = np.searchsorted(np.asarray(levels), codes)
+        fields[name] = layout.strata
+        arrays[name] = codes.astype(layout.strata.dtype)
+        strata = codes.astype(np.int64)
+    if layout.size is not None and layout.size.name not in arrays:
+        sizes = survey.household_sizes
+        fields[layout.size.name] = layout.size
+        arrays[layout.size.name] = np.repeat(sizes, sizes).astype(layout.size.dtype)
+    fixed = _fixed_names(survey)
+    return Sample(
+        columns=arrays,
+        fields=fields,
+        weights=survey.weights[order],
+        strata=strata,
+        strata_levels=levels,
+        offsets=survey.household_offsets,
+        household_weights=survey.household_weights,
+        available=fixed,
+        basic=fixed,
+        strata_name=None if layout.strata is None else layout.strata.name,
+    )

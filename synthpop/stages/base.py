@@ -1,0 +1,129 @@
+"""What every stage is: a frozen record of its options that can check, fit and simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Sample
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known when a recipe is checked, before anything is computed.
+
+    Attributes
+    ----------
+    survey : dict of Field or None
+        Columns of the survey; None for those that no step reads.
+    available : tuple of str
+        Variables that the population will have at this step.
+    basic : tuple of str
+        Those of the household structure among them.
+    later : tuple of str
+        Variables that later steps will make.
+    """
+
+    survey: Mapping[str, Field | None]
+    available: tuple[str, ...]
+    basic: tuple[str, ...]
+    later: tuple[str, ...] = ()
+
+
+def after(outlook: Outlook, stage: Stage, *, first: bool) -> Outlook:
+    """Return the outlook once a stage has run."""
+    made = {name: stage.makes(name, outlook) for name in stage.provides}
+    survey = {**outlook.survey, **{name: f for name, f in made.items() if f is not None}}
+    new = tuple(name for name in made if name in survey and name not in outlook.available)
+    available = (*outlook.available, *new)
+    return replace(
+        outlook, survey=survey, available=available, basic=available if first else outlook.basic
+    )
+
+
+class Stage(Protocol):
+    """A step of a recipe.
+
+    A stage learns from the sample only (`fit`) and then returns the new columns of one block of
+    the population (`simulate`, a pure function). Its model tells the new columns in ``fields``.
+    """
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        ...
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes."""
+        ...
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        ...
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        ...
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column as far as it is known before the fit."""
+        ...
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> Any:
+        """Learn from the sample; the result has ``fields`` and, maybe, ``fallbacks``."""
+        ...
+
+    def observed(self, model: Any, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of new columns, which later steps may learn from."""
+        ...
+
+    def simulate(self, model: Any, block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Return the new columns of one block."""
+        ...
+
+
+def check_in_survey(
+    faults: Faults, label: str, names: Sequence[str], outlook: Outlook, role: str
+) -> None:
+    """Note names that are not columns of the survey."""
+    for name in names:
+        if name not in outlook.survey:
+            faults.add(
+                label,
+                f"{role} {name!r} is not a column of the survey",
+                remedy=did_you_mean(name, outlook.survey),
+            )
+
+
+def check_available(
+    faults: Faults, label: str, names: Sequence[str], outlook: Outlook, role: str
+) -> None:
+    """Note names that the population will not have at this step."""
+    for name in names:
+        if name in outlook.available:
+            continue
+        if name in outlook.later:
+            what = f"{role} {name!r} is made by a later step"
+            remedy = "Move this step behind it."
+        elif name in outlook.survey:
+            what = f"{role} {name!r} is in the survey, but the population will not have it here"
+            remedy = "Simulate it in an earlier step or leave it out. " + did_you_mean(
+                name, outlook.available
+            )
+        else:
+            what = f"{role} {name!r} is unknown"
+            remedy = did_you_mean(name, outlook.available)
+        faults.add(label, what, remedy=remedy)
+
+
+def check_numeric_field(faults: Faults, label: str, name: str, outlook: Outlook) -> None:
+    """Note a column of the survey that is there but not numeric."""
+    field = outlook.survey.get(name)
+    if field is not None and field.kind != "numeric":
+        faults.add(label, f"{name!r} is not numeric", remedy="Use Categorical, or convert it.")

@@ -1,0 +1,255 @@
+"""A categorical variable, drawn from its distribution given the predictors (book section 6.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.models.cells import FEW_VALUES
+from synthpop.models.ladder import MODELS, Ladder, fit_ladder
+from synthpop.stages.base import Outlook, check_available, check_in_survey
+from synthpop.stages.predictors import (
+    AllowedRule,
+    Coding,
+    Predictors,
+    check_predictors,
+    distribution_table,
+    make_coding,
+    resolve_terms,
+    sample_digits,
+    usable,
+)
+
+SMALLEST_STRATUM = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """Simulate a categorical variable given others, stratum by stratum.
+
+    Parameters
+    ----------
+    name : str
+        Column of the survey. A missing value is a level of its own while simulating and missing
+        again in the population.
+    predictors : "basic", "all", list of names, or formula text
+        "basic" are the variables of the structure and the household size, "all" everything the
+        population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
+        more than 20 distinct values are cut at their weighted deciles.
+    model : "multinomial" or "empirical"
+        Weighted multinomial logistic regression (book eq. 6.3), or the observed weighted
+        distribution of each combination of predictors.
+    impossible : list of rules, optional
+        Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
+        value is never drawn there (probabilities are set to zero and scaled back to one).
+    smallest_stratum : int
+        Strata with fewer sample persons use the model pooled over strata.
+
+    Notes
+    -----
+    One uniform number per person from the stream (stage, variable, stratum, block).
+
+    Examples
+    --------
+    >>> Categorical("pl030", predictors=["age_class", "rb090"]).provides
+    ('pl030',)
+    """
+
+    name: str
+    predictors: Predictors = "all"
+    model: str = "multinomial"
+    impossible: Sequence[Mapping[str, Any]] | None = None
+    smallest_stratum: int = SMALLEST_STRATUM
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return f"categorical {self.name}"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes."""
+        return (self.name,)
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        return (self.name,)
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        check_in_survey(faults, self.label, [self.name], outlook, "variable")
+        check_predictors(faults, self.label, self.predictors, outlook)
+        check_choice(faults, f"{self.label}: model", self.model, MODELS)
+        if self.smallest_stratum < 0:
+            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        for rule in self.impossible or ():
+            _check_rule(faults, self.label, self.name, rule, outlook)
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column as far as it is known before the fit."""
+        return outlook.survey.get(name)
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
+        """Learn the conditional distribution; nothing is drawn."""
+        field = _as_categorical(sample, self.name)
+        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
+        conditions = [name for rule in self.impossible or () for name in rule["when"]]
+        coding = make_coding(sample, resolve_terms(self.predictors, names, basic), conditions)
+        classes = _codes_of(sample, self.name, field).astype(np.int64) + 1
+        n_classes = len(field.levels) + 1
+        ladder = fit_ladder(
+            self.model,
+            sample_digits(sample, coding),
+            classes,
+            sample.weights,
+            sample.strata,
+            len(sample.strata_levels),
+            coding.sizes,
+            n_classes,
+            smallest_stratum=self.smallest_stratum,
+        )
+        return CategoricalModel(
+            fields=(field,),
+            coding=coding,
+            ladder=ladder,
+            allowed=_compile_rules(self.impossible, field, coding, sample),
+            strata_levels=sample.strata_levels,
+            fallbacks=fit_fallbacks(self.label, ladder, classes, sample),
+        )
+
+    def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of the new columns."""
+        field = model.fields[0]
+        return {field.name: _codes_of(sample, field.name, field).astype(field.dtype)}
+
+    def simulate(
+        self, model: CategoricalModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw a level for each person of the block."""
+        from synthpop.kernels.draws import draw_classes
+
+        field = model.fields[0]
+        cells, row_of_cell, table = distribution_table(
+            model.coding,
+            model.ladder,
+            block,
+            label=self.label,
+            stratum_name=str(model.strata_levels[block.stratum]),
+            allowed=model.allowed,
+        )
+        out = np.empty(block.n_persons, dtype=field.dtype)
+        draw_classes(cells, row_of_cell, table, rng.random(block.n_persons), MISSING, out)
+        return {field.name: out}
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalModel:
+    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros."""
+
+    fields: tuple[Field, ...]
+    coding: Coding
+    ladder: Ladder
+    allowed: AllowedRule | None
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...]
+
+
+def fit_fallbacks(
+    label: str, ladder: Ladder, classes: np.ndarray, sample: Sample
+) -> tuple[Fallback, ...]:
+    """Return what the fit had to fall back to: strata too small, strata with one level."""
+    found = []
+    for stratum, level in enumerate(sample.strata_levels):
+        here = classes[sample.strata == stratum]
+        if ladder.by_stratum[stratum] is None:
+            what = f"only {len(here)} persons in the sample: the model pooled over strata"
+            found.append(Fallback(label, str(level), what))
+        elif len(here) and (here == here[0]).all():
+            found.append(Fallback(label, str(level), "one level in the sample: always drawn"))
+    return tuple(found)
+
+
+def _as_categorical(sample: Sample, name: str) -> Field:
+    field = sample.fields[name]
+    if field.kind == "categorical":
+        return field
+    values = sample.columns[name]
+    distinct = np.unique(values[~np.isnan(values.astype(np.float64))])
+    coded = Field.categorical(name, tuple(distinct.tolist()), ordered=True)
+    return replace(coded, original=field.original)
+
+
+def _codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
+    values = sample.columns[name]
+    if sample.fields[name].kind == "categorical":
+        return values
+    codes = np.searchsorted(np.asarray(field.levels, dtype=np.float64), values)
+    return np.where(np.isnan(values.astype(np.float64)), MISSING, codes)
+
+
+def _check_rule(
+    faults: Faults, label: str, name: str, rule: Mapping[str, Any], outlook: Outlook
+) -> None:
+    if set(rule) != {"levels", "when"} or not isinstance(rule["when"], Mapping):
+        faults.add(
+            label,
+            f"rule {dict(rule)!r} of impossible is not understood",
+            remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
+        )
+        return
+    check_available(faults, label, list(rule["when"]), outlook, "condition on")
+    for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
+        field = outlook.survey.get(column)
+        if field is None or field.kind != "categorical":
+            continue
+        for level in wanted:
+            if level is not None and level not in field.levels:
+                faults.add(
+                    label,
+                    f"impossible names the level {level!r} that {column!r} does not have",
+                    remedy=did_you_mean(level, field.levels),
+                )
+
+
+def _compile_rules(
+    rules: Sequence[Mapping[str, Any]] | None, field: Field, coding: Coding, sample: Sample
+) -> AllowedRule | None:
+    if not rules:
+        return None
+    position = {item.name: j for j, item in enumerate(coding.variables)}
+    compiled = []
+    for rule in rules:
+        conditions = tuple(
+            (position[name], _digits_of(sample, coding, name, wanted))
+            for name, wanted in rule["when"].items()
+        )
+        classes = tuple(_class_of(field, level) for level in rule["levels"])
+        compiled.append((conditions, classes))
+    return AllowedRule(tuple(compiled), len(field.levels) + 1)
+
+
+def _class_of(field: Field, level: Any) -> int:
+    return 0 if level is None else field.levels.index(level) + 1
+
+
+def _digits_of(sample: Sample, coding: Coding, name: str, wanted: Sequence[Any]) -> tuple[int, ...]:
+    field = sample.fields[name]
+    if field.kind == "categorical":
+        return tuple(_class_of(field, level) for level in wanted)
+    item = next(item for item in coding.variables if item.name == name)
+    breaks = np.empty(0) if item.breaks is None else item.breaks
+    if len(np.unique(sample.columns[name])) > FEW_VALUES:
+        what = f"impossible has a condition on {name!r}, a number with many values"
+        raise InputError("recipe", [Fault(name, what, remedy="Derive classes of it first.")])
+    return tuple(
+        0 if value is None else 1 + int(np.searchsorted(breaks, float(value), side="left"))
+        for value in wanted
+    )

@@ -1,0 +1,248 @@
+"""Splitting a total into components by resampling fractions (book section 6.2.4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.models.cells import split_cells, strides
+from synthpop.stages.base import (
+    Outlook,
+    check_available,
+    check_in_survey,
+    check_numeric_field,
+)
+from synthpop.stages.predictors import DENSE_CELLS, Coding, make_coding
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Split a simulated total into its parts.
+
+    A donor is drawn from the sample persons of the same cell, with probability proportional to its
+    weight, and its fractions are applied to the total (book eq. 6.15 and 6.16). Negative totals
+    have donors of their own, with negative totals.
+
+    Parameters
+    ----------
+    total : str
+        A numeric variable that the population has at this step and the survey too.
+    parts : list of str
+        Numeric columns of the survey that add up to the total; a missing part counts as zero
+        where the total is there.
+    by : list of str
+        Variables that make the cells; the population has them at this step.
+    empty : "nearest"
+        What to do in a cell without donors: take the nearest cell that has some, by Manhattan
+        distance over the variables of `by` (difference of positions of an ordered variable or a
+        number in classes, 0 or 1 otherwise). The distance is recorded.
+
+    Notes
+    -----
+    The parts of a person add up to the total up to rounding. A total of zero has parts of zero,
+    a missing total missing parts. One uniform number per person from the stream (stage, total,
+    stratum, block).
+
+    Examples
+    --------
+    >>> Components("netIncome", parts=["py010n", "py050n"], by=["pl030"]).provides
+    ('py010n', 'py050n')
+    """
+
+    total: str
+    parts: Sequence[str]
+    by: Sequence[str]
+    empty: str = "nearest"
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return f"components {self.total}"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes."""
+        return tuple(self.parts)
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        return (self.total, *self.parts)
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        check_available(faults, self.label, [self.total], outlook, "total")
+        check_available(faults, self.label, self.by, outlook, "by")
+        check_in_survey(faults, self.label, [self.total, *self.parts], outlook, "variable")
+        for name in (self.total, *self.parts):
+            check_numeric_field(faults, self.label, name, outlook)
+        check_choice(faults, f"{self.label}: empty", self.empty, ["nearest"])
+        if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
+            faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column as far as it is known before the fit."""
+        return Field.number(name)
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> ComponentsModel:
+        """Collect donors by cell; nothing is drawn."""
+        totals = sample.columns[self.total].astype(np.float64)
+        parts = np.column_stack([sample.columns[p].astype(np.float64) for p in self.parts])
+        parts = np.nan_to_num(parts)
+        self._check_sums(totals, parts)
+        if not np.any((totals != 0) & ~np.isnan(totals)):
+            what = f"{self.total!r} is zero or missing for everybody: there are no fractions"
+            raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
+        coding = make_coding(sample, [(name,) for name in self.by])
+        if strides(coding.variables)[1] > DENSE_CELLS:
+            what = f"by has {strides(coding.variables)[1]:,} cells, more than {DENSE_CELLS:,}"
+            remedy = "Condition on fewer variables or classes."
+            raise InputError("recipe", [Fault(self.label, what, remedy=remedy)])
+        columns = [sample.columns[item.name] for item in coding.variables]
+        cells = coding.cells(columns, sample.n_persons)
+        ordered = tuple(
+            sample.fields[n].kind == "numeric" or sample.fields[n].ordered for n in self.by
+        )
+        fields = tuple(Field.number(name) for name in self.parts)
+        donors = _collect(cells, totals, parts, sample.weights)
+        return ComponentsModel(fields, coding, ordered, *donors, sample.strata_levels)
+
+    def _check_sums(self, totals: np.ndarray, parts: np.ndarray) -> None:
+        gap = np.abs(parts.sum(axis=1) - totals)
+        scale = np.maximum(np.abs(parts).sum(axis=1), 1.0)
+        wrong = np.flatnonzero(gap > SUM_TOLERANCE * scale)
+        if len(wrong):
+            what = (
+                f"parts do not add up to {self.total!r} (largest difference {gap[wrong].max():g})"
+            )
+            remedy = "Correct the total or name all its parts."
+            rows = tuple(int(row) for row in wrong[:5])
+            raise InputError("recipe", [Fault(self.label, what, rows, len(wrong), remedy)])
+
+    def observed(self, model: ComponentsModel, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of the new columns."""
+        return {name: sample.columns[name].astype(np.float64) for name in self.parts}
+
+    def simulate(
+        self, model: ComponentsModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw a donor for each person of the block and split its total."""
+        from synthpop.kernels.components import split_totals
+
+        n = block.n_persons
+        totals = block.columns[self.total]
+        out = np.empty((len(self.parts), n))
+        columns = [block.columns[item.name] for item in model.coding.variables]
+        cells = model.coding.cells(columns, n)
+        groups = _groups_of_block(model, cells, totals, block, self.label)
+        split_totals(
+            totals,
+            cells,
+            groups,
+            model.starts,
+            model.cumulative,
+            model.fractions,
+            rng.random(n),
+            out,
+        )
+        return dict(zip(self.parts, out, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentsModel:
+    """Donors, those of a group side by side.
+
+    Attributes
+    ----------
+    group_cells : int array, shape (g,)
+        Cell code of each donor group.
+    group_signs : int array, shape (g,)
+        0 for donors with a negative total, 1 for a positive one.
+    starts : int array, shape (g + 1,)
+    cumulative : float array, shape (d,)
+        Cumulated share of weight within the group.
+    fractions : float array, shape (d, p)
+    """
+
+    fields: tuple[Field, ...]
+    coding: Coding
+    ordered: tuple[bool, ...]
+    group_cells: np.ndarray
+    group_signs: np.ndarray
+    starts: np.ndarray
+    cumulative: np.ndarray
+    fractions: np.ndarray
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...] = ()
+
+
+def _collect(
+    cells: np.ndarray, totals: np.ndarray, parts: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return group cells, group signs, starts, cumulative shares and fractions of the donors."""
+    donors = np.flatnonzero((totals != 0) & ~np.isnan(totals))
+    signs = (totals[donors] > 0).astype(np.int64)
+    key = cells[donors].astype(np.int64) * 2 + signs
+    order = np.argsort(key, kind="stable")
+    donors, key = donors[order], key[order]
+    groups, first = np.unique(key, return_index=True)
+    starts = np.append(first, len(donors)).astype(np.int64)
+    cumulative = np.empty(len(donors))
+    for a, b in itertools.pairwise(starts):
+        share = np.cumsum(weights[donors[a:b]])
+        cumulative[a:b] = share / share[-1]
+        cumulative[b - 1] = 1.0
+    fractions = parts[donors] / totals[donors, None]
+    return groups // 2, groups % 2, starts, cumulative, fractions
+
+
+def _groups_of_block(
+    model: ComponentsModel, cells: np.ndarray, totals: np.ndarray, block: Block, label: str
+) -> np.ndarray:
+    """Donor group of each cell code for negative and positive totals, shape (2, codes)."""
+    n_codes = strides(model.coding.variables)[1]
+    groups = np.full((2, n_codes), -1, dtype=np.int64)
+    groups[model.group_signs, model.group_cells] = np.arange(len(model.group_cells))
+    stratum = str(model.strata_levels[block.stratum])
+    for sign in (0, 1):
+        wanted = totals > 0 if sign else totals < 0
+        persons = np.bincount(cells[wanted], minlength=n_codes)
+        empty = np.flatnonzero((persons > 0) & (groups[sign] < 0))
+        if len(empty) == 0:
+            continue
+        nearest, distance = _nearest(model, empty, sign)
+        groups[sign, empty] = nearest
+        for step in np.unique(distance):
+            here = distance == step
+            what = "cell without donors: nearest cell, distance " + (
+                f"{step:g}" if np.isfinite(step) else "infinite (no donor of this sign)"
+            )
+            count = int(persons[empty[here]].sum())
+            block.fallbacks.append(Fallback(label, stratum, what, count))
+    return groups
+
+
+def _nearest(model: ComponentsModel, empty: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest donor group of each empty cell; among equals the one with most donors."""
+    candidates = np.flatnonzero(model.group_signs == sign)
+    reach = 0.0
+    if len(candidates) == 0:  # no donor of this sign at all: donors of the other sign
+        candidates, reach = np.arange(len(model.group_cells)), np.inf
+    here = split_cells(empty, model.coding.variables)
+    there = split_cells(model.group_cells[candidates], model.coding.variables)
+    size = np.diff(model.starts)[candidates]
+    distance = np.zeros((len(empty), len(candidates)))
+    for j, ordered in enumerate(model.ordered):
+        gap = np.abs(here[:, j, None] - there[None, :, j])
+        distance += gap if ordered else gap > 0
+    best = np.lexsort((np.broadcast_to(-size, distance.shape), distance), axis=1)[:, 0]
+    return candidates[best], distance[np.arange(len(empty)), best] + reach

@@ -1,0 +1,227 @@
+"""Which variables predict, and how a block's predictors become model cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.models.cells import (
+    Digits,
+    cell_codes,
+    coded_digits,
+    numeric_digits,
+    split_cells,
+    strides,
+)
+from synthpop.models.ladder import STEPS, Ladder, cumulative, predict_ladder
+from synthpop.stages.base import Outlook, check_available
+
+Predictors = str | Sequence[str]
+DENSE_CELLS = 1 << 22
+Term = tuple[str, ...]
+
+
+def parse_formula(text: str) -> list[Term]:
+    """Return the terms of a formula of names, ``+``, ``:`` and ``*``.
+
+    The text is taken apart, never evaluated.
+
+    Examples
+    --------
+    >>> parse_formula("~ age + sex * status")
+    [('age',), ('sex',), ('status',), ('sex', 'status')]
+    """
+    from formulaic.errors import FormulaicError
+    from formulaic.parser import DefaultFormulaParser
+
+    terms: list[Term] = []
+    body = text.split("~", 1)[-1]
+    try:
+        parsed = DefaultFormulaParser(include_intercept=False).get_terms(body)
+    except FormulaicError as problem:
+        what = f"{text!r} cannot be read: {problem}"
+        raise InputError("formula", [Fault("predictors", what)]) from None
+    for term in parsed:
+        names = tuple(str(factor) for factor in term.factors)
+        if names not in (("1",), ("0",)):
+            terms.append(names)
+    return terms
+
+
+def resolve_terms(
+    predictors: Predictors, available: Sequence[str], basic: Sequence[str]
+) -> list[Term]:
+    """Return the terms that `predictors` stands for: "basic", "all", a list or a formula."""
+    if isinstance(predictors, str):
+        if predictors == "basic":
+            return [(name,) for name in basic]
+        if predictors == "all":
+            return [(name,) for name in available]
+        return parse_formula(predictors)
+    return [(name,) for name in predictors]
+
+
+def usable(names: Sequence[str], sample: Sample) -> list[str]:
+    """Return the names without the stratum, which every model has already."""
+    return [name for name in names if name != sample.strata_name]
+
+
+def check_predictors(faults: Faults, label: str, predictors: Predictors, outlook: Outlook) -> None:
+    """Note predictors that the population will not have, and text that is no formula."""
+    if isinstance(predictors, str) and predictors not in ("basic", "all") and "~" not in predictors:
+        faults.add(
+            label,
+            f"predictors = {predictors!r} is not understood",
+            remedy='Give "basic", "all", a list of names, or a formula like "~ age + sex:status".',
+        )
+        return
+    try:
+        terms = resolve_terms(predictors, outlook.available, outlook.basic)
+    except InputError as problem:
+        faults.add(label, problem.faults[0].what)
+        return
+    names = list(dict.fromkeys(name for term in terms for name in term))
+    check_available(faults, label, names, outlook, "predictor")
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How a block's predictors become cells, and cells the digits of the model's terms.
+
+    Attributes
+    ----------
+    variables : tuple of Digits
+        One for each distinct predictor.
+    terms : tuple of tuples of int
+        Positions in `variables` that make up each term; an interaction has several.
+    """
+
+    variables: tuple[Digits, ...]
+    terms: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of digits of each term."""
+        return tuple(
+            int(np.prod([self.variables[j].size for j in term], dtype=np.int64))
+            for term in self.terms
+        )
+
+    def cells(self, columns: Sequence[np.ndarray], n: int) -> np.ndarray:
+        """Return the cell code of each person, shape (n,)."""
+        return cell_codes(self.variables, columns, n)
+
+    def term_digits(self, cells: np.ndarray) -> np.ndarray:
+        """Return the digits of the terms, shape (c, number of terms)."""
+        digits = split_cells(cells, self.variables)
+        out = np.zeros((len(cells), len(self.terms)), dtype=np.int64)
+        for t, term in enumerate(self.terms):
+            for j in term:
+                out[:, t] = out[:, t] * self.variables[j].size + digits[:, j]
+        return out
+
+
+def make_coding(sample: Sample, terms: Sequence[Term], conditions: Sequence[str] = ()) -> Coding:
+    """Learn the coding of the predictors, and of variables that rules name, from the sample."""
+    names = list(dict.fromkeys([*(name for term in terms for name in term), *conditions]))
+    variables = []
+    for name in names:
+        field = sample.fields[name]
+        if field.kind == "categorical":
+            variables.append(coded_digits(name, len(field.levels)))
+        else:
+            variables.append(numeric_digits(name, sample.columns[name], sample.weights))
+    position = {name: j for j, name in enumerate(names)}
+    return Coding(tuple(variables), tuple(tuple(position[n] for n in term) for term in terms))
+
+
+def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:
+    """Return the digits of the model's terms for each person of the sample."""
+    columns = [sample.columns[item.name] for item in coding.variables]
+    return coding.term_digits(coding.cells(columns, sample.n_persons))
+
+
+def distribution_table(
+    coding: Coding,
+    ladder: Ladder,
+    block: Block,
+    *,
+    label: str,
+    stratum_name: str,
+    allowed: AllowedRule | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Evaluate the model once for each distinct predictor combination of a block.
+
+    Returns
+    -------
+    cells : int array, shape (n_persons,)
+    row_of_cell : int array, shape (number of cell codes,)
+        Row of `table` for each cell code.
+    table : float array, shape (c, R)
+        Cumulative class probabilities.
+    """
+    from synthpop.kernels.cells import mark
+
+    columns = [block.columns[item.name] for item in coding.variables]
+    cells = coding.cells(columns, block.n_persons)
+    total = strides(coding.variables)[1]
+    if total <= DENSE_CELLS:
+        present = np.zeros(total, dtype=np.bool_)
+        mark(cells, present)
+        distinct = np.flatnonzero(present)
+        row_of_cell = np.zeros(total, dtype=np.int32)
+        row_of_cell[distinct] = np.arange(len(distinct), dtype=np.int32)
+    else:
+        distinct, inverse = np.unique(cells, return_inverse=True)
+        cells = inverse.reshape(-1).astype(np.int32)
+        row_of_cell = np.arange(len(distinct), dtype=np.int32)
+    mask = None if allowed is None else allowed.mask(split_cells(distinct, coding.variables))
+    probabilities, step = predict_ladder(ladder, block.stratum, coding.term_digits(distinct), mask)
+    if step.any():
+        _record(block, label, stratum_name, cells, row_of_cell, step)
+    return cells, row_of_cell, cumulative(probabilities)
+
+
+def _record(
+    block: Block,
+    label: str,
+    stratum_name: str,
+    cells: np.ndarray,
+    row_of_cell: np.ndarray,
+    step: np.ndarray,
+) -> None:
+    persons = np.bincount(row_of_cell[cells], minlength=len(step))
+    for number in range(1, len(STEPS) + 1):
+        here = step == number
+        if here.any():
+            used = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
+            what = f"combination of predictors the sample does not have: {used}"
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedRule:
+    """Structural zeros in digits: rules (predictor position -> digits) and the classes they bar.
+
+    Attributes
+    ----------
+    rules : tuple of (tuple of (position, digits), classes)
+    n_classes : int
+    """
+
+    rules: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[int, ...]], ...]
+    n_classes: int
+
+    def mask(self, digits: np.ndarray) -> np.ndarray:
+        """Return False where a class is impossible, shape (c, n_classes)."""
+        allowed = np.ones((len(digits), self.n_classes), dtype=bool)
+        for conditions, classes in self.rules:
+            hit = np.ones(len(digits), dtype=bool)
+            for position, wanted in conditions:
+                hit &= np.isin(digits[:, position], wanted)
+            allowed[np.ix_(hit, np.asarray(classes))] = False
+        return allowed

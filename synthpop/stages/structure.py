@@ -1,0 +1,184 @@
+"""The household structure: whole households of the sample, resampled with their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults
+from synthpop.models.ladder import cumulative
+from synthpop.stages.base import Outlook, check_in_survey
+
+METHODS = ("direct", "multinomial", "distribution")
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Resample whole households within stratum and household size.
+
+    The number of households of each stratum and size is estimated from the household weights
+    (Horvitz-Thompson, book eq. 6.1); each household of the population takes the structure of a
+    sample household of its stratum and size, drawn with probability proportional to its weight
+    (eq. 6.2). Keep the variables few, age and sex for instance: they are copied together.
+
+    Parameters
+    ----------
+    variables : list of str
+        Columns that are copied with the household.
+    method : "direct", "distribution" or "multinomial"
+        "direct": the estimated counts, rounded. "distribution": as many households in a stratum
+        as estimated, their sizes drawn from the weighted distribution of sizes in the stratum.
+        "multinomial": the same from a multinomial model of size given the stratum; with the
+        stratum as only predictor its probabilities are those of "distribution".
+
+    Notes
+    -----
+    One uniform number per household from the stream (structure, donors, stratum, block); the
+    sizes of the other methods from (structure, sizes, stratum). Missing values of the variables
+    are copied.
+
+    Examples
+    --------
+    >>> Structure(["age", "rb090"]).provides
+    ('age', 'rb090')
+    """
+
+    variables: Sequence[str]
+    method: str = "direct"
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return "structure"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes."""
+        return tuple(self.variables)
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        return tuple(self.variables)
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        check_in_survey(faults, self.label, self.variables, outlook, "variable")
+        check_choice(faults, f"{self.label}: method", self.method, METHODS)
+        if len(set(self.variables)) != len(self.variables):
+            faults.add(self.label, "a variable is named twice", remedy="Name each once.")
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column as far as it is known before the fit."""
+        return outlook.survey.get(name)
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> StructureModel:
+        """Estimate household counts and sort the donors."""
+        sizes = np.diff(sample.offsets)
+        strata = sample.strata[sample.offsets[:-1]]
+        levels, size_code = np.unique(sizes, return_inverse=True)
+        n_strata, n_sizes = len(sample.strata_levels), len(levels)
+        cell = strata.astype(np.int64) * n_sizes + size_code.reshape(-1)
+        weights = sample.household_weights
+        totals = np.bincount(cell, weights=weights, minlength=n_strata * n_sizes)
+        order = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[order], np.arange(n_strata * n_sizes + 1))
+        return StructureModel(
+            fields=tuple(sample.fields[name] for name in self.variables),
+            columns={name: sample.columns[name] for name in self.variables},
+            offsets=sample.offsets,
+            sizes=levels,
+            totals=totals.reshape(n_strata, n_sizes),
+            donors=order,
+            donor_weights=weights[order],
+            starts=starts,
+            strata_levels=sample.strata_levels,
+        )
+
+    def observed(self, model: StructureModel, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of the new columns."""
+        return {name: sample.columns[name] for name in self.variables}
+
+    def simulate(
+        self, model: StructureModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw donors for the households of a block and copy their structure.
+
+        The block has no columns yet; its households come sorted by size.
+        """
+        from synthpop.kernels.households import expand, gather
+
+        rows = np.empty(block.n_persons, dtype=np.int32)
+        sizes, counts = np.unique(np.diff(block.offsets), return_counts=True)
+        start = 0
+        for size, count in zip(sizes, counts, strict=True):
+            donors = _draw(model, block.stratum, int(size), rng.random(int(count)))
+            expand(donors, int(size), model.offsets, start, rows)
+            start += int(size) * int(count)
+        columns = {}
+        for field in model.fields:
+            columns[field.name] = np.empty(block.n_persons, dtype=field.dtype)
+            gather(model.columns[field.name], rows, columns[field.name])
+        return columns
+
+
+@dataclass(frozen=True, slots=True)
+class StructureModel:
+    """Estimated household counts and the donors, those of a stratum and size side by side.
+
+    Attributes
+    ----------
+    sizes : int array, shape (L,)
+        Household sizes of the sample.
+    totals : float array, shape (K, L)
+        Estimated number of households by stratum and size.
+    donors, donor_weights : arrays, shape (H,)
+    starts : int array, shape (K * L + 1,)
+        Where the donors of each stratum and size start.
+    """
+
+    fields: tuple[Field, ...]
+    columns: dict[str, np.ndarray]
+    offsets: np.ndarray
+    sizes: np.ndarray
+    totals: np.ndarray
+    donors: np.ndarray
+    donor_weights: np.ndarray
+    starts: np.ndarray
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...] = ()
+
+
+def household_counts(
+    model: StructureModel, method: str, scale: float, stratum: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return how many households of each size a stratum gets, shape (L,).
+
+    Examples are in the tests; `rng` is used by the methods that draw sizes.
+    """
+    totals = model.totals[stratum] * scale
+    if method == "direct":
+        return np.rint(totals).astype(np.int64)
+    n_households = int(np.rint(totals.sum()))
+    if n_households == 0:
+        return np.zeros(len(totals), dtype=np.int64)
+    shares = totals / totals.sum()
+    return rng.multinomial(n_households, shares).astype(np.int64)
+
+
+def _draw(model: StructureModel, stratum: int, size: int, uniforms: np.ndarray) -> np.ndarray:
+    from synthpop.kernels.draws import draw_donors
+
+    cell = stratum * len(model.sizes) + int(np.searchsorted(model.sizes, size))
+    a, b = model.starts[cell], model.starts[cell + 1]
+    weights = model.donor_weights[a:b]
+    table = cumulative((weights / weights.sum())[None, :])[0]
+    guide = np.searchsorted(table, np.arange(len(table)) / len(table), side="right")
+    out = np.empty(len(uniforms), dtype=np.int64)
+    draw_donors(table, guide, uniforms, out)
+    return model.donors[a:b][out]
