@@ -1,10 +1,10 @@
 """Search for minimal sample uniques after SUDA2 (Manning, Haglin and Keane 2008).
 
-Letters: an *item* is one value of one key, numbered by rank (the rarest is 0); ``D`` is a table of
-rows and ``D_i`` its rows that hold item ``i``; a prefix ``p_1 < ... < p_d`` is the path of items
-that led to the present table; a *support row* of item ``p`` for a set ``C`` holds all of ``C``
-except ``p``. A set is a minimal sample unique of a row when the row alone holds it and every one
-of its items has a support row.
+Letters: an *item* is one value of one key, numbered by rank (the rarest is 0). A *table* holds the
+rows with all items of a prefix ``p_1 < ... < p_d``, the path that led to it; the last of them is
+its *anchor*. A *support row* of item ``p`` for a set ``C`` holds all of ``C`` except ``p``. A set
+is a minimal sample unique of a row when that row alone holds it and each of its items has a
+support row.
 """
 
 from __future__ import annotations
@@ -15,81 +15,35 @@ from synthpop.microdata.accelerate import kernel
 
 
 @kernel
-def holds(items, row, n_cols, item, column, wildcard, missing):
-    """Whether a row holds an item (or, with `wildcard`, misses the value of that key)."""
-    for c in range(n_cols):
-        if items[row, c] == item:
+def contains_found(mask, row, head, following, masks):
+    """Whether a set found before for this row lies inside `mask`."""
+    place = head[row]
+    while place >= 0:
+        if masks[place] & mask == masks[place]:
             return True
-        if items[row, c] > item:
-            break
-    return wildcard and missing[row, column]
+        place = following[place]
+    return False
 
 
 @kernel
-def has_support_row(
-    items,
-    missing,
-    column_of,
-    wildcard,
-    entries,
-    starts,
-    ends,
-    na_starts,
-    na_ends,
-    prefix,
-    left_out,
-    depth,
-    last,
-    owner,
-):
-    """Whether some row other than `owner` holds the prefix and `last`, without one prefix item.
-
-    Looks in the table before `left_out` was taken, along the shortest list of the items after it.
-    """
-    n_cols = items.shape[1]
-    best = last
-    level = left_out  # the table of the prefix p_0 ... p_{left_out - 1}
-    size = ends[level, last] - starts[level, last]
-    if wildcard:
-        size += na_ends[level, column_of[last]] - na_starts[level, column_of[last]]
-    for j in range(left_out + 1, depth):
-        other = prefix[j]
-        length = ends[level, other] - starts[level, other]
-        if wildcard:
-            length += na_ends[level, column_of[other]] - na_starts[level, column_of[other]]
-        if length < size:
-            size = length
-            best = other
-    first, stop = starts[level, best], ends[level, best]
-    na_first, na_stop = 0, 0
-    if wildcard:
-        na_first = na_starts[level, column_of[best]]
-        na_stop = na_ends[level, column_of[best]]
-    for e in range((stop - first) + (na_stop - na_first)):
-        place = first + e if e < stop - first else na_first + e - (stop - first)
-        row = entries[place] // (n_cols + 1)
-        if row == owner:
-            continue
-        fine = best == last or holds(
-            items, row, n_cols, last, column_of[last], wildcard, missing
-        )
-        j = left_out + 1
-        while fine and j < depth:
-            if prefix[j] != best:
-                fine = holds(
-                    items, row, n_cols, prefix[j], column_of[prefix[j]], wildcard, missing
-                )
-            j += 1
-        if fine:
-            return True
-    return False
+def grown(values, size):
+    """Return `values` with room for `size` entries at least."""
+    larger = np.empty(max(2 * len(values), size), dtype=values.dtype)
+    larger[: len(values)] = values
+    return larger
 
 
 @kernel
 def minimal_uniques(
     items, missing, column_of, copies, wildcard, max_size, weight, score, share, found, sizes
 ):
-    """Find every minimal sample unique of up to `max_size` items and add up its scores.
+    """Find every minimal sample unique of up to `max_size` items and add up the scores.
+
+    Items are taken up in descending rank at every table, and sets that end at a table before those
+    that go on. So any unique set inside another one of the same row is met first, and a set that
+    is unique but holds none of those met before has all its support rows. Items whose support is
+    the whole table, or whose support did not fall with the last anchor, cannot have all support
+    rows and are dropped with everything below them.
 
     Parameters
     ----------
@@ -107,38 +61,43 @@ def minimal_uniques(
     """
     n_rows, n_cols = items.shape
     n_items = len(column_of)
-    stride = n_cols + 1
+    stride = n_cols + 1  # rows are noted as row * stride + place of the next item to look at
     n_levels = max_size + 1
-    capacity = n_rows * (n_cols + 1) + 1
-    entries = np.empty(capacity, dtype=np.int32)  # row * stride + place after the item
-    count = np.zeros((n_levels, n_items), dtype=np.int32)  # records that hold the item explicitly
+    entries = np.empty(n_rows * stride + 1, dtype=np.int32)  # lists of rows, tables on a stack
+    rows = np.empty(n_rows, dtype=np.int32)  # rows of the present table
+    count = np.zeros((n_levels, n_items), dtype=np.int32)  # records that hold the item
+    lone = np.zeros((n_levels, n_items), dtype=np.int32)  # of these, rows of one record
     owner = np.zeros((n_levels, n_items), dtype=np.int32)
     starts = np.zeros((n_levels, n_items), dtype=np.int32)
     ends = np.zeros((n_levels, n_items), dtype=np.int32)
-    na_count = np.zeros((n_levels, n_cols), dtype=np.int32)
+    alive = np.zeros((n_levels, n_items), dtype=np.bool_)  # may go on to a larger set
+    na_count = np.zeros((n_levels, n_cols), dtype=np.int32)  # records that may hold any item
     na_starts = np.zeros((n_levels, n_cols), dtype=np.int32)
     na_ends = np.zeros((n_levels, n_cols), dtype=np.int32)
-    alive = np.zeros((n_levels, n_items), dtype=np.bool_)
-    lone = np.zeros((n_levels, n_items), dtype=np.int32)  # rows of one record that hold the item
-    touched = np.empty((n_levels, n_items), dtype=np.int32)
-    n_touched = np.zeros(n_levels, dtype=np.int32)
-    cursor = np.zeros(n_levels, dtype=np.int32)
-    top = np.zeros(n_levels, dtype=np.int64)  # first free entry above the lists of a table
-    prefix = np.zeros(n_levels, dtype=np.int32)
-    rows = np.empty(n_rows, dtype=np.int32)
+    touched = np.empty((n_levels, n_items), dtype=np.int32)  # items seen in the table
+    cursor = np.zeros(n_levels, dtype=np.int64)
+    n_touched = np.zeros(n_levels, dtype=np.int64)
+    top = np.zeros(n_levels, dtype=np.int64)  # first entry above the lists of the table
+    prefix_mask = np.zeros(n_levels + 1, dtype=np.int64)  # keys of the prefix
+    head = np.full(n_rows, -1, dtype=np.int32)  # sets found, a chain for each row
+    following = np.empty(n_rows, dtype=np.int32)
+    masks = np.empty(n_rows, dtype=np.int64)
+    n_found = 0
+    one = np.int64(1)
+
     for r in range(n_rows):
         rows[r] = r * stride
     n_current = n_rows
     depth = 0
-    top_before = 0
+    bottom = np.int64(0)
     fresh = True
     while depth >= 0:
-        if fresh:  # count the items of the table in `rows`
+        if fresh:
             fresh = False
+            # support of the items in this table
             records = 0
             n_seen = 0
-            if wildcard:
-                na_count[depth, :] = 0
+            na_count[depth, :] = 0
             for e in range(n_current):
                 row = rows[e] // stride
                 amount = copies[row]
@@ -154,72 +113,63 @@ def minimal_uniques(
                         n_seen += 1
                         lone[depth, item] = 0
                     count[depth, item] += amount
-                    if amount == 1:
-                        lone[depth, item] += 1
+                    lone[depth, item] += amount == 1
                     owner[depth, item] = row
                 if wildcard:
                     for c in range(n_cols):
                         if missing[row, c]:
                             na_count[depth, c] += amount
+            touched[depth, :n_seen].sort()
             n_touched[depth] = n_seen
-            # which items can still be part of a minimal unique, and which complete one
+            # sets that end here, and items that go on
             deeper = depth + 2 <= max_size
-            n_alive = 0
+            place = bottom
             for t in range(n_seen):
                 item = touched[depth, t]
                 column = column_of[item]
-                total = count[depth, item] + (na_count[depth, column] if wildcard else 0)
-                keep = total < records
-                if keep and depth > 0:  # a row before with the item, but without the anchor
-                    before = count[depth - 1, item]
-                    if wildcard:
-                        before += na_count[depth - 1, column]
-                    keep = before > total
-                elif depth == 0 and total == 1:
-                    keep = True
-                alive[depth, item] = keep and total > 1 and deeper
-                if keep and total == 1:
+                support = count[depth, item] + na_count[depth, column]
+                fits = support < records or (depth == 0 and support == 1)
+                if depth > 0:
+                    fits = fits and support < count[depth - 1, item] + na_count[depth - 1, column]
+                alive[depth, item] = fits and support > 1 and deeper
+                if alive[depth, item]:
+                    starts[depth, item] = place
+                    ends[depth, item] = place
+                    place += (count[depth, item] + lone[depth, item]) // 2
+                elif fits and support == 1:
                     row = owner[depth, item]
-                    good = copies[row] == 1
-                    if wildcard:
-                        for j in range(depth):
-                            if missing[row, column_of[prefix[j]]]:
-                                good = False
-                    for j in range(depth - 1):
-                        if not good:
-                            break
-                        good = has_support_row(
-                            items, missing, column_of, wildcard, entries, starts, ends,
-                            na_starts, na_ends, prefix, j, depth, item, row,
-                        )  # fmt: skip
-                    if good:
-                        size = depth + 1
-                        score[row] += weight[size]
-                        share[row, column] += weight[size]
-                        for j in range(depth):
-                            share[row, column_of[prefix[j]]] += weight[size]
-                        found[row] += 1
-                        sizes[size] += 1
-                n_alive += alive[depth, item]
-            # lists of the rows of each living item
-            if n_alive > 0:
-                place = top_before
-                for t in range(n_seen):
-                    item = touched[depth, t]
-                    if alive[depth, item]:
-                        starts[depth, item] = place
-                        ends[depth, item] = place
-                        place += (count[depth, item] + lone[depth, item] + 1) // 2
-                na_place = place
-                if wildcard:
+                    mask = prefix_mask[depth] | (one << column)
+                    held = True
                     for c in range(n_cols):
-                        na_starts[depth, c] = na_place
-                        na_ends[depth, c] = na_place
-                        na_place += na_count[depth, c]
-                if na_place > len(entries):
-                    larger = np.empty(max(2 * len(entries), na_place), dtype=np.int32)
-                    larger[: len(entries)] = entries
-                    entries = larger
+                        if (mask >> c) & 1 and missing[row, c]:
+                            held = False  # the row matches the prefix only by a missing value
+                    if held and not contains_found(mask, row, head, following, masks):
+                        if n_found == len(masks):
+                            masks = grown(masks, n_found + 1)
+                            following = grown(following, n_found + 1)
+                        masks[n_found] = mask
+                        following[n_found] = head[row]
+                        head[row] = n_found
+                        n_found += 1
+                        for c in range(n_cols):
+                            if (mask >> c) & 1:
+                                share[row, c] += weight[depth + 1]
+                        score[row] += weight[depth + 1]
+                        found[row] += 1
+                        sizes[depth + 1] += 1
+            # rows of each item that goes on
+            cursor[depth] = n_seen
+            if place == bottom:
+                cursor[depth] = 0  # none
+            elif wildcard:
+                for c in range(n_cols):
+                    na_starts[depth, c] = place
+                    na_ends[depth, c] = place
+                    place += na_count[depth, c]
+            top[depth] = place
+            if place > len(entries):
+                entries = grown(entries, place)
+            if cursor[depth] > 0:
                 for e in range(n_current):
                     row = rows[e] // stride
                     for c in range(rows[e] - row * stride, n_cols):
@@ -234,24 +184,18 @@ def minimal_uniques(
                             if missing[row, c]:
                                 entries[na_ends[depth, c]] = row * stride
                                 na_ends[depth, c] += 1
-                top[depth] = na_place
-                cursor[depth] = 0
-            else:
-                top[depth] = top_before
-                cursor[depth] = n_seen  # nothing to go down to
-        # go down to the next living item, or back up
-        moved = False
-        while cursor[depth] < n_touched[depth]:
+        # down to the next item that goes on, or back up
+        while cursor[depth] > 0 and not fresh:
+            cursor[depth] -= 1
             item = touched[depth, cursor[depth]]
-            cursor[depth] += 1
             if not alive[depth, item] or lone[depth, item] == 0:
                 continue
             n_current = 0
             for e in range(starts[depth, item], ends[depth, item]):
                 rows[n_current] = entries[e]
                 n_current += 1
+            column = column_of[item]
             if wildcard:
-                column = column_of[item]
                 for e in range(na_starts[depth, column], na_ends[depth, column]):
                     row = entries[e] // stride
                     c = 0
@@ -259,17 +203,13 @@ def minimal_uniques(
                         c += 1
                     rows[n_current] = row * stride + c
                     n_current += 1
-            if n_current < 2:
-                continue
-            prefix[depth] = item
-            top_before = top[depth]
-            depth += 1
-            fresh = True
-            moved = True
-            break
-        if not moved:
+            if n_current > 1:
+                prefix_mask[depth + 1] = prefix_mask[depth] | (one << column)
+                bottom = top[depth]
+                depth += 1
+                fresh = True
+        if not fresh:
             for t in range(n_touched[depth]):
-                item = touched[depth, t]
-                count[depth, item] = 0
-                alive[depth, item] = False
+                count[depth, touched[depth, t]] = 0
+                alive[depth, touched[depth, t]] = False
             depth -= 1
