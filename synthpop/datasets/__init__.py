@@ -1,1 +1,17 @@
-"""The embedded demo survey and the truth it was drawn from."""
+"""The embedded demo survey and the truth it was drawn from; all data are invented."""
+
+from __future__ import annotations
+
+from synthpop.datasets.demo import load_demo_population, load_demo_survey
+from synthpop.datasets.truth import DEMO_TRUTH, DemoTruth
+from synthpop.datasets.variables import DEMO_VARIABLES, Variable, variables_frame
+
+__all__ = [
+    "DEMO_TRUTH",
+    "DEMO_VARIABLES",
+    "DemoTruth",
+    "Variable",
+    "load_demo_population",
+    "load_demo_survey",
+    "variables_frame",
+]

@@ -1,0 +1,48 @@
+"""Rebuild the stored survey: ``python -m synthpop.datasets.build [FILE]``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from synthpop.datasets.demo import STORED
+from synthpop.datasets.truth import DEMO_TRUTH
+
+
+def build_survey() -> pd.DataFrame:
+    """Generate the population and draw the survey from it, shape (n_persons, 23)."""
+    from synthpop.datasets.population import make_population
+    from synthpop.datasets.sampling import make_survey
+
+    population = make_population(DEMO_TRUTH.households, DEMO_TRUTH.seed)
+    return make_survey(population, DEMO_TRUTH.seed)
+
+
+def write_survey(survey: pd.DataFrame, path: Path) -> None:
+    """Write the survey as compressed Parquet; the file is whole or not there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(survey, preserve_index=False)
+    partial = path.with_suffix(".tmp")
+    pq.write_table(table, partial, compression="zstd", compression_level=19, use_dictionary=True)
+    os.replace(partial, path)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the survey into the package, or to the file that is given."""
+    given = sys.argv[1:] if arguments is None else arguments
+    path = Path(given[0]) if given else Path(__file__).with_name(STORED)
+    survey = build_survey()
+    write_survey(survey, path)
+    sys.stdout.write(
+        f"{path}: {len(survey):,} persons, {survey['db030'].nunique():,} households, "
+        f"{path.stat().st_size / 1024:,.0f} KB\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Reading the embedded survey and generating the truth it was drawn from."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from synthpop.datasets.truth import DEMO_TRUTH
+from synthpop.microdata.errors import Faults
+
+if TYPE_CHECKING:
+    from synthpop.microdata.survey import Survey
+
+STORED = "demo_survey.parquet"
+MOST_HOUSEHOLDS = 20_000_000  # person ids are 32-bit numbers
+
+
+def load_demo_survey() -> Survey:
+    """Return the embedded survey of an invented country, with its roles.
+
+    About 5,000 households with 12,000 persons, drawn from `load_demo_population` by a stratified
+    household sample with non-response; the weights are calibrated. `DEMO_VARIABLES` explains the
+    columns. **All data are invented**; no person or household exists.
+
+    Returns
+    -------
+    Survey
+        Weight ``rb050``, household ``db030`` with weight ``db090`` and size ``hsize``, strata
+        ``db040``, person ``pid``. Ids are those of the population, so that a household of the
+        survey can be looked up in the truth.
+
+    Notes
+    -----
+    Missing: everything that is asked from the age of 16 (``pb220a``, ``pl030``, ``pe040``,
+    ``pb190``, ``netIncome`` and its components) for children; ``pe040`` for a few adults besides.
+    Nothing is drawn: the survey is stored in the package.
+
+    Examples
+    --------
+    >>> survey = load_demo_survey()
+    >>> print(survey.summary())
+    Survey of 11,993 persons in 5,239 households, standing for 435,024 persons.
+    """
+    from synthpop.microdata.survey import Survey
+
+    return Survey(
+        read_demo_frame(),
+        weight="rb050",
+        household="db030",
+        household_weight="db090",
+        household_size="hsize",
+        strata="db040",
+        person="pid",
+    )
+
+
+def read_demo_frame() -> pd.DataFrame:
+    """Return the stored survey as a plain frame, shape (n_persons, 23)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = resources.files("synthpop.datasets").joinpath(STORED).read_bytes()
+    return pq.read_table(pa.BufferReader(data)).to_pandas()
+
+
+def load_demo_population(
+    households: int | None = None, *, seed: int = DEMO_TRUTH.seed
+) -> pd.DataFrame:
+    """Generate the population of the invented country: the truth behind `load_demo_survey`.
+
+    Parameters
+    ----------
+    households : int, optional
+        Number of households, 1 to 20 million. Default: 200,000 (about 435,000 persons), the
+        population that the survey was drawn from.
+    seed : int, optional
+        Default: the one that the survey was drawn from. Other numbers of households and other
+        seeds give other populations from the same model.
+
+    Returns
+    -------
+    DataFrame, one row a person, sorted by region and household, the head of a household first
+        The columns of the survey but for the weights ``db090`` and ``rb050``.
+
+    Raises
+    ------
+    InputError
+        When an argument is no whole number or out of range.
+
+    Notes
+    -----
+    Deterministic: each variable draws from its own stream under `seed`, and all draws are
+    transforms of uniform numbers, which do not change between versions of NumPy. About a
+    second. Missing values as in the survey, without the item non-response of ``pe040``. The
+    parameters are in `DEMO_TRUTH`; the distributions are invented and describe no country.
+
+    Examples
+    --------
+    >>> truth = load_demo_population(1000)
+    >>> truth["db030"].nunique(), truth["db040"].nunique()
+    (1000, 9)
+    >>> bool((truth["age"] >= 16).eq(truth["pl030"].notna()).all())
+    True
+    """
+    from synthpop.datasets.population import make_population
+
+    count = DEMO_TRUTH.households if households is None else households
+    faults = Faults("load_demo_population")
+    _check_whole(faults, "households", count, 1, MOST_HOUSEHOLDS)
+    _check_whole(faults, "seed", seed, 0, None)
+    faults.raise_if_any()
+    return make_population(int(count), int(seed))
+
+
+def _check_whole(faults: Faults, name: str, value: object, least: int, most: int | None) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):  # type: ignore[operator]
+        span = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+        what = f"{value!r} is not a whole number {span}"
+        faults.add(name, what, remedy=f"Give a whole number {span}.")
