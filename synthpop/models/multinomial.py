@@ -7,9 +7,11 @@ With categorical predictors the likelihood equations of the model (book eq. 6.3)
 say that the fitted weight of every (level of predictor j, class r) equals the observed one. The
 fit meets these margins directly by iterative proportional scaling of the class probabilities,
 cell by cell (Bishop, Fienberg and Holland 1975, section 3.5, doi 10.1007/978-0-387-72806-3). It
-reaches the maximum likelihood solution without inverting a matrix, with any number of weights,
-and where classes are separated it reaches the limit, a probability of exactly zero, which no
-ridge has to hold back.
+goes to the maximum likelihood solution without inverting a matrix, with any number of weights. A
+level that never goes with a class gets the limit of the separated solution, a probability of
+exactly zero, which no ridge has to hold back; where combinations of levels separate the classes,
+probabilities that have their limit at zero are small after a bounded number of sweeps, and the
+remaining gap of the margins is kept in the model.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 from synthpop.models.cells import distinct_cells
 
 TOLERANCE = 1e-7
-MAX_SWEEPS = 1000
+MAX_SWEEPS = 400
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,107 @@
+"""Reading survey files: CSV, Parquet, SPSS, Stata, SAS; labels are kept."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.survey import Survey
+
+SNIFFED = 65536
+
+
+def read_survey(path: Path | str, **roles: Any) -> Survey:
+    """Read a survey file and give its columns their roles.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv`` (any separator), ``.parquet``, ``.sav``, ``.dta`` or ``.sas7bdat``. The last
+        three need the extra ``survey-files``. Value labels become categories; labels of variables
+        are kept in ``survey.frame.attrs["labels"]``. User-missing codes of SPSS are missing.
+    **roles
+        As in `Survey`: weight, household, household_weight, household_size, person, strata, psu.
+
+    Raises
+    ------
+    InputError
+        The file is not there, cannot be read, or does not fit the roles.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "survey.csv").write_text("hid;w;age\\n1;10.5;40\\n1;10.5;9\\n")
+    >>> read_survey(folder / "survey.csv", weight="w", household="hid").n_persons
+    2
+    """
+    return Survey(read_table(path), **roles)
+
+
+def read_table(path: Path | str) -> pd.DataFrame:
+    """Read a file as a frame; see `read_survey`."""
+    file = Path(path)
+    reader = READERS.get(file.suffix.lower())
+    if reader is None:
+        raise _fault(file, f"files of type {file.suffix or '(none)'} are not read", _KNOWN)
+    if not file.exists():
+        raise _fault(file, "there is no such file", "Check the path.")
+    try:
+        return reader(file)
+    except ImportError:
+        remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
+        raise _fault(file, "needs the package pyreadstat", remedy) from None
+    except (OSError, ValueError, csv.Error) as problem:
+        raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        start = stream.read(SNIFFED)
+    first = start.splitlines()[0] if start else ""
+    separator = max(",;\t|", key=first.count)
+    decimal = "," if separator == ";" and _decimal_comma(start) else "."
+    return pd.read_csv(path, sep=separator, decimal=decimal, encoding="utf-8-sig")
+
+
+def _decimal_comma(text: str) -> bool:
+    """Whether cells of a semicolon-separated text are numbers like 3,5."""
+    cells = [cell for line in text.splitlines()[1:50] for cell in line.split(";")]
+    return any(part[0].lstrip("-").isdigit() and part[2].isdigit() and part[1] for part in (
+        cell.partition(",") for cell in cells
+    ))
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path)
+
+
+def _read_labelled(name: str) -> Callable[[Path], pd.DataFrame]:
+    def read(path: Path) -> pd.DataFrame:
+        import pyreadstat
+
+        options = {} if name == "read_sas7bdat" else {"apply_value_formats": True}
+        frame, meta = getattr(pyreadstat, name)(str(path), **options)
+        frame.attrs["labels"] = dict(meta.column_names_to_labels)
+        return frame
+
+    return read
+
+
+def _fault(path: Path, what: str, remedy: str) -> InputError:
+    return InputError("survey file", [Fault(str(path), what, remedy=remedy)])
+
+
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+    ".sav": _read_labelled("read_sav"),
+    ".dta": _read_labelled("read_dta"),
+    ".sas7bdat": _read_labelled("read_sas7bdat"),
+}
+_KNOWN = f"Give one of {', '.join(READERS)}."

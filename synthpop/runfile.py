@@ -1,0 +1,270 @@
+"""Run files: a survey, its roles, the stages and the run, as TOML data that is never evaluated."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from synthpop.generate import Workers
+from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.events import Listener
+from synthpop.microdata.io import read_survey
+from synthpop.microdata.survey import Survey
+from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, stage_to_dict
+from synthpop.population import Population
+from synthpop.stages.base import Stage
+from synthpop.stages.registry import STAGES
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SurveyInput(_Table):
+    """The table ``[survey]``: a file (or ``demo = true``) and the roles of its columns."""
+
+    file: str | None = None
+    demo: bool = False
+    weight: str | None = None
+    household: str | None = None
+    household_weight: str | None = None
+    household_size: str | None = None
+    person: str | None = None
+    strata: str | None = None
+    psu: str | None = None
+
+
+class RunOptions(_Table):
+    """The table ``[run]``."""
+
+    seed: int | None = Field(default=None, ge=0)
+    scale: float = Field(default=1.0, gt=0)
+    rows_per_block: int = Field(default=ROWS_PER_BLOCK, ge=1)
+    out: str | None = None
+
+
+class RiskOptions(_Table):
+    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
+
+    keys: list[str]
+    target: str
+    accuracy: list[float] = [0.01, 0.02, 0.05]
+    intervals: list[str] | None = None
+
+
+class ReportOptions(_Table):
+    """The table ``[report]``."""
+
+    title: str | None = None
+    file: str = "report.html"
+    audience: Literal["internal", "external"] = "internal"
+
+
+SECTIONS: dict[str, type[_Table]] = {
+    "survey": SurveyInput,
+    "run": RunOptions,
+    "risk": RiskOptions,
+    "report": ReportOptions,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run file in memory.
+
+    Attributes
+    ----------
+    survey : SurveyInput
+    stages : tuple of stages
+    run : RunOptions
+    risk : RiskOptions or None
+    report : ReportOptions
+    folder : Path
+        Where relative paths start: the folder of the file.
+    """
+
+    survey: SurveyInput
+    stages: tuple[Stage, ...]
+    run: RunOptions
+    risk: RiskOptions | None
+    report: ReportOptions
+    folder: Path = Path()
+
+    def read_survey(self) -> Survey:
+        """Read the survey that the file names."""
+        roles = self.survey.model_dump(exclude={"file", "demo"}, exclude_none=True)
+        if self.survey.demo:
+            from synthpop.datasets import load_demo_survey
+
+            return load_demo_survey()
+        return read_survey(self.folder / str(self.survey.file), **roles)
+
+
+def load_runfile(path: Path | str) -> RunFile:
+    """Read and check a run file.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault: text that is no TOML, unknown tables and keys, values of a wrong type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = file.write_text('[survey]\\ndemo = true\\n[[stage]]\\ntype = "structure"\\n'
+    ...                     'variables = ["age"]\\n')
+    >>> load_runfile(file).stages
+    (Structure(variables=['age'], method='direct'),)
+    """
+    file = Path(path)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        faults.add(str(file), "there is no such file", remedy="Check the path.")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        faults.add(str(file), f"is not TOML: {problem}")
+    faults.raise_if_any()
+    return parse_runfile(data, folder=file.parent, subject=faults.subject)
+
+
+def parse_runfile(
+    data: Mapping[str, Any], *, folder: Path = Path(), subject: str = "run file"
+) -> RunFile:
+    """Check the content of a run file; see `load_runfile`."""
+    faults = Faults(subject, RunFileError)
+    for key in data:
+        if key not in (*SECTIONS, "stage"):
+            faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, [*SECTIONS, "stage"]))
+    tables: dict[str, Any] = {}
+    for name, model in SECTIONS.items():
+        if name == "risk" and name not in data:
+            tables[name] = None
+            continue
+        adapter = TypeAdapter(model)
+        tables[name] = _validate(faults, f"[{name}]", adapter, data.get(name, {}), model)
+    stages = _stages(faults, data.get("stage", []))
+    survey = tables["survey"]
+    if survey is not None:
+        _check_survey(faults, survey)
+    faults.raise_if_any()
+    return RunFile(survey, stages, tables["run"], tables["risk"], tables["report"], folder)
+
+
+def _check_survey(faults: Faults, survey: SurveyInput) -> None:
+    if survey.demo == (survey.file is not None):
+        faults.add("[survey]", "needs file or demo = true", remedy="Give exactly one of them.")
+    if survey.file is not None and survey.weight is None:
+        faults.add("[survey] weight", "is not given", remedy="Name the column of weights.")
+
+
+def _stages(faults: Faults, tables: Any) -> tuple[Stage, ...]:
+    if not isinstance(tables, list) or not tables:
+        faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
+        return ()
+    stages = []
+    for number, table in enumerate(tables, 1):
+        options = dict(table)
+        kind = options.pop("type", None)
+        where = f"[[stage]] {number} ({kind})"
+        if kind not in STAGES:
+            what = f"type {kind!r} is unknown" if kind else "has no type"
+            faults.add(where, what, remedy=did_you_mean(kind, STAGES))
+            continue
+        cls = STAGES[kind]
+        stages.append(_validate(faults, where, _adapter(cls), options, cls))
+    return tuple(stage for stage in stages if stage is not None)
+
+
+def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(cls)
+
+
+def _validate(
+    faults: Faults, where: str, adapter: TypeAdapter[Any], data: Any, cls: type[Any]
+) -> Any:
+    known = getattr(cls, "model_fields", None) or cls.__dataclass_fields__
+    if isinstance(data, Mapping):
+        unknown = [key for key in data if key not in known]
+        for key in unknown:
+            faults.add(f"{where} {key}", "is unknown", remedy=did_you_mean(key, known))
+        data = {key: value for key, value in data.items() if key in known}
+    try:
+        return adapter.validate_python(data)
+    except ValidationError as problem:
+        for error in problem.errors():
+            key = ".".join(str(part) for part in error["loc"] if str(part) in known)
+            faults.add(f"{where} {key}".strip(), error["msg"][:1].lower() + error["msg"][1:])
+    return None
+
+
+def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
+    """Return a run file as TOML text, and write it where a path is given.
+
+    Reading it again gives an equal run file.
+    """
+    import tomli_w
+
+    data: dict[str, Any] = {
+        "survey": runfile.survey.model_dump(exclude_none=True, exclude_defaults=True),
+        "run": runfile.run.model_dump(exclude_none=True),
+        "report": runfile.report.model_dump(exclude_none=True),
+    }
+    if runfile.risk is not None:
+        data["risk"] = runfile.risk.model_dump(exclude_none=True)
+    data["stage"] = [_plain(stage_to_dict(stage)) for stage in runfile.stages]
+    text = tomli_w.dumps(data)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def run(
+    runfile: RunFile | Path | str,
+    *,
+    out: Path | str | None = None,
+    workers: Workers = 1,
+    on_event: Listener | None = None,
+) -> Population:
+    """Run a run file: read the survey, fit the stages, simulate the population.
+
+    Parameters
+    ----------
+    runfile : RunFile or path
+    out : path, optional
+        Folder for the population; default the one that the run file names, relative to it.
+        Without either the population is held in memory.
+    workers : int or str
+        See `FittedPipeline.simulate`.
+    on_event : callable, optional
+        Receives the events of fit and simulation.
+
+    Raises
+    ------
+    RunFileError, InputError, OutputError
+    """
+    plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
+    target = plan.folder / plan.run.out if out is None and plan.run.out is not None else out
+    survey = plan.read_survey()
+    fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=on_event)
+    return fitted.simulate(
+        scale=plan.run.scale,
+        out=target,
+        workers=workers,
+        rows_per_block=plan.run.rows_per_block,
+        on_event=on_event,
+    )
