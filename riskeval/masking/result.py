@@ -183,6 +183,14 @@ def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
     return differs
 
 
+def categorical_column(
+    codes: np.ndarray, categories: Sequence[Any], *, ordered: bool, index: pd.Index
+) -> pd.Series:
+    """Return a categorical column from codes, shape (n,), with -1 for missing."""
+    dtype = pd.CategoricalDtype(list(categories), ordered=ordered)
+    return pd.Series(pd.Categorical.from_codes(codes.astype(np.int64), dtype=dtype), index=index)
+
+
 def _nullable(dtype: np.dtype[Any]) -> str:
     return str(dtype).replace("i", "I").replace("u", "U")
 
@@ -192,7 +200,11 @@ def _kind(values: pd.Series) -> str:
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return "other"
     if pd.api.types.is_integer_dtype(dtype):
-        return "whole" if dtype.itemsize < 8 or dtype.kind == "i" else "other"
+        return (
+            "whole"
+            if getattr(dtype, "kind", "u") == "i" or getattr(dtype, "itemsize", 8) < 8
+            else "other"
+        )
     return "real" if dtype.kind == "f" else "other"
 
 
