@@ -13,7 +13,7 @@ from synthpop.datasets.truth import DEMO_TRUTH
 
 
 def build_survey() -> pd.DataFrame:
-    """Generate the population and draw the survey from it, shape (n_persons, 23)."""
+    """Generate the population and draw the survey from it, shape (n_persons, 24)."""
     from synthpop.datasets.population import make_population
     from synthpop.datasets.sampling import make_survey
 

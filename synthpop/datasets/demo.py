@@ -58,7 +58,7 @@ def load_demo_survey() -> Survey:
 
 
 def read_demo_frame() -> pd.DataFrame:
-    """Return the stored survey as a plain frame, shape (n_persons, 23)."""
+    """Return the stored survey as a plain frame, shape (n_persons, 24)."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -93,9 +93,9 @@ def load_demo_population(
     Notes
     -----
     Deterministic: each variable draws from its own stream under `seed`, and all draws are
-    transforms of uniform numbers, which do not change between versions of NumPy. About a
-    second. Missing values as in the survey, without the item non-response of ``pe040``. The
-    parameters are in `DEMO_TRUTH`; the distributions are invented and describe no country.
+    transforms of uniform numbers, so that versions of NumPy do not matter. About a second.
+    Missing values as in the survey, without the item non-response of ``pe040``. The parameters
+    are in `DEMO_TRUTH`; the distributions are invented and describe no country.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Draws of the generator, all made from uniform numbers.
 
-Uniform numbers are the part of NumPy's generators that does not change between versions; normal
-and other draws are their transforms, so that the invented country stays the same.
+Uniform numbers come straight from the bit stream, which NumPy promises to keep between versions;
+normal and other draws are their transforms, so that the invented country stays the same.
 """
 
 from __future__ import annotations

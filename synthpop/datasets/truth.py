@@ -85,6 +85,13 @@ class DemoTruth:
         Households are drawn in proportion to the size of the region to this power.
     item_nonresponse : float
         Share of persons aged 16 and over whose education is missing in the survey.
+
+    Notes
+    -----
+    The effects on wages hold exactly in the model, before the upper tail of household income is
+    bent to its Pareto shape; that step raises the larger wages of households in the upper 15
+    percent. A regression on the final full-time wages of the population gives -0.139 for women
+    and up to 0.05 more in size for education, citizenship and region.
     """
 
     seed: int = 20260704
