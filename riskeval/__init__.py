@@ -10,8 +10,11 @@ from typing import Any
 
 from synthpop._version import __version__
 
-_WHERE: dict[str, str] = {}
-_MODULES: tuple[str, ...] = ()
+# name -> module that defines it
+_WHERE = {
+    "intruder_scenarios": "intruders.scenarios",
+}
+_MODULES: dict[str, str] = {}
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 
@@ -20,7 +23,7 @@ def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(f"riskeval.{_WHERE[name]}"), name)
     if name in _MODULES:
-        return importlib.import_module(f"riskeval.{name}")
+        return importlib.import_module(f"riskeval.{_MODULES[name]}")
     raise AttributeError(f"module 'riskeval' has no attribute {name!r}")
 
 

@@ -21,9 +21,17 @@ _WHERE = {
     "Population": "population",
     "Structure": "stages.structure",
     "Survey": "microdata.survey",
+    "load_demo_population": "datasets",
+    "load_demo_survey": "datasets",
     "open_population": "population",
+    "dump_runfile": "runfile",
+    "load_runfile": "runfile",
+    "read_survey": "microdata.io",
+    "run": "runfile",
+    "breaks": "models.breaks",
 }
-_MODULES: tuple[str, ...] = ()
+# name -> module of its own name, wherever it lies
+_MODULES = {"indicators": "indicators", "tails": "models.tails", "weighted": "weighted"}
 
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
@@ -33,7 +41,7 @@ def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(importlib.import_module(f"synthpop.{_WHERE[name]}"), name)
     if name in _MODULES:
-        return importlib.import_module(f"synthpop.{name}")
+        return importlib.import_module(f"synthpop.{_MODULES[name]}")
     raise AttributeError(f"module 'synthpop' has no attribute {name!r}")
 
 

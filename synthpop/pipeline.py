@@ -24,6 +24,7 @@ from synthpop.generate import (
 )
 from synthpop.layout import Layout, sized
 from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -32,6 +33,7 @@ from synthpop.plan import BlockPlan, make_plan
 from synthpop.population import Population
 from synthpop.recipe import check_recipe, make_layout, make_sample
 from synthpop.stages.base import Stage
+from synthpop.stages.derive import Derive
 from synthpop.stages.registry import STAGES
 from synthpop.stages.structure import Structure
 from synthpop.storage import (
@@ -122,6 +124,16 @@ class FittedPipeline:
     def fallbacks(self) -> tuple[Fallback, ...]:
         """What the fit had to fall back to."""
         return tuple(item for model in self.models for item in model.fallbacks)
+
+    def derived_survey(self) -> Survey:
+        """Return the survey with the columns that `Derive` stages add, its rows in their order."""
+        survey, back = self.survey, np.argsort(self.survey.household_order, kind="stable")
+        for stage in self.stages:
+            if isinstance(stage, Derive):
+                values = self.sample.columns[stage.name][back]
+                column = restore_column(self.sample.fields[stage.name], values)
+                survey = survey.with_column(stage.name, column)
+        return survey
 
     def simulate(
         self,

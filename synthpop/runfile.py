@@ -106,7 +106,7 @@ class RunFile:
 
 
 def load_runfile(path: Path | str) -> RunFile:
-    """Read and check a run file.
+    r"""Read and check a run file.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def load_runfile(path: Path | str) -> RunFile:
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "run.toml"
-    >>> _ = file.write_text('[survey]\\ndemo = true\\n[[stage]]\\ntype = "structure"\\n'
-    ...                     'variables = ["age"]\\n')
+    >>> _ = file.write_text('[survey]\ndemo = true\n[[stage]]\ntype = "structure"\n'
+    ...                     'variables = ["age"]\n')
     >>> load_runfile(file).stages
     (Structure(variables=['age'], method='direct'),)
     """

@@ -15,7 +15,8 @@ import numpy as np
 from synthpop.weighted import quantile
 
 FEW_VALUES = 20
-N_CLASSES = 10
+DECILES = tuple(step / 10 for step in range(1, 10))
+DECILES_AND_TAILS = (0.01, 0.05, *DECILES, 0.95, 0.975, 0.99)
 TABLE_SPAN = 4096
 
 
@@ -42,7 +43,9 @@ def coded_digits(name: str, n_levels: int) -> Digits:
     return Digits(name, n_levels + 1)
 
 
-def numeric_digits(name: str, values: np.ndarray, weights: np.ndarray) -> Digits:
+def numeric_digits(
+    name: str, values: np.ndarray, weights: np.ndarray, probs: Sequence[float] = DECILES
+) -> Digits:
     """Choose classes for a numeric predictor; values shape (n,), NaN is missing.
 
     Examples
@@ -56,7 +59,6 @@ def numeric_digits(name: str, values: np.ndarray, weights: np.ndarray) -> Digits
     if len(distinct) <= FEW_VALUES:
         breaks = (distinct[1:] + distinct[:-1]) / 2
     else:
-        probs = np.arange(1, N_CLASSES) / N_CLASSES
         breaks = np.unique(quantile(present, weights[there], probs))
         breaks = breaks[breaks < distinct[-1]]
     return Digits(name, len(breaks) + 2, breaks)

@@ -13,7 +13,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
-from synthpop.models.cells import split_cells, strides
+from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
     Outlook,
     check_available,
@@ -41,7 +41,9 @@ class Components:
         Numeric columns of the survey that add up to the total; a missing part counts as zero
         where the total is there.
     by : list of str
-        Variables that make the cells; the population has them at this step.
+        Variables that make the cells; the population has them at this step. The total itself is a
+        good one: fractions depend on it. A number with many values is cut at its weighted deciles
+        and at 1, 5, 95, 97.5 and 99 %.
     empty : "nearest"
         What to do in a cell without donors: take the nearest cell that has some, by Manhattan
         distance over the variables of `by` (difference of positions of an ordered variable or a
@@ -102,7 +104,8 @@ class Components:
         if not np.any((totals != 0) & ~np.isnan(totals)):
             what = f"{self.total!r} is zero or missing for everybody: there are no fractions"
             raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
-        coding = make_coding(sample, [(name,) for name in self.by])
+        terms = [(name,) for name in self.by]
+        coding = make_coding(sample, terms, probs=DECILES_AND_TAILS)
         if strides(coding.variables)[1] > DENSE_CELLS:
             what = f"by has {strides(coding.variables)[1]:,} cells, more than {DENSE_CELLS:,}"
             remedy = "Condition on fewer variables or classes."

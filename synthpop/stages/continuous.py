@@ -14,6 +14,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
+from synthpop.models.cells import DECILES_AND_TAILS
 from synthpop.models.ladder import Ladder, fit_ladder
 from synthpop.models.tails import GpdTail, fit_gpd
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field
@@ -52,8 +53,8 @@ class Continuous:
     zeros : bool, optional
         Zero is a class of its own. Default: where more than 0.5 % of the values are zero.
     breaks : sequence of numbers, optional
-        Class limits; must enclose the values of the sample. Default: weighted quantiles at 1, 5,
-        10, 20, 40, 60, 80, 90, 95 and 99 % (of the positive values, with zeros; deciles of the
+        Class limits; must enclose the values of the sample. Default: weighted quantiles in steps
+        of 10 % and at 1, 5, 95, 97.5 and 99 % (of the positive values, with zeros; deciles of the
         negative ones), and the extremes.
     tail : None or "gpd"
         Draw the values of the top class from a generalised Pareto distribution fitted to the
@@ -164,7 +165,7 @@ class Continuous:
         if self.breaks is not None:
             limits = np.asarray(self.breaks, dtype=np.float64)
         else:
-            limits = quantile_breaks(values, weights, zeros=zeros, equidist=False)
+            limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
         if self.upper is not None:
             inner = limits[:-1]
             limits = np.append(inner[inner < self.upper], self.upper)

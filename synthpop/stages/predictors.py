@@ -10,6 +10,7 @@ import numpy as np
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import (
+    DECILES,
     Digits,
     cell_codes,
     coded_digits,
@@ -125,8 +126,16 @@ class Coding:
         return out
 
 
-def make_coding(sample: Sample, terms: Sequence[Term], conditions: Sequence[str] = ()) -> Coding:
-    """Learn the coding of the predictors, and of variables that rules name, from the sample."""
+def make_coding(
+    sample: Sample,
+    terms: Sequence[Term],
+    conditions: Sequence[str] = (),
+    probs: Sequence[float] = DECILES,
+) -> Coding:
+    """Learn the coding of the predictors, and of variables that rules name, from the sample.
+
+    `probs` are the shares at which a number with many values is cut.
+    """
     names = list(dict.fromkeys([*(name for term in terms for name in term), *conditions]))
     variables = []
     for name in names:
@@ -134,7 +143,7 @@ def make_coding(sample: Sample, terms: Sequence[Term], conditions: Sequence[str]
         if field.kind == "categorical":
             variables.append(coded_digits(name, len(field.levels)))
         else:
-            variables.append(numeric_digits(name, sample.columns[name], sample.weights))
+            variables.append(numeric_digits(name, sample.columns[name], sample.weights, probs))
     position = {name: j for j, name in enumerate(names)}
     return Coding(tuple(variables), tuple(tuple(position[n] for n in term) for term in terms))
 

@@ -1,0 +1,1 @@
+"""Benchmarks: each prints rows; timings never decide a test."""

@@ -1,0 +1,193 @@
+"""Command line of the generator: ``synthpop demo``, ``init``, ``run``, ``verify``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from synthpop._version import __version__
+from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.events import Event, Listener, silent
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Synthetic populations of households and persons from a survey sample.",
+)
+
+Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
+Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of the population.")] = 1,
+    workers: Workers = "1",
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("synthpop-demo"),
+    scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
+) -> None:
+    """Run the main job on the embedded survey and write a report with pictures."""
+    from synthpop.demo import demo_runfile
+
+    _run(demo_runfile(seed=seed, scale=scale), out, _workers(workers))
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="Run file (TOML); see synthpop init.")],
+    seed: Seed = None,
+    workers: Workers = "1",
+    out: Out = None,
+) -> None:
+    """Simulate the population that a run file describes and write a report."""
+    from dataclasses import replace
+
+    from synthpop.runfile import load_runfile
+
+    plan = load_runfile(file)
+    if seed is not None:
+        plan = replace(plan, run=plan.run.model_copy(update={"seed": seed}))
+    named = plan.folder / plan.run.out if plan.run.out else file.with_suffix("")
+    _run(plan, out or named, _workers(workers))
+
+
+@app.command()
+def init(
+    survey: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
+    out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
+) -> None:
+    """Write a commented run file for a survey, to be completed by hand."""
+    from synthpop.starter import starter_runfile
+
+    target = out or survey.with_suffix(".toml")
+    if target.exists():
+        _fail(f"{target} exists already. Choose another file with --out.")
+    target.write_text(starter_runfile(survey, target.parent), encoding="utf-8")
+    typer.echo(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
+
+
+@app.command()
+def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population.")]) -> None:
+    """Hash the files of a population again and compare with its manifest."""
+    from synthpop.storage import verify as verify_folder
+
+    problems = verify_folder(folder)
+    if problems:
+        _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
+    typer.echo(f"{folder} is complete and unchanged.")
+
+
+def _run(plan: Any, out: Path, workers: int | str) -> None:
+    from synthpop.pipeline import Pipeline
+    from synthpop.report import write_report
+
+    survey = plan.read_survey()
+    typer.echo(survey.summary())
+    with _progress() as listener:
+        fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=listener)
+        population = fitted.simulate(
+            scale=plan.run.scale,
+            out=out,
+            workers=workers,
+            rows_per_block=plan.run.rows_per_block,
+            on_event=listener,
+        )
+        listener(Event("progress", "report", 0, 2, "risk"))
+        risk = _risk(plan, fitted, population)
+        listener(Event("progress", "report", 1, 2, "pictures"))
+        report = out / plan.report.file
+        write_report(
+            report,
+            fitted.derived_survey(),
+            population,
+            risk=risk,
+            title=plan.report.title,
+            audience=plan.report.audience,
+        )
+        listener(Event("end", "report", 2, 2))
+    typer.echo(population.summary())
+    typer.echo(f"Report: {report}")
+
+
+def _risk(plan: Any, fitted: Any, population: Any) -> Any:
+    if plan.risk is None:
+        return None
+    from riskeval.intruders.scenarios import intruder_scenarios
+
+    return intruder_scenarios(
+        fitted.derived_survey().frame,
+        population,
+        plan.risk.keys,
+        plan.risk.target,
+        accuracy=plan.risk.accuracy,
+        intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Listener]:
+    """Show a bar for each job on a terminal; stay quiet otherwise."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description:>10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def listen(event: Event) -> None:
+            if event.job not in tasks:
+                tasks[event.job] = bars.add_task(event.job, total=event.total, detail="")
+            bars.update(
+                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
+            )
+
+        yield listen
+
+
+def _workers(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
+
+
+def _fail(message: str) -> None:
+    typer.echo(message, err=True)
+    raise typer.Exit(1)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def guarded(application: Callable[[], Any], name: str) -> None:
+    """Run a command line: every error of ours becomes a message and a non-zero exit status."""
+    try:
+        application()
+    except MicrodataError as problem:
+        typer.echo(f"{name}: {problem}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo(f"{name}: stopped. Run it again: finished blocks are kept.", err=True)
+        sys.exit(130)
+
+
+def main() -> None:
+    """Run the command line."""
+    guarded(app, "synthpop")
