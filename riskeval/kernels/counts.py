@@ -135,7 +135,7 @@ def _series(f, p):
 
 @kernel
 def _integral(f, p):
-    """Integral of p exp(-f u) / (p + q exp(-u)) over u > 0 by Gauss panels; f in (1, 2), p < 1/2."""
+    """Integral of p exp(-fu) / (p + q exp(-u)) over u > 0, Gauss panels; 1 < f < 2, p < 1/2."""
     q = 1.0 - p
     end = np.log(q / p) + TAIL
     total = 0.0

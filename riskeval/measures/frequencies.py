@@ -63,7 +63,7 @@ class KeyTable:
         """The distinct keys as columns with their levels, missing where a key is missing."""
         return pd.DataFrame(
             {
-                name: pd.Categorical.from_codes(self.codes[:, j], list(self.levels[j]))
+                name: pd.Categorical.from_codes(self.codes[:, j], pd.Index(self.levels[j]))
                 for j, name in enumerate(self.names)
             }
         )
@@ -230,13 +230,12 @@ def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
         present = np.zeros(span, dtype=bool)
         present[ids] = True
         rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
-        rank -= 1
-        return rank[ids], int(rank[-1]) + 1
+        return rank[ids] - 1, int(rank[-1])
     found, distinct = pd.factorize(ids)
     order = np.argsort(distinct)
-    rank = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
-    rank[order] = np.arange(len(distinct))
-    return rank[found], len(distinct)
+    place = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
+    place[order] = np.arange(len(distinct))
+    return place[found], len(distinct)
 
 
 def match_counts(
@@ -358,7 +357,7 @@ def _pairwise_totals(
     """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
     out = np.zeros_like(given)
     for targets, shared, sources in matching_patterns(table, "wildcard"):
-        dropped = [c for c, j in enumerate(gaps) if j not in shared]
+        dropped = np.flatnonzero(~np.isin(gaps, shared))
         factor = np.where(
             table.codes[np.ix_(targets, gaps[dropped])] >= 0, factors[np.ix_(targets, dropped)], 1.0
         ).prod(axis=1)
@@ -389,9 +388,8 @@ def matching_patterns(
     patterns, pattern_of = np.unique(observed, axis=0, return_inverse=True)
     rows = [np.flatnonzero(pattern_of.reshape(-1) == p) for p in range(len(patterns))]
     for a, wanted in enumerate(patterns):
-        allowed = np.ones(len(patterns), dtype=bool)
-        if missing == "conservative-2" or (missing == "conservative" and wanted.all()):
-            allowed = patterns.all(axis=1)
+        only_complete = missing == "conservative-2" or (missing == "conservative" and wanted.all())
+        allowed = np.array([not only_complete or bool(p.all()) for p in patterns])
         allowed[a] = True
         groups: dict[bytes, list[int]] = {}
         for b in np.flatnonzero(allowed):
