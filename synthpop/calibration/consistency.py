@@ -1,0 +1,164 @@
+"""Checks before anything is computed: margins against each other, the sample and the bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthpop.calibration.margins import Controls
+from synthpop.calibration.problem import Problem
+from synthpop.microdata.errors import Faults
+
+SHOWN = 8
+NULL_SPACE_CONTROLS = 800
+
+
+def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
+    """Note margins whose totals differ over the same persons.
+
+    Two margins of one level that must both be met are compared in every combination of the
+    categories they share (without any: as a whole) in which they cover the same persons of the
+    sample.
+
+    Parameters
+    ----------
+    controls : Controls
+    tolerance : float
+        Relative difference of sums that is still the same number.
+    faults : Faults
+    """
+    n_margins = len(controls.names)
+    for i in range(n_margins):
+        for j in range(i + 1, n_margins):
+            if _comparable(controls, i, j):
+                _compare(controls, i, j, tolerance, faults)
+
+
+def _comparable(controls: Controls, i: int, j: int) -> bool:
+    own = [controls.importance[controls.margin == m] for m in (i, j)]
+    return (
+        controls.household_level[i] == controls.household_level[j]
+        and controls.variables[i] == controls.variables[j]
+        and all(len(part) > 0 and bool(np.isinf(part).all()) for part in own)
+    )
+
+
+def _shared_keys(controls: Controls, i: int, j: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Number the combinations of shared categories: one array over the cells of each margin."""
+    shared = [name for name in controls.columns[i] if name in controls.columns[j]]
+    parts = [
+        controls.keys[m][:, [controls.columns[m].index(name) for name in shared]] for m in (i, j)
+    ]
+    _, ids = np.unique(np.vstack(parts), axis=0, return_inverse=True)
+    ids = ids.reshape(-1) if shared else np.zeros(sum(len(p) for p in parts), dtype=np.int64)
+    return ids[: len(parts[0])], ids[len(parts[0]) :], int(ids.max(initial=-1)) + 1
+
+
+def _compare(controls: Controls, i: int, j: int, tolerance: float, faults: Faults) -> None:
+    keys_i, keys_j, n_keys = _shared_keys(controls, i, j)
+    start = [int(np.searchsorted(controls.margin, m)) for m in (i, j)]
+    inside = [
+        np.where(controls.cells[m] >= 0, keys[np.maximum(controls.cells[m] - first, 0)], -1)
+        for m, keys, first in zip((i, j), (keys_i, keys_j), start, strict=True)
+    ]
+    apart = inside[0] != inside[1]
+    same = np.ones(n_keys, dtype=bool)
+    for part in inside:
+        same[np.unique(part[apart & (part >= 0)])] = False
+    sums = [
+        np.bincount(keys, controls.targets[first : first + len(keys)], minlength=n_keys)
+        for keys, first in ((keys_i, start[0]), (keys_j, start[1]))
+    ]
+    gap = np.abs(sums[0] - sums[1]) / np.maximum(np.abs(sums[0]), 1e-300)
+    found = np.flatnonzero(same & (gap > tolerance))
+    shared = [name for name in controls.columns[i] if name in controls.columns[j]]
+    for key in found[:SHOWN]:
+        first_cell = int(np.flatnonzero(keys_i == key)[0])
+        where = _shared_text(controls.labels[start[0] + first_cell], shared)
+        faults.add(
+            f"{controls.names[i]} and {controls.names[j]}",
+            f"totals do not add up{where}: {sums[0][key]:,.10g} against {sums[1][key]:,.10g} "
+            f"(relative difference {gap[key]:.3g})",
+            remedy="Scale one table to the other, give one of them an importance, or allow a "
+            "larger tolerance.",
+        )
+    if len(found) > SHOWN:
+        what = f"{len(found) - SHOWN} more categories do not add up"
+        faults.add(f"{controls.names[i]} and {controls.names[j]}", what)
+
+
+def _shared_text(label: str, shared: list[str]) -> str:
+    parts = [item for item in label.split(", ") if item.split("=")[0] in shared]
+    return f" for {', '.join(parts)}" if parts else ""
+
+
+def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults: Faults) -> None:
+    """Note controls that no ratio g within the bounds can reach, one control at a time."""
+    positive = problem.matrix.maximum(0)
+    negative = problem.matrix.minimum(0)
+    with np.errstate(invalid="ignore"):
+        low, high = problem.start * problem.low, problem.start * problem.high
+        least = _total(positive, low) + _total(negative, high)
+        most = _total(positive, high) + _total(negative, low)
+    slack = tolerance * np.abs(problem.targets)
+    wrong = problem.hard & ((problem.targets > most + slack) | (problem.targets < least - slack))
+    found = np.flatnonzero(wrong)
+    now = problem.matrix.T @ problem.start
+    for k in found[:SHOWN]:
+        faults.add(
+            controls.label(int(k)),
+            f"total {problem.targets[k]:,.8g} is out of reach: the sample has {now[k]:,.8g}, and "
+            f"the bounds allow {least[k]:,.8g} to {most[k]:,.8g}",
+            remedy=f"Widen the bounds to hold {problem.targets[k] / now[k]:.4g}, or give the "
+            "margin an importance.",
+        )
+    if len(found) > SHOWN:
+        faults.add("bounds", f"{len(found) - SHOWN} more controls are out of reach")
+
+
+def _total(matrix: object, weights: np.ndarray) -> np.ndarray:
+    """Column sums weighted; infinite weights count only where the matrix has an entry."""
+    finite = np.where(np.isfinite(weights), weights, 0.0)
+    total = matrix.T @ finite  # type: ignore[attr-defined]
+    if np.isfinite(weights).all():
+        return np.asarray(total)
+    endless = matrix.T @ np.where(np.isinf(weights), np.sign(weights), 0.0)  # type: ignore[attr-defined]
+    return np.where(endless != 0, np.copysign(np.inf, endless), total)
+
+
+def check_linked(problem: Problem, controls: Controls, tolerance: float, faults: Faults) -> None:
+    """Note controls that contradict each other through the sample itself.
+
+    Controls can be tied by the data, such as households by size and the number of persons. Any
+    combination r of controls that is zero for every unit must be zero for the targets too; the
+    part of the targets along such combinations is the contradiction.
+    """
+    hard = np.flatnonzero(problem.hard)
+    if not 1 < len(hard) <= NULL_SPACE_CONTROLS:
+        return
+    from scipy.linalg import eigh
+
+    matrix = problem.matrix[:, hard]
+    gram = (matrix.multiply(problem.start[:, None] / problem.size[:, None]).T @ matrix).toarray()
+    unit = 1.0 / np.sqrt(np.maximum(gram.diagonal(), 1e-300))
+    values, vectors = eigh(gram * unit[:, None] * unit[None, :])
+    null = vectors[:, values < 1e-11 * values[-1]]
+    if null.shape[1] == 0:
+        return
+    targets = problem.targets[hard]
+    gap = (targets - matrix.T @ problem.start) * unit
+    apart = (null @ (null.T @ gap)) / unit
+    relative = np.abs(apart) / problem.scale()[hard]
+    if relative.max() <= tolerance:
+        return
+    order = np.argsort(-relative, kind="stable")
+    order = order[relative[order] > max(tolerance, 0.05 * relative.max())]
+    shown = "; ".join(
+        f"{controls.label(int(hard[k]))} {targets[k]:,.8g} (off by {apart[k]:+,.5g})"
+        for k in order[:SHOWN]
+    )
+    more = f"; and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
+    faults.add(
+        "margins",
+        f"these totals contradict each other in any sample like this one: {shown}{more}",
+        remedy="Correct them, leave one margin out, or give one an importance.",
+    )

@@ -1,0 +1,454 @@
+"""Known totals: `Margin`, and the way from tables to controls on the persons of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
+
+LEVELS = ("person", "household")
+SHARE_TOLERANCE = 1e-6
+SHOWN_CELLS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """A table of known totals.
+
+    Parameters
+    ----------
+    table : DataFrame, Series or number
+        One row a cell: category columns, named as in the survey, and one column of totals. A
+        Series has the categories in its (named) index. A number is the total of everybody. The
+        table need not cover every category: persons in none of its cells are not controlled by it.
+        A missing category is a cell of the persons whose value is missing. Categories match by
+        value; where none of a column does, by their text (``1`` and ``"1"``).
+    level : "person" or "household"
+        What is counted. For households the category columns (and `variable`) must be equal for
+        all members.
+    total : str
+        Name of the column of totals.
+    importance : float, optional
+        None: must be met. A number: how strongly the control pulls where controls conflict; the
+        penalty is ``importance * (achieved - target)^2 / (2 target)``, in the unit of the distance
+        between old and new weights, so that 1 meets it about half way, 1000 nearly.
+    variable : str, optional
+        Numeric column of the survey whose weighted sum is known, instead of a count. A missing
+        value adds nothing.
+    size : float, optional
+        The totals are shares of this size (0.5 means half of it).
+    name : str, optional
+        Name in messages and tables; default made of the columns.
+
+    Raises
+    ------
+    InputError
+        Lists every fault: absent column of totals, totals missing or negative, cells given twice,
+        shares that add up to more than one.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": ["f", "m"], "total": [510.0, 490.0]})
+    >>> Margin(table).label
+    'persons by sex'
+    >>> Margin(table.assign(total=[0.51, 0.49]), size=1000).targets.tolist()
+    [510.0, 490.0]
+    """
+
+    table: Any
+    _: KW_ONLY
+    level: str = "person"
+    total: str = "total"
+    importance: float | None = None
+    variable: str | None = None
+    size: float | None = None
+    name: str | None = None
+    frame: pd.DataFrame = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        faults = Faults("margin")
+        object.__setattr__(self, "frame", _as_table(self.table, self.total))
+        check_choice(faults, "level", self.level, LEVELS)
+        if self.importance is not None and not self.importance > 0:
+            faults.add("importance", f"is {self.importance}", remedy="Give a positive number.")
+        if self.size is not None and not (self.size > 0 and np.isfinite(self.size)):
+            faults.add("size", f"is {self.size}", remedy="Give a positive number.")
+        if self.total not in self.frame.columns:
+            faults.add(
+                repr(self.total),
+                "column of totals is not in the table",
+                remedy=did_you_mean(self.total, self.frame.columns),
+            )
+        faults.raise_if_any()
+        self._check_totals(faults)
+        faults.raise_if_any()
+
+    def _check_totals(self, faults: Faults) -> None:
+        totals, label = self.frame[self.total], f"{self.label}: {self.total}"
+        if not pd.api.types.is_numeric_dtype(totals) or pd.api.types.is_bool_dtype(totals):
+            faults.add(label, f"totals are not numbers ({totals.dtype})", remedy="Give numbers.")
+            return
+        values = totals.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = {"total is missing or infinite": ~np.isfinite(values)}
+        if self.variable is None:
+            wrong["total is negative"] = values < 0
+        for what, where in wrong.items():
+            if where.any():
+                faults.add(label, what, rows=np.flatnonzero(where), remedy="Correct the table.")
+        again = np.arange(len(values)) > 0
+        if self.columns:
+            again = self.frame.duplicated(subset=list(self.columns)).to_numpy()
+        if again.any():
+            rows = np.flatnonzero(again)
+            faults.add(label, "cells are given twice", rows=rows, remedy="Add them up.")
+        if len(values) == 0:
+            faults.add(label, "the table has no rows", remedy="Give at least one total.")
+        share = float(values.sum())
+        if self.size is not None and share > 1 + SHARE_TOLERANCE:
+            percent = abs(share - 100) < 1
+            remedy = "Give fractions of 1, not percent." if percent else "Correct the shares."
+            faults.add(label, f"shares add up to {share:.6g}, above 1", remedy=remedy)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the category columns."""
+        return tuple(str(name) for name in self.frame.columns if name != self.total)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Totals as numbers, shape (n_cells,)."""
+        return self.frame[self.total].to_numpy(dtype=np.float64) * (self.size or 1.0)
+
+    @property
+    def label(self) -> str:
+        """Name of the margin in messages and tables."""
+        if self.name is not None:
+            return self.name
+        what = f"{self.level}s" if self.variable is None else f"sum of {self.variable}"
+        if self.variable is not None and self.level == "household":
+            what += " of households"
+        return what + (f" by {' x '.join(self.columns)}" if self.columns else "")
+
+    def cell_labels(self) -> list[str]:
+        """Return one text a cell, such as ``sex=f, region=Tyrol``."""
+        if not self.columns:
+            return ["all"]
+        texts = [self.frame[name].astype(object).tolist() for name in self.columns]
+        return [
+            ", ".join(f"{name}={value}" for name, value in zip(self.columns, row, strict=True))
+            for row in zip(*texts, strict=True)
+        ]
+
+
+def _as_table(table: Any, total: str) -> pd.DataFrame:
+    if isinstance(table, (int, float, np.integer, np.floating)) and not isinstance(table, bool):
+        return pd.DataFrame({total: [float(table)]})
+    if isinstance(table, pd.Series):
+        return table.rename(total).reset_index()
+    return as_frame(table, "margin")
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """All cells of all margins, matched with the persons of a survey.
+
+    Attributes
+    ----------
+    cells : list of int64 arrays, one a margin, shape (n_persons,)
+        Control of each person; -1 where none.
+    values : list of float64 arrays or None, one a margin
+        What is summed.
+    household_level : list of bool, one a margin
+    names : list of str, one a margin
+    margin : int64 array, shape (n_controls,)
+    labels : list of str, shape (n_controls,)
+    targets, importance : float64 arrays, shape (n_controls,)
+    columns : list of tuples, one a margin
+        Category columns.
+    keys : list of int64 arrays, one a margin, shape (cells of the margin, columns)
+        Codes of the categories, the same in all margins.
+    variables : list of str or None, one a margin
+    """
+
+    cells: list[np.ndarray]
+    values: list[np.ndarray | None]
+    household_level: list[bool]
+    names: list[str]
+    margin: np.ndarray
+    labels: list[str]
+    targets: np.ndarray
+    importance: np.ndarray
+    columns: list[tuple[str, ...]]
+    keys: list[np.ndarray]
+    variables: list[str | None]
+
+    def label(self, k: int) -> str:
+        """Return margin and cell of one control."""
+        return f"{self.names[self.margin[k]]}: {self.labels[k]}"
+
+
+def resolve_margins(
+    frame: pd.DataFrame,
+    margins: Sequence[Margin],
+    faults: Faults,
+    *,
+    household_index: np.ndarray | None,
+) -> Controls | None:
+    """Match margins with the persons of a frame; note what does not fit.
+
+    Parameters
+    ----------
+    frame : DataFrame, one row a person
+    margins : sequence of Margin
+    faults : Faults
+        Gets every fault; cells with a total of zero and nobody in them are left out without one.
+    household_index : int64 array, shape (n_persons,), or None
+        None: the data have no households, so that margins of households are a fault.
+
+    Returns
+    -------
+    Controls, or None where columns are absent.
+    """
+    codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]] = {}
+    fine = _check_present(frame, margins, faults, household_index is not None)
+    if not fine:
+        return None
+    parts = [_match(frame, margin, codings, faults, household_index) for margin in margins]
+    offset, cells = 0, []
+    for part in parts:
+        cells.append(np.where(part.cell >= 0, part.cell + offset, -1))
+        offset += len(part.targets)
+    count = [len(part.targets) for part in parts]
+    importance = [np.inf if m.importance is None else float(m.importance) for m in margins]
+    return Controls(
+        cells=cells,
+        values=[part.values for part in parts],
+        household_level=[m.level == "household" for m in margins],
+        names=_distinct([m.label for m in margins]),
+        margin=np.repeat(np.arange(len(margins)), count),
+        labels=[label for part in parts for label in part.labels],
+        targets=np.concatenate([part.targets for part in parts]),
+        importance=np.repeat(importance, count),
+        columns=[m.columns for m in margins],
+        keys=[part.keys for part in parts],
+        variables=[m.variable for m in margins],
+    )
+
+
+def _distinct(names: list[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
+
+
+def _check_present(
+    frame: pd.DataFrame, margins: Sequence[Margin], faults: Faults, households: bool
+) -> bool:
+    fine = True
+    if not margins:
+        faults.add("margins", "there are none", remedy="Give at least one Margin.")
+        fine = False
+    for margin in margins:
+        if not isinstance(margin, Margin):
+            faults.add("margins", f"{type(margin).__name__} is not a Margin", remedy="Wrap it.")
+            return False
+        if margin.level == "household" and not households:
+            remedy = "Give the survey its household role, or use level='person'."
+            faults.add(margin.label, "the data have no households", remedy=remedy)
+            fine = False
+        for name in (*margin.columns, *((margin.variable,) if margin.variable else ())):
+            if (frame.columns == name).sum() != 1:
+                what = f"{name!r} is not a column of the survey"
+                faults.add(margin.label, what, remedy=did_you_mean(name, frame.columns))
+                fine = False
+        variable = margin.variable
+        if variable in frame.columns and not pd.api.types.is_numeric_dtype(frame[variable]):
+            what = f"variable {variable!r} is not numeric ({frame[variable].dtype})"
+            faults.add(margin.label, what, remedy="Convert it first.")
+            fine = False
+    return fine
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """One margin matched: control of each person within the margin, and its controls."""
+
+    cell: np.ndarray
+    values: np.ndarray | None
+    targets: np.ndarray
+    labels: list[str]
+    keys: np.ndarray
+
+
+def _match(
+    frame: pd.DataFrame,
+    margin: Margin,
+    codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]],
+    faults: Faults,
+    household_index: np.ndarray | None,
+) -> _Matched:
+    n_persons, n_cells = len(frame), len(margin.frame)
+    ids = np.zeros(n_persons, dtype=np.int64)
+    table_ids = np.zeros(n_cells, dtype=np.int64)
+    keys = np.zeros((n_cells, len(margin.columns)), dtype=np.int64)
+    known = np.ones(n_cells, dtype=bool)
+    product = 1
+    for j, name in enumerate(margin.columns):
+        if name not in codings:
+            codings[name] = encode(frame[name])
+        codes, levels = codings[name]
+        found = _table_codes(margin.frame[name], levels)
+        known &= found > MISSING - 1
+        keys[:, j] = found
+        radix = len(levels) + 1
+        ids = ids * radix + np.where(codes < 0, len(levels), codes)
+        table_ids = table_ids * radix + np.where(
+            found == MISSING, len(levels), np.maximum(found, 0)
+        )
+        product *= radix
+    if household_index is not None and margin.level == "household":
+        _check_constant(ids, household_index, margin, "/".join(margin.columns), faults)
+    cell = _look_up(ids, table_ids, known, product)
+    values = None
+    if margin.variable is not None:
+        values = frame[margin.variable].to_numpy(dtype=np.float64, na_value=np.nan)
+        if household_index is not None and margin.level == "household":
+            filled = np.nan_to_num(values, nan=-np.inf)
+            _check_constant(filled, household_index, margin, margin.variable, faults)
+    return _check_cells(margin, cell, values, keys, faults)
+
+
+def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
+    """Position of each table value among the levels: -1 missing, -2 not among them."""
+    position = {level: code for code, level in enumerate(levels)}
+    missing = column.isna().to_numpy()
+    values = column.astype(object).tolist()
+    found = np.array([position.get(value, -2) for value in values], dtype=np.int64)
+    if (found[~missing] < 0).all():
+        by_text = {str(level): code for code, level in enumerate(levels)}
+        if len(by_text) == len(levels):
+            found = np.array([by_text.get(str(value), -2) for value in values], dtype=np.int64)
+    found[missing] = MISSING
+    return found
+
+
+def _look_up(ids: np.ndarray, table_ids: np.ndarray, known: np.ndarray, product: int) -> np.ndarray:
+    positions = np.flatnonzero(known)
+    if product <= DENSE_CELLS:
+        table = np.full(product, -1, dtype=np.int64)
+        table[table_ids[positions]] = positions
+        return table[ids]
+    order = positions[np.argsort(table_ids[positions], kind="stable")]
+    cell = np.full(len(ids), -1, dtype=np.int64)
+    if len(order):
+        place = np.minimum(np.searchsorted(table_ids[order], ids), len(order) - 1)
+        cell = np.where(table_ids[order][place] == ids, order[place], -1)
+    return cell
+
+
+def _check_constant(
+    values: np.ndarray, household_index: np.ndarray, margin: Margin, what: str, faults: Faults
+) -> None:
+    first = np.empty(int(household_index.max()) + 1, dtype=values.dtype)
+    first[household_index[::-1]] = values[::-1]
+    differs = values != first[household_index]
+    if differs.any():
+        n = len(np.unique(household_index[differs]))
+        faults.add(
+            margin.label,
+            f"{what} differs within {n} households",
+            rows=np.flatnonzero(differs),
+            remedy="Count households by what all members share, or use level='person'.",
+        )
+
+
+def _check_cells(
+    margin: Margin,
+    cell: np.ndarray,
+    values: np.ndarray | None,
+    keys: np.ndarray,
+    faults: Faults,
+) -> _Matched:
+    """Note cells that the sample cannot meet; drop empty cells with a total of zero."""
+    targets, labels = margin.targets, margin.cell_labels()
+    inside = np.flatnonzero(cell >= 0)
+    counts = np.bincount(cell[inside], minlength=len(targets))
+    absent = (counts == 0) & (targets != 0)
+    if absent.any() and (counts == 0).all():
+        where = ", ".join(margin.columns)
+        faults.add(margin.label, f"no category of {where} occurs in the sample as given")
+    _note(
+        faults,
+        margin,
+        absent,
+        targets,
+        labels,
+        "total {total}, but nobody of the sample is in it",
+        "Put cells together, or leave them out.",
+    )
+    if values is None:
+        forced = (counts > 0) & (targets == 0)
+        what, remedy = (
+            "total 0, but {n} persons of the sample are in it",
+            ("Drop these persons, or leave the cell out: weights must be positive."),
+        )
+        _note(faults, margin, forced, targets, labels, what, remedy, counts)
+    else:
+        amount = np.nan_to_num(values[inside])
+        low = np.bincount(cell[inside], np.minimum(amount, 0.0), minlength=len(targets))
+        high = np.bincount(cell[inside], np.maximum(amount, 0.0), minlength=len(targets))
+        wrong = (counts > 0) & (
+            ((targets >= 0) & (high == 0) & ~((targets == 0) & (low == 0)))
+            | ((targets <= 0) & (low == 0) & ~((targets == 0) & (high == 0)))
+        )
+        what = f"total {{total}}, which no sum of {margin.variable} in the sample can reach"
+        _note(faults, margin, wrong, targets, labels, what, "Correct the total or its sign.")
+    keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
+    new = np.full(len(targets) + 1, -1, dtype=np.int64)
+    new[:-1][keep] = np.arange(keep.sum())
+    kept = np.flatnonzero(keep)
+    return _Matched(new[cell], values, targets[kept], [labels[k] for k in kept], keys[kept])
+
+
+def _blank(cell: np.ndarray, values: np.ndarray | None, n_cells: int) -> np.ndarray:
+    """Cells whose values are all zero or missing, so that a total of zero is met anyway."""
+    if values is None:
+        return np.zeros(n_cells, dtype=bool)
+    inside = cell >= 0
+    return np.bincount(cell[inside], np.abs(np.nan_to_num(values[inside])), n_cells) == 0
+
+
+def _note(
+    faults: Faults,
+    margin: Margin,
+    where: np.ndarray,
+    targets: np.ndarray,
+    labels: list[str],
+    what: str,
+    remedy: str,
+    counts: np.ndarray | None = None,
+) -> None:
+    found = np.flatnonzero(where)
+    for k in found[:SHOWN_CELLS]:
+        n = 0 if counts is None else int(counts[k])
+        text = what.format(total=f"{targets[k]:,.6g}", n=f"{n:,}")
+        faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
+    if len(found) > SHOWN_CELLS:
+        rest = found[SHOWN_CELLS:]
+        text = f"{len(rest)} more cells of this kind, totals {targets[rest].sum():,.6g} in all"
+        faults.add(margin.label, text, remedy=remedy)
+
+
+def margin_list(margins: Any) -> list[Margin]:
+    """Return one margin or several as a list, or say what else was given."""
+    items = [margins] if isinstance(margins, Margin) else margins
+    if not isinstance(items, Sequence) or not all(isinstance(m, Margin) for m in items):
+        faults = Faults("margins")
+        faults.add("margins", "must be a Margin or a list of them", remedy="Margin(table)")
+        raise InputError(faults.subject, faults.found)
+    return list(items)

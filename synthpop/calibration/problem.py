@@ -1,0 +1,176 @@
+"""The calibration problem as arrays: units, controls, sparse constraint matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Units with start weights, and controls on them.
+
+    Attributes
+    ----------
+    matrix : scipy CSR matrix, shape (n_units, n_controls)
+        How much one unit counts for each control; sorted indices, no duplicates.
+    start : float64 array, shape (n_units,)
+        Start weight (of a group of equal units: their sum).
+    size : float64 array, shape (n_units,)
+        How much the unit counts in the distance (q): members of a household, 1 for a person.
+    targets : float64 array, shape (n_controls,)
+    margin : int64 array, shape (n_controls,)
+        Margin that each control belongs to.
+    importance : float64 array, shape (n_controls,)
+        Infinite where the control must be met.
+    low, high : float64 arrays, shape (n_units,)
+        Bounds of the ratio g of new to start weight.
+    """
+
+    matrix: Any
+    start: np.ndarray
+    size: np.ndarray
+    targets: np.ndarray
+    margin: np.ndarray
+    importance: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def hard(self) -> np.ndarray:
+        """True for controls that must be met, shape (n_controls,)."""
+        return np.isinf(self.importance)
+
+    def scale(self) -> np.ndarray:
+        """Return what a gap is divided by: the target; where it is 0, the gross start total."""
+        gross = abs(self.matrix).T @ self.start
+        return np.where(self.targets != 0, np.abs(self.targets), np.maximum(gross, 1e-300))
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a solver returns.
+
+    Attributes
+    ----------
+    g : float64 array, shape (n_units,)
+        Ratio of new to start weight.
+    converged : bool
+    iterations : int
+    gap : float
+        Largest relative gap of a control (for balanced controls: of the balance).
+    proof : int array
+        Controls of a combination that proves that no g within the bounds meets all; else empty.
+    """
+
+    g: np.ndarray
+    converged: bool
+    iterations: int
+    gap: float
+    proof: np.ndarray
+
+
+def constraint_matrix(
+    cells: Sequence[np.ndarray],
+    values: Sequence[np.ndarray | None],
+    household_level: Sequence[bool],
+    n_controls: int,
+    *,
+    household_index: np.ndarray,
+    household_equal: bool,
+) -> Any:
+    """Build the sparse constraint matrix.
+
+    Parameters
+    ----------
+    cells : one int64 array a margin, shape (n_persons,)
+        Control of each person, -1 where none.
+    values : one float64 array or None a margin, shape (n_persons,)
+        What is summed; None counts.
+    household_level : one bool a margin
+        True where the household counts once; its members then share it in equal parts.
+    n_controls : int
+    household_index : int64 array, shape (n_persons,)
+    household_equal : bool
+        Units are households when True, persons when False.
+
+    Returns
+    -------
+    scipy CSR matrix, shape (n_units, n_controls)
+
+    Examples
+    --------
+    >>> constraint_matrix(
+    ...     [np.array([0, 0, 1])], [None], [False], 2,
+    ...     household_index=np.array([0, 0, 1]), household_equal=True,
+    ... ).toarray().tolist()
+    [[2.0, 0.0], [0.0, 1.0]]
+    """
+    from scipy.sparse import coo_matrix
+
+    n_persons = len(household_index)
+    sizes = np.bincount(household_index).astype(np.float64)
+    rows, columns, amounts = [], [], []
+    for cell, value, by_household in zip(cells, values, household_level, strict=True):
+        inside = np.flatnonzero(cell >= 0)
+        amount = np.ones(len(inside)) if value is None else np.nan_to_num(value[inside])
+        if by_household:
+            amount = amount / sizes[household_index[inside]]
+        rows.append(household_index[inside] if household_equal else inside)
+        columns.append(cell[inside])
+        amounts.append(amount)
+    n_units = len(sizes) if household_equal else n_persons
+    matrix = coo_matrix(
+        (np.concatenate(amounts), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(n_units, n_controls),
+    ).tocsr()
+    matrix.sum_duplicates()
+    whole = np.round(matrix.data)
+    near = np.abs(matrix.data - whole) < 1e-12 * np.maximum(1.0, np.abs(whole))
+    matrix.data[near] = whole[near]  # 1/3 + 1/3 + 1/3 is one household
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def group_units(problem: Problem) -> tuple[Problem, np.ndarray]:
+    """Put units with equal rows together: they get the same g whatever the method.
+
+    Returns
+    -------
+    grouped : Problem
+        With the start weights of each group added up.
+    group : int64 array, shape (n_units,)
+        Group of each unit.
+    """
+    from synthpop.kernels.raking import row_hashes, rows_equal
+
+    matrix = problem.matrix
+    extra = np.zeros(matrix.shape[0], dtype=np.uint64)
+    for part in (problem.size, problem.low, problem.high):
+        bits = np.ascontiguousarray(part, dtype=np.float64).view(np.uint64)
+        extra = (extra * np.uint64(1099511628211)) ^ (bits * np.uint64(0x9E3779B97F4A7C15))
+    hashes = np.empty(matrix.shape[0], dtype=np.uint64)
+    data = matrix.data.view(np.uint64)
+    row_hashes(matrix.indptr, matrix.indices, data, extra, hashes)
+    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+    twin = first[group]
+    same = rows_equal(matrix.indptr, matrix.indices, data, twin) and all(
+        np.array_equal(part[twin], part) for part in (problem.size, problem.low, problem.high)
+    )
+    if not same or len(first) == matrix.shape[0]:
+        return problem, np.arange(matrix.shape[0])
+    grouped = Problem(
+        matrix=matrix[first],
+        start=np.bincount(group, problem.start),
+        size=problem.size[first],
+        targets=problem.targets,
+        margin=problem.margin,
+        importance=problem.importance,
+        low=problem.low[first],
+        high=problem.high[first],
+    )
+    return grouped, group
