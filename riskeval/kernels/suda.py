@@ -35,7 +35,7 @@ def grown(values, size):
 
 @kernel
 def minimal_uniques(
-    items, missing, column_of, copies, wildcard, max_size, weight, score, share, found, sizes
+    items, absent, column_of, copies, wildcard, max_size, weight, score, share, found, sizes
 ):
     """Find every minimal sample unique of up to `max_size` items and add up the scores.
 
@@ -43,12 +43,13 @@ def minimal_uniques(
     that go on. So any unique set inside another one of the same row is met first, and a set that
     is unique but holds none of those met before has all its support rows. Items whose support is
     the whole table, or whose support did not fall with the last anchor, cannot have all support
-    rows and are dropped with everything below them.
+    rows, and items that no single record holds together with the prefix have no one to single out:
+    they are dropped with everything below them.
 
     Parameters
     ----------
     items : int32, shape (n_rows, n_keys); distinct rows, the ranks ascending, `n_items` as filler
-    missing : bool, shape (n_rows, n_keys); the value of a key is missing (by column)
+    absent : int64, shape (n_rows,); bit c is set where the value of key c is missing
     column_of : int32, shape (n_items,); key of each item
     copies : int8, shape (n_rows,); 1 when one record has this row, 2 when several have
     wildcard : bool; whether a missing value may be any value
@@ -67,6 +68,7 @@ def minimal_uniques(
     rows = np.empty(n_rows, dtype=np.int32)  # rows of the present table
     count = np.zeros((n_levels, n_items), dtype=np.int32)  # records that hold the item
     lone = np.zeros((n_levels, n_items), dtype=np.int32)  # of these, rows of one record
+    candidates = np.zeros((n_levels, n_items), dtype=np.int32)  # of these, rows it may be a set of
     owner = np.zeros((n_levels, n_items), dtype=np.int32)
     starts = np.zeros((n_levels, n_items), dtype=np.int32)
     ends = np.zeros((n_levels, n_items), dtype=np.int32)
@@ -101,6 +103,7 @@ def minimal_uniques(
             for e in range(n_current):
                 row = rows[e] // stride
                 amount = copies[row]
+                candidate = amount == 1 and absent[row] & prefix_mask[depth] == 0
                 records += amount
                 for c in range(rows[e] - row * stride, n_cols):
                     item = items[row, c]
@@ -112,12 +115,14 @@ def minimal_uniques(
                         touched[depth, n_seen] = item
                         n_seen += 1
                         lone[depth, item] = 0
+                        candidates[depth, item] = 0
                     count[depth, item] += amount
                     lone[depth, item] += amount == 1
+                    candidates[depth, item] += candidate
                     owner[depth, item] = row
                 if wildcard:
                     for c in range(n_cols):
-                        if missing[row, c]:
+                        if (absent[row] >> c) & 1:
                             na_count[depth, c] += amount
             touched[depth, :n_seen].sort()
             n_touched[depth] = n_seen
@@ -129,6 +134,7 @@ def minimal_uniques(
                 column = column_of[item]
                 support = count[depth, item] + na_count[depth, column]
                 fits = support < records or (depth == 0 and support == 1)
+                fits = fits and candidates[depth, item] > 0
                 if depth > 0:
                     fits = fits and support < count[depth - 1, item] + na_count[depth - 1, column]
                 alive[depth, item] = fits and support > 1 and deeper
@@ -139,11 +145,7 @@ def minimal_uniques(
                 elif fits and support == 1:
                     row = owner[depth, item]
                     mask = prefix_mask[depth] | (one << column)
-                    held = True
-                    for c in range(n_cols):
-                        if (mask >> c) & 1 and missing[row, c]:
-                            held = False  # the row matches the prefix only by a missing value
-                    if held and not contains_found(mask, row, head, following, masks):
+                    if not contains_found(mask, row, head, following, masks):
                         if n_found == len(masks):
                             masks = grown(masks, n_found + 1)
                             following = grown(following, n_found + 1)
@@ -181,14 +183,14 @@ def minimal_uniques(
                             ends[depth, item] += 1
                     if wildcard:
                         for c in range(n_cols):
-                            if missing[row, c]:
+                            if (absent[row] >> c) & 1:
                                 entries[na_ends[depth, c]] = row * stride
                                 na_ends[depth, c] += 1
         # down to the next item that goes on, or back up
         while cursor[depth] > 0 and not fresh:
             cursor[depth] -= 1
             item = touched[depth, cursor[depth]]
-            if not alive[depth, item] or lone[depth, item] == 0:
+            if not alive[depth, item]:
                 continue
             n_current = 0
             for e in range(starts[depth, item], ends[depth, item]):

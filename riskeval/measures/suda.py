@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb, factorial, prod
 from typing import Any
 
@@ -80,10 +81,10 @@ class Suda(Result):
         return frame
 
     def dis_table(self) -> pd.DataFrame:
-        """Return how many records have a DIS-SUDA score in each tenth: ``interval``, ``records``."""
+        """Return records by tenths of the DIS-SUDA score: ``interval``, ``records``."""
         edges = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
         place = np.searchsorted(edges, self.dis_score, side="left")
-        labels = ["0"] + [f"({a}, {b}]" for a, b in zip(edges, edges[1:], strict=False)] + ["> 0.7"]
+        labels = ["0", *(f"({a}, {b}]" for a, b in pairwise(edges)), "> 0.7"]
         return pd.DataFrame(
             {"interval": labels, "records": np.bincount(place, minlength=len(labels))}
         )
@@ -144,7 +145,9 @@ def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
     return weights
 
 
-def dis_scores(score: np.ndarray, uniques: int, pairs: int, fraction: float, n_keys: int) -> Any:
+def dis_scores(
+    score: np.ndarray, uniques: int, pairs: int, fraction: float, n_keys: int
+) -> tuple[np.ndarray, float]:
     """Return the DIS-SUDA score of each record and the DIS of the file.
 
     With U records that are unique and P that are in pairs on all keys, and sampling fraction d,
@@ -249,9 +252,7 @@ def _check(
             "max_size", f"is {max_size!r}", remedy=f"Give a whole number from 1 to {len(keys)}."
         )
     if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction < 1:
-        faults.add(
-            "dis_fraction", f"is {dis_fraction!r}", remedy="Give a number between 0 and 1."
-        )
+        faults.add("dis_fraction", f"is {dis_fraction!r}", remedy="Give a number between 0 and 1.")
     check_choice(faults, "normalise", normalise, NORMALISATIONS)
     check_choice(faults, "missing", missing, MISSING_RULES)
     faults.raise_if_any()
@@ -331,7 +332,7 @@ def suda(
     contribution = np.divide(
         share, score[:, None], out=np.zeros_like(share), where=score[:, None] > 0
     )
-    counts = copies[ids]
+    counts = _records_alike(frame, keys, copies[ids], missing)
     dis_score, dis = dis_scores(
         score, int((counts == 1).sum()), int((counts == 2).sum()), dis_fraction, len(keys)
     )
@@ -380,7 +381,7 @@ def _search(
     found, sizes = np.zeros(n_cells, dtype=np.int64), np.zeros(n_keys + 1, dtype=np.int64)
     minimal_uniques(
         items,
-        absent,
+        absent @ (np.int64(1) << np.arange(n_keys)),
         column_of,
         np.minimum(copies, 2).astype(np.int8),
         missing == "wildcard" and bool(absent.any()),
@@ -392,6 +393,17 @@ def _search(
         sizes,
     )
     return score[ids], share[ids], found[ids], sizes
+
+
+def _records_alike(
+    frame: pd.DataFrame, keys: Sequence[str], copies: np.ndarray, missing: str
+) -> np.ndarray:
+    """Return how many records are like each one on all keys, shape (n,)."""
+    if missing != "wildcard":
+        return copies
+    from riskeval.measures.frequencies import frequency_counts
+
+    return np.asarray(frequency_counts(frame, keys, missing="wildcard").f)
 
 
 def _contributions(
