@@ -58,8 +58,8 @@ class IntervalDisclosure(Result):
             f"true values of {', '.join(self.per_variable['variable'])} all lie within "
             f"{self.k:g} {unit} of the released ones. The true risk is between 0 and this share, "
             "which is reached if an intruder is right whenever a value is this near. "
-            f"{self.n_missing:,} records with missing values count as not disclosed. There is no published threshold; k sets "
-            "what counts as too near, and 0.01 is customary."
+            f"{self.n_missing:,} records with missing values count as not disclosed. There is no "
+            "published threshold; k sets what counts as too near, and 0.01 is customary."
         )
 
 

@@ -12,7 +12,7 @@ KEPT = 10
 GROUP = 300
 MOST_GROUPS = 5
 MOST_STEPS = 100
-MOST_POINTS = 100_000
+MOST_POINTS = 50_000
 CUT = 0.975
 SINGULAR = 1e-12
 RIDGE = 1e-9
@@ -62,7 +62,7 @@ def mcd(values: np.ndarray, rng: np.random.Generator) -> Scatter:
     """Minimum covariance determinant, reweighted.
 
     The half of the points (h = (n + p + 1) // 2) with the smallest determinant is searched from
-    500 random starts, in groups of 300 points when there are more than 600, and among 100,000
+    500 random starts, in groups of 300 points when there are more than 600, and among 50,000
     points drawn at random when there are more. Its covariance is made consistent at the normal
     distribution, and all points within its 0.975 quantile enter the final mean and covariance,
     made consistent again (Croux and Haesbroeck 1999). No small-sample factor.

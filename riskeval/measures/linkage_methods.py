@@ -1,0 +1,449 @@
+"""Ways to rank original records by their nearness to released ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.pairs import as_names, check_finite, numbers, read_frames
+from synthpop.microdata.checks import check_columns, check_numeric
+from synthpop.microdata.codes import CodedKeys, encode_keys
+from synthpop.microdata.errors import Faults
+
+SLACK = 1e-9
+MOST_PAIRS = 50_000_000
+MOST_VARIABLES = 12
+EM_STEPS = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Both files as arrays.
+
+    Attributes
+    ----------
+    o_numbers, r_numbers : float64, shape (n_o, p) and (n_r, p)
+    o_codes, r_codes : int64, shape (n_o, q) and (n_r, q)
+        Codes of the other columns, shared by both files, -1 missing.
+    levels : tuple of tuples
+    numeric, coded : tuple of str
+        Names of the columns.
+    number_weights, code_weights : float64, shape (p,) and (q,)
+    blocks : CodedKeys or None
+        Block columns of the stacked files.
+    truth : int64, shape (n_r,)
+        Row of the own original, -1 where there is none.
+    agreement : dict
+        Given agreement limits by variable.
+    """
+
+    o_numbers: np.ndarray
+    r_numbers: np.ndarray
+    o_codes: np.ndarray
+    r_codes: np.ndarray
+    levels: tuple[tuple[Any, ...], ...]
+    numeric: tuple[str, ...]
+    coded: tuple[str, ...]
+    number_weights: np.ndarray
+    code_weights: np.ndarray
+    blocks: CodedKeys | None
+    truth: np.ndarray
+    agreement: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranks:
+    """Where the own original stands among all; arrays of shape (n_released,).
+
+    Attributes
+    ----------
+    best : int64
+        The first nearest original, -1 where nothing can be compared.
+    score, own : float64
+        Distance (or weight) of the nearest and of the own original.
+    nearer, ties : int64
+        Originals nearer than the own one (from 2 on, no exact count), and as near, itself included;
+        no ties where the own one cannot be compared.
+    """
+
+    best: np.ndarray
+    score: np.ndarray
+    own: np.ndarray
+    nearer: np.ndarray
+    ties: np.ndarray
+
+    @classmethod
+    def empty(cls, n: int) -> Ranks:
+        """Nothing compared yet."""
+        none, zero = np.full(n, np.nan), np.zeros(n, dtype=np.int64)
+        return cls(np.full(n, -1, dtype=np.int64), none, none.copy(), zero, zero.copy())
+
+    def put(self, released: np.ndarray, original: np.ndarray, part: Ranks) -> None:
+        """Write the ranks of a block, whose `best` are positions in `original`."""
+        self.best[released] = np.where(part.best >= 0, original[part.best], -1)
+        self.score[released] = part.score
+        self.own[released] = part.own
+        self.nearer[released] = part.nearer
+        self.ties[released] = part.ties
+
+
+def read_sides(
+    faults: Faults,
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str,
+    block: tuple[str, ...],
+    identifier: str | None,
+    weights: Mapping[str, float] | None,
+    agreement: Mapping[str, float] | None,
+    *,
+    numeric_only: bool,
+) -> Sides:
+    """Check both files and turn them into arrays; raise every fault found."""
+    o, r = read_frames(faults, original, released, same_length=identifier is None)
+    names = as_names(faults, variables, "variables")
+    fine = bool(names)
+    for frame, side in ((o, "original"), (r, "release")):
+        check = check_numeric if numeric_only else check_columns
+        fine = check(faults, frame, names, f"variable of the {side}") and fine
+        fine = check_columns(faults, frame, block, f"block of the {side}") and fine
+        if identifier is not None:
+            fine = check_columns(faults, frame, [identifier], f"identifier of the {side}") and fine
+    for argument, given in (("weights", weights), ("agreement", agreement)):
+        for name, value in (given or {}).items():
+            if name not in names:
+                faults.add(argument, f"{name!r} is not one of the variables")
+            elif not (isinstance(value, (int, float)) and 0 <= value < np.inf):
+                faults.add(argument, f"{value!r} for {name!r} is not a number of at least 0")
+    if not fine:
+        faults.raise_if_any()
+    truth = _truth(faults, o, r, identifier)
+    numeric = tuple(name for name in names if _is_number(o[name]) and _is_number(r[name]))
+    coded = tuple(name for name in names if name not in numeric)
+    o_numbers, r_numbers = (
+        numbers(f, numeric) if numeric else np.empty((len(f), 0)) for f in (o, r)
+    )
+    check_finite(faults, o_numbers, numeric, "original")
+    check_finite(faults, r_numbers, numeric, "release")
+    faults.raise_if_any()
+    keys = _stacked(o, r, coded)
+    given = weights or {}
+    return Sides(
+        o_numbers, r_numbers,
+        keys.codes[: len(o)].astype(np.int64), keys.codes[len(o) :].astype(np.int64), keys.levels,
+        numeric, coded,
+        np.array([given.get(name, 1.0) for name in numeric], dtype=np.float64),
+        np.array([given.get(name, 1.0) for name in coded], dtype=np.float64),
+        _stacked(o, r, block) if block else None, truth, dict(agreement or {}),
+    )  # fmt: skip
+
+
+def _is_number(values: pd.Series) -> bool:
+    dtype = values.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _stacked(o: pd.DataFrame, r: pd.DataFrame, names: Sequence[str]) -> CodedKeys:
+    columns = {
+        name: pd.concat([o[name].astype(object), r[name].astype(object)], ignore_index=True)
+        for name in names
+    }
+    if not columns:
+        return CodedKeys((), np.empty((len(o) + len(r), 0), dtype=np.int32), ())
+    return encode_keys(pd.DataFrame(columns), list(names))
+
+
+def _truth(faults: Faults, o: pd.DataFrame, r: pd.DataFrame, identifier: str | None) -> np.ndarray:
+    if identifier is None:
+        return np.arange(len(r))
+    index = pd.Index(o[identifier])
+    if not index.is_unique:
+        rows = np.flatnonzero(index.duplicated(keep=False))
+        faults.add(identifier, "names two units of the original alike", rows=rows)
+        return np.full(len(r), -1)
+    return index.get_indexer(pd.Index(r[identifier])).astype(np.int64)
+
+
+def rank_by_tree(x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int) -> Ranks:
+    """Rank by distance of points with a k-d tree.
+
+    Parameters
+    ----------
+    x, y : float64, shape (n_o, p) and (n_r, p)
+        Points of originals and released records; those with NaN are not compared.
+    truth : int64, shape (n_r,)
+    norm : 1 or 2
+        Manhattan or Euclidean.
+    """
+    from scipy.spatial import KDTree
+
+    ranks = Ranks.empty(len(y))
+    kept = np.flatnonzero(~np.isnan(x).any(axis=1))
+    asked = np.flatnonzero(~np.isnan(y).any(axis=1))
+    if len(kept) == 0 or len(asked) == 0:
+        return ranks
+    points, first, copies = _distinct(x[kept])
+    tree = KDTree(points, balanced_tree=False)
+    near, who = tree.query(y[asked], k=[1, 2], p=norm)
+    ranks.best[asked] = kept[first[who[:, 0]]]
+    ranks.score[asked] = near[:, 0]
+    own = _distance(x[truth[asked]], y[asked], norm)
+    own[truth[asked] < 0] = np.nan
+    ranks.own[asked] = own
+    farther = near * (1 + SLACK) < own[:, None]
+    ranks.nearer[asked] = farther[:, 0] * copies[who[:, 0]] + farther[:, 1]
+    known = ~np.isnan(own)
+    ranks.ties[asked] = known
+    nearest = known & ~farther[:, 0]
+    reach = own * (1 + SLACK)
+    alone = nearest & (near[:, 1] > reach)
+    ranks.ties[asked[alone]] = copies[who[alone, 0]]
+    several = np.flatnonzero(nearest & ~alone)
+    if len(several):
+        balls = tree.query_ball_point(y[asked[several]], reach[several], p=norm)
+        ranks.ties[asked[several]] = [copies[ball].sum() for ball in balls]
+    return ranks
+
+
+def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows, where each comes first, and how often it comes."""
+    number = pd.DataFrame(points).groupby(list(range(points.shape[1])), sort=False).ngroup()
+    copies = np.bincount(number)
+    first = np.empty(len(copies), dtype=np.int64)
+    first[number[::-1]] = np.arange(len(points))[::-1]
+    return points[first], first, copies
+
+
+def _distance(x: np.ndarray, y: np.ndarray, norm: int) -> np.ndarray:
+    gaps = np.abs(x - y)
+    return gaps.sum(axis=1) if norm == 1 else np.sqrt((gaps * gaps).sum(axis=1))
+
+
+def assign_one_to_one(x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int) -> Ranks:
+    """Link points so that the total distance is smallest; see `rank_by_tree` for the arguments."""
+    from scipy.spatial.distance import cdist
+
+    kept = np.flatnonzero(~np.isnan(x).any(axis=1))
+    asked = np.flatnonzero(~np.isnan(y).any(axis=1))
+    _check_pairs(len(asked), len(kept))
+    cost = cdist(y[asked], x[kept], "cityblock" if norm == 1 else "euclidean")
+    ranks = Ranks.empty(len(y))
+    _assign(ranks, cost, asked, kept, truth)
+    return ranks
+
+
+def _check_pairs(n_released: int, n_original: int) -> None:
+    if n_released * n_original > MOST_PAIRS:
+        faults = Faults("record_linkage")
+        what = f"{n_released:,} x {n_original:,} pairs are too many for one-to-one assignment"
+        faults.add("assign", what, remedy="Name columns in block.")
+        faults.raise_if_any()
+
+
+def _assign(
+    ranks: Ranks, cost: np.ndarray, asked: np.ndarray, kept: np.ndarray, truth: np.ndarray
+) -> None:
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(cost)
+    released, original = asked[rows], kept[columns]
+    ranks.best[released] = original
+    ranks.score[released] = cost[rows, columns]
+    place = np.full(max(truth.max(initial=-1), kept.max(initial=-1)) + 2, -1)  # [-1]: no original
+    place[kept] = np.arange(len(kept))
+    own = place[truth[asked]]
+    ranks.own[asked] = np.where(
+        (truth[asked] >= 0) & (own >= 0), cost[np.arange(len(asked)), own], np.nan
+    )
+    right = original == truth[released]
+    ranks.ties[released[right]] = 1
+
+
+def rank_by_gower(
+    sides: Sides, o: np.ndarray, r: np.ndarray, truth: np.ndarray, assign: str
+) -> Ranks:
+    """Rank rows `o` and `r` of the files by Gower distance, or assign them one to one."""
+    from riskeval.kernels.linkage import gower_ranks
+
+    ranges = _ranges(sides)
+    if assign == "one-to-one":
+        _check_pairs(len(r), len(o))
+        cost = gower_matrix(sides, r, o)
+        ranks = Ranks.empty(len(r))
+        _assign(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
+        return ranks
+    found = gower_ranks(
+        sides.o_numbers[o], sides.r_numbers[r], ranges, sides.number_weights,
+        sides.o_codes[o], sides.r_codes[r], sides.code_weights, truth, SLACK,
+    )  # fmt: skip
+    return Ranks(*found)
+
+
+def _ranges(sides: Sides) -> np.ndarray:
+    stacked = np.vstack([sides.o_numbers, sides.r_numbers])
+    ranges = np.zeros(stacked.shape[1])
+    for k, column in enumerate(stacked.T):
+        known = column[~np.isnan(column)]
+        ranges[k] = np.ptp(known) if len(known) else 0.0
+    return ranges
+
+
+def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray) -> np.ndarray:
+    """Gower distances, shape (len(r), len(o)); the largest possible, 1, where nothing compares."""
+    total = np.zeros((len(r), len(o)))
+    compared = np.zeros_like(total)
+    for k, width in enumerate(_ranges(sides)):
+        gap = np.abs(sides.r_numbers[r, k][:, None] - sides.o_numbers[o, k][None])
+        known = ~np.isnan(gap)
+        compared += sides.number_weights[k] * known
+        if width > 0:
+            total += sides.number_weights[k] * np.where(known, gap, 0.0) / width
+    for k, weight in enumerate(sides.code_weights):
+        a, b = sides.r_codes[r, k][:, None], sides.o_codes[o, k][None]
+        known = (a >= 0) & (b >= 0)
+        compared += weight * known
+        total += weight * (known & (a != b))
+    return np.where(compared > 0, total / np.where(compared > 0, compared, 1.0), 1.0)
+
+
+def rank_by_weight(
+    sides: Sides, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> tuple[Ranks, dict[str, Any]]:
+    """Rank by Fellegi-Sunter weights, with probabilities estimated by EM over all blocks."""
+    from riskeval.kernels.linkage import pattern_counts, weight_ranks
+
+    n_variables = len(sides.numeric) + len(sides.coded)
+    if n_variables > MOST_VARIABLES:
+        faults = Faults("record_linkage")
+        what = f"{n_variables} are too many for method 'probabilistic'"
+        faults.add("variables", what, remedy=f"At most {MOST_VARIABLES}.")
+        faults.raise_if_any()
+    rules = _agreement_rules(sides)
+    counts = np.zeros(3**n_variables, dtype=np.int64)
+    for o, r, _ in blocks:
+        pattern_counts(*(*_pair_arrays(sides, o, r, rules), counts))
+    n_matches = float(sum((truth >= 0).sum() for _, _, truth in blocks))
+    share, m, u = fit_fellegi_sunter(counts, n_variables, n_matches)
+    weights = pattern_weights(n_variables, m, u)
+    whole = Ranks.empty(len(sides.r_numbers))
+    for o, r, truth in blocks:
+        whole.put(r, o, Ranks(*weight_ranks(*(*_pair_arrays(sides, o, r, rules), weights, truth))))
+    names = (*sides.numeric, *sides.coded)
+    parameters = {
+        "share": share,
+        "m": dict(zip(names, m.tolist(), strict=True)),
+        "u": dict(zip(names, u.tolist(), strict=True)),
+    }
+    return whole, parameters
+
+
+def _agreement_rules(sides: Sides) -> tuple[np.ndarray, ...]:
+    """Reach of numbers; agreement of codes as one flat table, with its starts and widths."""
+    given = sides.agreement
+    spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in sides.o_numbers.T]
+    reach = np.array(
+        [given.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)]
+    )
+    tables = []
+    for name, levels in zip(sides.coded, sides.levels, strict=True):
+        table = np.eye(len(levels), dtype=np.bool_)
+        if name in given and all(isinstance(level, str) for level in levels):
+            table = _alike(levels, given[name])
+        tables.append(table)
+    width = np.array([len(table) for table in tables], dtype=np.int64)
+    start = np.concatenate([[0], np.cumsum(width * width)])[:-1].astype(np.int64)
+    flat = np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(1, np.bool_)
+    return reach, flat, start, width
+
+
+def _alike(levels: tuple[str, ...], threshold: float) -> np.ndarray:
+    from riskeval.kernels.linkage import jaro_agree
+
+    lengths = np.array([len(level) for level in levels], dtype=np.int64)
+    points = np.zeros((len(levels), max(int(lengths.max(initial=0)), 1)), dtype=np.int32)
+    for row, level in enumerate(levels):
+        points[row, : len(level)] = [ord(letter) for letter in level]
+    table: np.ndarray = jaro_agree(points, lengths, points, lengths, threshold)
+    return table
+
+
+def _pair_arrays(
+    sides: Sides, o: np.ndarray, r: np.ndarray, rules: tuple[np.ndarray, ...]
+) -> tuple[np.ndarray, ...]:
+    reach, agree, start, width = rules
+    return (
+        sides.o_numbers[o], sides.r_numbers[r], reach, sides.o_codes[o], sides.r_codes[r], agree,
+        start, width,
+    )  # fmt: skip
+
+
+def _states(n_variables: int) -> np.ndarray:
+    """Agreement states of each pattern: int64, shape (3 ** variables, variables)."""
+    place = 3 ** np.arange(n_variables - 1, -1, -1)
+    states: np.ndarray = np.arange(3**n_variables)[:, None] // place % 3
+    return states
+
+
+def fit_fellegi_sunter(
+    counts: np.ndarray, n_variables: int, n_matches: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Estimate the share of matching pairs and the probabilities m and u by EM.
+
+    Agreements are independent within matching and within other pairs; a missing comparison
+    tells nothing. Started at `n_matches` matching pairs, m = 0.9 and u at the overall agreement.
+
+    Parameters
+    ----------
+    counts : integer, shape (3 ** variables,)
+        Pairs by agreement pattern (base 3; 0 disagrees, 1 agrees, 2 missing).
+
+    Examples
+    --------
+    >>> counts = np.array([900, 5, 0, 5, 90, 0, 0, 0, 0])
+    >>> share, m, u = fit_fellegi_sunter(counts, 2, 90.0)
+    >>> round(share, 2), m.round(1).tolist(), u.round(1).tolist()
+    (0.09, [1.0, 1.0], [0.0, 0.0])
+    """
+    states = _states(n_variables)
+    agrees, known = states == 1, states != 2
+    pairs = counts.sum()
+    share = n_matches / pairs if pairs else 0.0
+    m = np.full(n_variables, 0.9)
+    u = _clip((counts @ agrees) / np.maximum(counts @ known, 1))
+    for _ in range(EM_STEPS):
+        like_m = np.exp(_log_likelihood(agrees, known, m))
+        like_u = np.exp(_log_likelihood(agrees, known, u))
+        mixed = share * like_m + (1 - share) * like_u
+        matching = counts * share * like_m / np.where(mixed > 0, mixed, 1.0)
+        other = counts - matching
+        new_m = _clip((matching @ agrees) / np.maximum(matching @ known, 1e-300))
+        new_u = _clip((other @ agrees) / np.maximum(other @ known, 1e-300))
+        moved = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
+        m, u, share = new_m, new_u, float(matching.sum() / pairs)
+        if moved < 1e-9:
+            break
+    return share, m, u
+
+
+def pattern_weights(n_variables: int, m: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Return log2 likelihood ratios of the patterns: float64, shape (3 ** variables,)."""
+    states = _states(n_variables)
+    agrees, known = states == 1, states != 2
+    ratio = _log_likelihood(agrees, known, m) - _log_likelihood(agrees, known, u)
+    weights: np.ndarray = ratio / np.log(2)
+    return weights
+
+
+def _clip(probability: np.ndarray) -> np.ndarray:
+    clipped: np.ndarray = np.clip(probability, 1e-6, 1 - 1e-6)
+    return clipped
+
+
+def _log_likelihood(agrees: np.ndarray, known: np.ndarray, p: np.ndarray) -> np.ndarray:
+    each = np.where(agrees, np.log(p), np.log1p(-p)) * known
+    total: np.ndarray = each.sum(axis=1)
+    return total
