@@ -122,3 +122,23 @@ def moments_block(codes, slots, values, gram, moment):
             moment[row[k]] += value
             for other in range(k, m):
                 gram[row[k], row[other]] += 1.0
+
+
+@kernel
+def find_block(codes, radix, start, tree, states):
+    """Write the combination of each person into `states`, int64, shape (n,); -1 where unknown.
+
+    Arguments as in `match_block`.
+    """
+    m, n = codes.shape
+    for j in range(n):
+        state = 0
+        for k in range(m):
+            code = codes[k, j]
+            if code >= radix[k]:
+                state = -1
+                break
+            state = tree[start[k] + state * radix[k] + code]
+            if state < 0:
+                break
+        states[j] = state
