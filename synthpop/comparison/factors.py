@@ -1,0 +1,128 @@
+"""Categories that sample and population are compared in, coded the same way in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.codes import encode
+from synthpop.models.breaks import breaks, class_bounds, classify
+
+MISSING_LABEL = "missing"
+UNKNOWN_LABEL = "not in the survey"
+ZERO_SHARE = 0.005
+CLASS_SHARES = (0.2, 0.4, 0.6, 0.8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """A categorical variable; codes 0 ... L - 1 are its levels, L missing, L + 1 any other value.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple
+    labels : tuple of str, length L + 2
+    limits : array or None
+        Class limits of a number that is compared in classes.
+    zeros : bool
+        Zero is a class of its own.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    labels: tuple[str, ...]
+    limits: np.ndarray | None = None
+    zeros: bool = False
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes, with those for missing and other values."""
+        return len(self.labels)
+
+    def code(self, values: pd.Series) -> np.ndarray:
+        """Return the code of each value, shape (n,)."""
+        if self.limits is not None:
+            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            codes = classify(numbers, self.limits, zeros=self.zeros).astype(np.int64)
+            codes[codes < 0] = len(self.levels)
+            return codes
+        own, found = _own_codes(values)
+        position = {level: code for code, level in enumerate(self.levels)}
+        other = len(self.levels) + 1
+        table = [position.get(level, other) for level in found] + [len(self.levels)]
+        return np.array(table, dtype=np.int64)[own]
+
+
+def _own_codes(values: pd.Series) -> tuple[np.ndarray, Sequence[Any]]:
+    """Codes and levels of a column by itself, in no order; -1 is missing."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.codes.to_numpy(), values.cat.categories.tolist()
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 1000:
+            return values.to_numpy() - low, range(low, high + 1)
+    codes, found = pd.factorize(values, use_na_sentinel=True)
+    return codes, np.asarray(found, dtype=object).tolist()
+
+
+def make_factor(sample: pd.Series, more_levels: Sequence[Any] = ()) -> Factor:
+    """Return the factor of a column of the sample, with further levels of the population.
+
+    Examples
+    --------
+    >>> factor = make_factor(pd.Series(["b", "a"], name="job"), ["c"])
+    >>> factor.code(pd.Series(["a", "c", None, "x"])).tolist(), factor.levels
+    ([0, 2, 3, 4], ('a', 'b', 'c'))
+    """
+    levels = tuple(dict.fromkeys((*encode(sample)[1], *more_levels)))
+    labels = (*(text_of(level) for level in levels), MISSING_LABEL, UNKNOWN_LABEL)
+    return Factor(str(sample.name), levels, labels)
+
+
+def make_classes(sample: pd.Series, weights: np.ndarray) -> Factor:
+    """Return the classes of a number: weighted fifths of the sample, zero a class of its own.
+
+    Examples
+    --------
+    >>> make_classes(pd.Series(range(1, 11), name="x"), np.ones(10)).labels[:2]
+    ('up to 2', 'over 2 to 4')
+    """
+    values = sample.to_numpy(dtype=np.float64, na_value=np.nan)
+    there = ~np.isnan(values)
+    zero = weights[there & (values == 0)].sum() > ZERO_SHARE * weights[there].sum()
+    limits = breaks(values, weights, probs=CLASS_SHARES, zeros=bool(zero), equidist=True)
+    limits = np.unique(np.concatenate([[-np.inf], limits[1:-1], [np.inf]]))
+    labels = _class_texts(limits, bool(zero))
+    return Factor(
+        str(sample.name),
+        tuple(range(len(labels))),
+        (*labels, MISSING_LABEL, UNKNOWN_LABEL),
+        limits,
+        bool(zero),
+    )
+
+
+def _class_texts(limits: np.ndarray, zeros: bool) -> tuple[str, ...]:
+    texts = []
+    for low, high in zip(*class_bounds(limits, zeros=zeros), strict=True):
+        if low == high:
+            texts.append("0")
+        elif low == -np.inf:
+            texts.append(f"up to {high:,.6g}" if high != 0 else "below 0")
+        elif high == np.inf:
+            texts.append(f"over {low:,.6g}")
+        else:
+            texts.append(f"over {low:,.6g} to {high:,.6g}")
+    return tuple(texts)
+
+
+def text_of(level: Any) -> str:
+    """Return a level as text; whole numbers without decimals."""
+    if isinstance(level, float) and level.is_integer():
+        return str(int(level))
+    return str(level)
