@@ -1,0 +1,298 @@
+"""Correction of age heaping: move what is too much at a heap to the ages around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from synthpop.heaping.index import whipple_index
+from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
+
+METHODS = ("lognormal", "normal", "uniform")
+STEPS = {"5year": 5, "10year": 10}
+HALF_WINDOW = {"5year": (2.0, 2.5), "10year": (5.0, 5.0)}  # normal and log-normal; uniform
+SMALLEST_AGE = 0.01  # stands for age 0 in logarithms
+
+
+@dataclass(frozen=True, slots=True)
+class HeapCorrection(Result):
+    """Ages without heaps.
+
+    Attributes
+    ----------
+    ages : float64 array, shape (n,)
+        In whole years; missing ages stay missing. ``np.asarray(result)`` gives the same.
+    changed : bool array, shape (n,)
+    heaps : DataFrame
+        One row a heap: age, persons, expected (mean of the two neighbouring ages), drawn (persons
+        who got a new age, which may be the old one) and moved (to another age).
+    whipple_before, whipple_after : float
+        Standard Whipple index; 100 means no preference for 0 and 5.
+    method : str
+    seed : int
+    """
+
+    ages: np.ndarray = field(repr=False)
+    changed: np.ndarray = field(repr=False)
+    heaps: pd.DataFrame = field(repr=False)
+    whipple_before: float
+    whipple_after: float
+    method: str
+    seed: int
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.ages, dtype=dtype)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of heaps."""
+        return self.heaps
+
+    def summary(self) -> str:
+        """Return what was changed, in sentences."""
+        return (
+            f"{int(self.changed.sum()):,} of {len(self.ages):,} ages were changed at "
+            f"{int((self.heaps['moved'] > 0).sum())} heaps ({self.method} draws, seed "
+            f"{self.seed}). Whipple index {self.whipple_before:.1f} before, "
+            f"{self.whipple_after:.1f} after; 100 means no preference for ages that end in 0 or "
+            "5, and the United Nations call 105 and less very accurate."
+        )
+
+
+def correct_heaps(
+    ages: npt.ArrayLike,
+    *,
+    heaps: str | Sequence[float] = "5year",
+    method: str = "lognormal",
+    start: float = 0,
+    window: tuple[float, float] | None = None,
+    fixed: npt.ArrayLike | None = None,
+    predictors: Any = None,
+    model: Any = None,
+    seed: int | None = None,
+) -> HeapCorrection:
+    """Give the surplus of persons at heaped ages new ages near by.
+
+    Parameters
+    ----------
+    ages : array, shape (n,)
+        Ages in years; missing ages stay missing.
+    heaps : "5year", "10year" or a list of ages
+        Ages start, start + 5, ...; start, start + 10, ...; or those of the list.
+    method : {"lognormal", "normal", "uniform"}
+        New ages are draws of this distribution cut to the window around the heap: log-normal with
+        the mean and spread of the logarithms of all ages; normal around the heap with standard
+        deviation 1; uniform.
+    start : float
+        First age that can be a heap ("5year" and "10year").
+    window : (before, after), optional
+        Years before and after the heap. Default: 2 (uniform 2.5) for "5year", 5 for "10year";
+        needed for a list. With "uniform" and a list half a year is added on both sides, so that
+        all whole ages are equally likely.
+    fixed : array, optional
+        Records that keep their age: positions, or a bool array of shape (n,).
+    predictors : DataFrame, optional
+        One row a person: the model-based variant. A regression of age on these columns, fitted
+        where there is no heap, predicts an age for those drawn; the new ages are handed out in
+        the order of the predictions, so that ages stay related to the other variables. Missing
+        values are a category of their own, or the mean.
+    model : scikit-learn regressor, optional
+        Used for `predictors` instead of linear regression.
+    seed : int, optional
+        Recorded in the result.
+
+    Returns
+    -------
+    HeapCorrection
+
+    Raises
+    ------
+    InputError
+
+    Notes
+    -----
+    The surplus of a heap is the number of persons less the mean number at the two neighbouring
+    ages, rounded up; so many persons are drawn at random (without `fixed`) and get a new age,
+    rounded to years. An age with no younger person in the data is no heap. Randomness: one stream
+    for each heap ("correct_heaps", age).
+
+    Examples
+    --------
+    >>> reported = np.repeat([28, 29, 30, 31, 32], [20, 20, 120, 20, 20])
+    >>> result = correct_heaps(reported, heaps="10year", method="uniform", seed=1)
+    >>> result.heaps[["age", "persons", "expected", "drawn"]].values.tolist()
+    [[30.0, 120.0, 20.0, 100.0]]
+    """
+    seed = resolve_seed(seed)
+    faults = Faults("correct_heaps")
+    values = _as_ages(ages, faults)
+    held = _as_mask(fixed, len(values), faults)
+    check_choice(faults, "method", method, METHODS)
+    positions = _heap_ages(values, heaps, start, faults)
+    limits = _limits(heaps, window, method, faults)
+    if model is not None and predictors is None:
+        faults.add("model", "needs predictors", remedy="Give a table of predictors.")
+    design = None if predictors is None else _design(predictors, len(values), faults)
+    faults.raise_if_any()
+    known = np.isfinite(values)
+    whole = np.floor(values)
+    predicted = None
+    if design is not None:
+        train = known & ~np.isin(whole, positions)
+        predicted = _predict(
+            design, values, train if train.sum() > design.shape[1] else known, model
+        )
+    draw = _Draws(method, *_log_moments(values[known]))
+    streams, new, rows = Streams(seed), values.copy(), []
+    for heap in positions:
+        at = np.flatnonzero(known & (whole == heap))
+        neighbours = [int((whole == heap - 1).sum()), int((whole == heap + 1).sum())]
+        expected = sum(neighbours) / 2.0
+        free = at[~held[at]]
+        surplus = max(0, int(np.ceil(len(at) - expected)))
+        rng = streams.at("correct_heaps", float(heap))
+        chosen = np.sort(rng.choice(free, min(surplus, len(free)), replace=False))
+        drawn = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
+        if predicted is not None:
+            drawn = np.sort(drawn)[np.argsort(np.argsort(predicted[chosen], kind="stable"))]
+        new[chosen] = drawn
+        rows.append((float(heap), len(at), expected, len(chosen), int((drawn != heap).sum())))
+    table = pd.DataFrame(rows, columns=["age", "persons", "expected", "drawn", "moved"])
+    return HeapCorrection(
+        ages=new,
+        changed=known & (np.floor(new) != whole),
+        heaps=table,
+        whipple_before=whipple_index(values),
+        whipple_after=whipple_index(new),
+        method=method,
+        seed=seed,
+    )
+
+
+def _as_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
+    try:
+        values = np.array(ages, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        faults.add("ages", "are not numbers", remedy="Give ages in years.")
+        return np.empty(0)
+    if not np.isfinite(values).any():
+        faults.add("ages", "no age is known")
+    return values
+
+
+def _as_mask(fixed: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray:
+    mask = np.zeros(n, dtype=bool)
+    if fixed is None:
+        return mask
+    given = np.asarray(fixed)
+    if given.dtype == bool and given.shape == (n,):
+        return given
+    if given.dtype == bool or (len(given) and (given.min() < 0 or given.max() >= n)):
+        faults.add("fixed", f"is neither positions below {n} nor a bool array of that length")
+        return mask
+    mask[given.astype(np.int64)] = True
+    return mask
+
+
+def _heap_ages(
+    values: np.ndarray, heaps: str | Sequence[float], start: float, faults: Faults
+) -> np.ndarray:
+    known = np.floor(values[np.isfinite(values)])
+    if isinstance(heaps, str):
+        check_choice(faults, "heaps", heaps, STEPS)
+        if heaps not in STEPS or len(known) == 0:
+            return np.empty(0)
+        ages = np.arange(start, known.max() + 1, STEPS[heaps], dtype=np.float64)
+        return ages[ages > known.min()]
+    ages = np.asarray(heaps, dtype=np.float64)
+    for age in ages[~np.isin(ages, known)]:
+        faults.add("heaps", f"nobody is {age:g} years old", remedy="Leave this age out.")
+    return ages
+
+
+def _limits(
+    heaps: str | Sequence[float],
+    window: tuple[float, float] | None,
+    method: str,
+    faults: Faults,
+) -> tuple[float, float]:
+    if window is not None:
+        if len(window) != 2 or min(window) < 0 or sum(window) <= 0:
+            faults.add("window", f"{window!r} is not a pair of years", remedy="Give (2, 2).")
+            return 0.0, 0.0
+        extra = 0.5 if method == "uniform" and not isinstance(heaps, str) else 0.0
+        return window[0] + extra, window[1] + extra
+    if not isinstance(heaps, str):
+        faults.add("window", "is needed with a list of heaps", remedy="For instance (2, 2).")
+        return 0.0, 0.0
+    half = HALF_WINDOW.get(heaps, (0.0, 0.0))[1 if method == "uniform" else 0]
+    return half, half
+
+
+def _log_moments(values: np.ndarray) -> tuple[float, float]:
+    logs = np.log(np.maximum(values, SMALLEST_AGE))
+    return float(logs.mean()), max(float(logs.std()), 1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """Draws of new ages by inversion of a truncated distribution."""
+
+    method: str
+    log_mean: float
+    log_sd: float
+
+    def __call__(
+        self, heap: float, low: float, high: float, rng: np.random.Generator, n: int
+    ) -> np.ndarray:
+        from scipy.special import ndtr, ndtri
+
+        uniforms = rng.random(n)
+        if self.method == "uniform":
+            return np.floor(low + uniforms * (high - low) + 0.5)
+        if self.method == "normal":
+            ends = ndtr(np.array([low, high]) - heap)
+            ages = heap + ndtri(ends[0] + uniforms * (ends[1] - ends[0]))
+        else:
+            logs = np.log(np.maximum([low, high], SMALLEST_AGE))
+            ends = ndtr((logs - self.log_mean) / self.log_sd)
+            z = ndtri(ends[0] + uniforms * (ends[1] - ends[0]))
+            ages = np.exp(self.log_mean + self.log_sd * z)
+        return np.floor(np.clip(ages, low, high) + 0.5)
+
+
+def _design(predictors: Any, n: int, faults: Faults) -> np.ndarray | None:
+    """Return numbers and dummies of categories, shape (n, p), with an intercept."""
+    frame = as_frame(predictors, "predictors")
+    if len(frame) != n:
+        faults.add("predictors", f"{len(frame)} rows for {n} ages")
+        return None
+    parts = [np.ones((n, 1))]
+    for name in frame.columns:
+        column = frame[name]
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if numeric:
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            mean = float(np.nanmean(numbers)) if np.isfinite(numbers).any() else 0.0
+            parts.append(np.where(np.isfinite(numbers), numbers, mean)[:, None])
+        else:
+            codes, levels = encode(column)
+            parts.append((codes[:, None] == np.arange(-1, len(levels) - 1)).astype(np.float64))
+    return np.hstack(parts)
+
+
+def _predict(design: np.ndarray, ages: np.ndarray, train: np.ndarray, model: Any) -> np.ndarray:
+    if model is None:
+        coefficients = np.linalg.lstsq(design[train], ages[train], rcond=None)[0]
+        return design @ coefficients
+    from sklearn.base import clone
+
+    return np.asarray(clone(model).fit(design[train], ages[train]).predict(design))
