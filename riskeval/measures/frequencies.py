@@ -356,31 +356,30 @@ def _pairwise_totals(
 ) -> np.ndarray:
     """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
     out = np.zeros_like(given)
-    for targets, shared, sources in matching_patterns(table, "wildcard"):
-        dropped = np.flatnonzero(~np.isin(gaps, shared))
-        factor = np.where(
-            table.codes[np.ix_(targets, gaps[dropped])] >= 0, factors[np.ix_(targets, dropped)], 1.0
-        ).prod(axis=1)
-        ids, n_ids = shared_ids(table, shared, targets, sources)
-        for v in range(given.shape[1]):
-            sums = np.bincount(ids[len(targets) :], weights=given[sources, v], minlength=n_ids)
-            out[targets, v] += factor * sums[ids[: len(targets)]]
+    for targets, meetings in matching_patterns(table, "wildcard"):
+        for shared, sources in meetings:
+            dropped = np.flatnonzero(~np.isin(gaps, shared))
+            observed = table.codes[np.ix_(targets, gaps[dropped])] >= 0
+            factor = np.where(observed, factors[np.ix_(targets, dropped)], 1.0).prod(axis=1)
+            ids, n_ids = shared_ids(table, shared, targets, sources)
+            for v in range(given.shape[1]):
+                sums = np.bincount(ids[len(targets) :], weights=given[sources, v], minlength=n_ids)
+                out[targets, v] += factor * sums[ids[: len(targets)]]
     return out
 
 
 def matching_patterns(
     table: KeyTable, missing: str
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Pairs of missing-value patterns that can match under a treatment.
+) -> Iterator[tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
+    """For each pattern of missing values, the patterns it can match under a treatment.
 
     Yields
     ------
     targets : int64 array
         Rows of the table with one pattern of observed keys.
-    shared : int64 array
-        Positions of the keys that both observe: a target matches the sources that agree there.
-    sources : int64 array
-        Rows of all patterns that share exactly these keys with the targets.
+    meetings : list of pairs of int64 arrays (shared, sources)
+        `sources`: rows of all patterns that share exactly the keys at positions `shared` with the
+        targets; a target matches those of them that agree with it there.
     """
     observed = table.codes >= 0
     if missing == "own-category":
@@ -394,9 +393,16 @@ def matching_patterns(
         groups: dict[bytes, list[int]] = {}
         for b in np.flatnonzero(allowed):
             groups.setdefault((patterns[b] & wanted).tobytes(), []).append(int(b))
-        for shared, members in groups.items():
-            keys = np.flatnonzero(np.frombuffer(shared, dtype=bool))
-            yield rows[a], keys, np.concatenate([rows[b] for b in members])
+        yield (
+            rows[a],
+            [
+                (
+                    np.flatnonzero(np.frombuffer(shared, dtype=bool)),
+                    np.concatenate([rows[b] for b in members]),
+                )
+                for shared, members in groups.items()
+            ],
+        )
 
 
 def shared_ids(
