@@ -309,7 +309,8 @@ def suda(
     References
     ----------
     Manning, Haglin and Keane (2008), doi:10.1007/s10618-007-0078-6; Elliot, Manning and Ford
-    (2002), doi:10.1142/S0218488502001600; Templ (2017), section 3.4.
+    (2002), International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5); Templ
+    (2017), section 3.4.
 
     Examples
     --------
