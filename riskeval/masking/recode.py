@@ -159,7 +159,7 @@ def _placed(faults: Faults, filled: np.ndarray, n_classes: int, spacing: str) ->
     low, high = float(filled.min()), float(filled.max())
     limits = _between(faults, filled, low, high, n_classes, spacing)
     whole = bool(np.all(filled == np.round(filled)))  # the same classes, with readable limits
-    return np.unique(np.floor(limits)) if whole else limits
+    return np.unique(np.floor(limits + 1e-9)) if whole else limits
 
 
 def _between(

@@ -37,7 +37,7 @@ def test_number_of_classes_of_equal_width():
     width = (ages["AGE"].max() - ages["AGE"].min()) / 6
     place = np.ceil((ages["AGE"] - ages["AGE"].min()) / width - 1e-9).clip(lower=1)
     assert counts.tolist() == place.value_counts().sort_index().tolist()
-    assert counts.index[0] == "14-24"
+    assert counts.index[0] == "15-24"
 
 
 def test_equal_counts_and_equal_ratios():
