@@ -193,3 +193,49 @@ def jaro_agree(a, lengths_a, b, lengths_b, threshold):
         for j in range(len(b)):
             result[i, j] = jaro(a[i], lengths_a[i], b[j], lengths_b[j]) >= threshold
     return result
+
+
+@kernel
+def gower_nearest(
+    o_numbers, r_numbers, ranges, number_weights, o_codes, r_codes, code_weights, skip, k
+):
+    """Gower distances of each record r to its k nearest records o, ascending: shape (n_r, k).
+
+    Parameters
+    ----------
+    skip : int64, shape (n_r,)
+        Row of o that is left out, itself for instance; -1 for none.
+    k : int
+
+    Other arguments as in `gower_ranks`. Pairs without a common known variable have distance 1;
+    entries beyond the number of records are infinite.
+    """
+    n_r, n_o = len(skip), len(o_numbers)
+    nearest = np.full((n_r, k), np.inf)
+    for i in range(n_r):
+        for j in range(n_o):
+            if j == skip[i]:
+                continue
+            total = 0.0
+            compared = 0.0
+            for v in range(o_numbers.shape[1]):
+                gap = abs(o_numbers[j, v] - r_numbers[i, v])
+                if not np.isnan(gap):
+                    compared += number_weights[v]
+                    if ranges[v] > 0:
+                        total += number_weights[v] * gap / ranges[v]
+            for v in range(o_codes.shape[1]):
+                a = o_codes[j, v]
+                b = r_codes[i, v]
+                if a >= 0 and b >= 0:
+                    compared += code_weights[v]
+                    if a != b:
+                        total += code_weights[v]
+            distance = total / compared if compared > 0 else 1.0
+            if distance < nearest[i, k - 1]:
+                place = k - 1
+                while place > 0 and nearest[i, place - 1] > distance:
+                    nearest[i, place] = nearest[i, place - 1]
+                    place -= 1
+                nearest[i, place] = distance
+    return nearest
