@@ -78,7 +78,7 @@ def _cut(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> list[np.
     for s, size in enumerate(sizes):
         left = int(counts[s])
         while left:
-            fit = min(left, room // int(size))
+            fit = max(0, min(left, room // int(size)))
             if fit == 0 and not current.any():
                 fit = 1  # larger than a whole block
             current[s] += fit

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.block import Fallback
+from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
@@ -169,8 +170,12 @@ def open_population(path: Path | str) -> Population:
 
 def _from_arrow(field: Field, column: Any) -> Any:
     if field.kind == "categorical":
+        import pyarrow as pa
         import pyarrow.compute as pc
 
+        if not pa.types.is_dictionary(column.type):  # Parquet keeps dictionaries of text only
+            codes, _ = recode_to(column.to_pandas(), field.levels)
+            return restore_column(field, codes.astype(field.dtype))
         array = column.combine_chunks()
         codes = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         return restore_column(field, codes.astype(field.dtype))

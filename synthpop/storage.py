@@ -4,7 +4,7 @@
 
     out/manifest.json
     out/population/stratum=Vienna/part-0000.parquet
-    out/population/stratum=Vienna/part-0000.json      hash, rows and fallbacks of that file
+    out/population/stratum=Vienna/_part-0000.json     hash, rows and fallbacks of that file
 
 A file is written under a temporary name and renamed, and its hash is written after it; a block
 without a hash counts as not done.
@@ -80,7 +80,7 @@ def part_name(recipe: Recipe, plan: BlockPlan) -> str:
 
 def record_path(path: Path) -> Path:
     """Return where the record of a file is."""
-    return path.with_suffix(".json")
+    return path.with_name(f"_{path.stem}.json")  # readers of Parquet pass over such names
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -172,6 +172,8 @@ def claim(root: Path, identity: dict[str, Any]) -> None:
         The folder holds another run, or files that are no run at all.
     """
     manifest = root / MANIFEST
+    if root.exists() and not root.is_dir():
+        raise OutputError(f"{root} is a file, not a folder. Choose another name.")
     if manifest.exists():
         held = read_manifest(root)
         if held.get("identity") != identity:

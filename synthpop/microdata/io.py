@@ -16,7 +16,7 @@ SNIFFED = 65536
 
 
 def read_survey(path: Path | str, **roles: Any) -> Survey:
-    """Read a survey file and give its columns their roles.
+    r"""Read a survey file and give its columns their roles.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def read_survey(path: Path | str, **roles: Any) -> Survey:
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "survey.csv").write_text("hid;w;age\\n1;10.5;40\\n1;10.5;9\\n")
+    >>> _ = (folder / "survey.csv").write_text("hid;w;age\n1;10.5;40\n1;10.5;9\n")
     >>> read_survey(folder / "survey.csv", weight="w", household="hid").n_persons
     2
     """
@@ -72,9 +72,10 @@ def _read_csv(path: Path) -> pd.DataFrame:
 def _decimal_comma(text: str) -> bool:
     """Whether cells of a semicolon-separated text are numbers like 3,5."""
     cells = [cell for line in text.splitlines()[1:50] for cell in line.split(";")]
-    return any(part[0].lstrip("-").isdigit() and part[2].isdigit() and part[1] for part in (
-        cell.partition(",") for cell in cells
-    ))
+    return any(
+        part[0].lstrip("-").isdigit() and part[2].isdigit() and part[1]
+        for part in (cell.partition(",") for cell in cells)
+    )
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

@@ -58,7 +58,8 @@ class Continuous:
         negative ones), and the extremes.
     tail : None or "gpd"
         Draw the values of the top class from a generalised Pareto distribution fitted to the
-        weighted sample values in it (maximum likelihood), pooled over strata.
+        weighted sample values in it (maximum likelihood), pooled over strata. With the default
+        limits the top classes are joined until the highest has 20 sample values.
     upper : float, optional
         Largest value that may be drawn; not below the second largest class limit.
     intervals : (str, str), optional
@@ -70,8 +71,8 @@ class Continuous:
     Notes
     -----
     Two uniform numbers per person from the stream (stage, variable, stratum, block), and one for
-    each value of the tail. With fewer than 20 sample values in the top class the tail falls back
-    to uniform draws; this is recorded.
+    each value of the tail. With fewer than 20 sample values in the top class even so, the tail
+    falls back to uniform draws; this is recorded.
 
     Examples
     --------
@@ -166,6 +167,8 @@ class Continuous:
             limits = np.asarray(self.breaks, dtype=np.float64)
         else:
             limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
+            if self.tail is not None:
+                limits = _with_full_top(values, limits)
         if self.upper is not None:
             inner = limits[:-1]
             limits = np.append(inner[inner < self.upper], self.upper)
@@ -240,6 +243,13 @@ class ContinuousModel:
     tail: GpdTail | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+
+
+def _with_full_top(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Join the top classes until there are enough values for a tail in the highest."""
+    while len(limits) > 2 and limits[-3] > 0 and (values > limits[-2]).sum() < FEWEST_IN_TAIL:
+        limits = np.delete(limits, -2)
+    return limits
 
 
 def _drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

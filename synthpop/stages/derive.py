@@ -108,6 +108,8 @@ class Derive:
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
+        if self.breaks is not None and self.labels is None:
+            return Field.categorical(name, interval_labels(np.asarray(self.breaks, dtype=float)))
         levels = tuple(self.labels or dict.fromkeys((self.mapping or {}).values()))
         return Field.categorical(name, levels)
 

@@ -1,0 +1,157 @@
+"""Kernels of the generation: compiled form, plain Python form and a naive version agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthpop.kernels import cells, components, draws, households, scaling
+
+FORMS = ["compiled", "python"]
+
+
+def form(kernel, which: str):
+    return kernel if which == "compiled" else kernel.py_func
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_cells_are_sums_of_digits(which: str) -> None:
+    codes = np.array([-1, 0, 2], dtype=np.int8)
+    ages = np.array([-5, 15, 90], dtype=np.int8)
+    values = np.array([np.nan, 1.5, 9.0])
+    out = np.zeros(3, dtype=np.int64)
+    form(cells.add_codes, which)(out, codes, 1)
+    table = 1 + np.searchsorted([14.5, 64.5], np.arange(14, 67))
+    form(cells.add_table, which)(out, ages, 14, table, 10)
+    form(cells.add_classes, which)(out, values, np.array([1.5, 5.0]), 100)
+    assert out.tolist() == [0 + 10 + 0, 1 + 20 + 100, 3 + 30 + 300]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_mark_sets_what_occurs(which: str) -> None:
+    present = np.zeros(5, dtype=np.bool_)
+    form(cells.mark, which)(np.array([1, 3, 1]), present)
+    assert present.tolist() == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_draw_classes_inverts_the_distribution(which: str) -> None:
+    cumulative = np.array([[0.2, 0.2, 1.0], [0.0, 1.0, 1.0]])
+    uniforms = np.array([0.0, 0.1999, 0.2, 0.999, 0.0, 0.999])
+    out = np.empty(6, dtype=np.int8)
+    form(draws.draw_classes, which)(
+        np.array([7, 7, 7, 7, 4, 4]),
+        np.array([0, 0, 0, 0, 1, 0, 0, 0]),
+        cumulative,
+        uniforms,
+        -1,
+        out,
+    )
+    naive = [
+        int(np.argmax(cumulative[r] > u)) - 1
+        for r, u in zip([0] * 4 + [1] * 2, uniforms, strict=True)
+    ]
+    assert out.tolist() == naive == [-1, -1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_draw_donors_equals_a_search(which: str) -> None:
+    rng = np.random.default_rng(1)
+    weights = rng.random(40) ** 4
+    cumulative = np.cumsum(weights / weights.sum())
+    cumulative[-1] = 1.0
+    guide = np.searchsorted(cumulative, np.arange(40) / 40, side="right")
+    uniforms = np.concatenate([rng.random(500), [0.0, np.nextafter(1, 0)]])
+    out = np.empty(len(uniforms), dtype=np.int64)
+    form(draws.draw_donors, which)(cumulative, guide, uniforms, out)
+    assert (out == np.searchsorted(cumulative, uniforms, side="right")).all()
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_draws_inside_classes_respect_the_closed_end(which: str) -> None:
+    low = np.array([np.nan, 0.0, 10.0, 0.0])
+    high = np.array([np.nan, 0.0, 20.0, -5.0])  # the last is [-5, 0)
+    out = np.empty(5)
+    form(draws.draw_in_classes, which)(
+        np.array([0, 1, 2, 2, 3]), low, high, np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out
+    )
+    assert np.isnan(out[0])
+    assert out[1:].tolist() == [0.0, 20.0, 15.0, -5.0]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_expand_and_gather(which: str) -> None:
+    out = np.full(5, -1, dtype=np.int32)
+    form(households.expand, which)(np.array([2, 0]), 2, np.array([0, 2, 3, 5]), 1, out)
+    assert out.tolist() == [-1, 3, 4, 0, 1]
+    values = np.array([10, 11, 12, 13, 14], dtype=np.int8)
+    taken = np.empty(4, dtype=np.int8)
+    form(households.gather, which)(values, out[1:], taken)
+    assert taken.tolist() == [13, 14, 10, 11]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_recode(which: str) -> None:
+    out = np.empty(3, dtype=np.int8)
+    form(draws.recode, which)(np.array([0, 2, -1]), np.array([5, 6, 7, 9], dtype=np.int8), out)
+    assert out.tolist() == [5, 7, 9]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_totals_are_split_by_fractions_of_a_donor(which: str) -> None:
+    totals = np.array([100.0, -40.0, 0.0, np.nan, 0.1])
+    groups = np.array([[1, 1], [0, 0]])
+    starts = np.array([0, 2, 3])
+    cumulative = np.array([0.5, 1.0, 1.0])
+    fractions = np.array([[0.3, 0.7], [1.0, 0.0], [1.5, -0.5]])
+    out = np.empty((2, 5))
+    form(components.split_totals, which)(
+        totals,
+        np.zeros(5, dtype=np.int64),
+        groups,
+        starts,
+        cumulative,
+        fractions,
+        np.array([0.2, 0.9, 0.5, 0.5, 0.6]),
+        out,
+    )
+    assert np.allclose(out[:, 0], [30, 70])
+    assert np.allclose(out[:, 1], [-60, 20])
+    assert out[:, 2].tolist() == [0.0, 0.0]
+    assert np.isnan(out[:, 3]).all()
+    assert out[:, 4].tolist() == [0.1, 0.0]
+
+
+def naive_scaling(levels, totals, target, sweeps):
+    """One margin after another, as the method is described."""
+    probabilities = np.full((len(levels), target.shape[1]), 1.0 / target.shape[1])
+    for _ in range(sweeps):
+        for j in range(levels.shape[1]):
+            margin = np.zeros_like(target)
+            np.add.at(margin, levels[:, j], totals[:, None] * probabilities)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ratio = np.where(margin > 0, target / margin, 0.0)
+            probabilities = probabilities * ratio[levels[:, j]]
+            probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_extrapolated_scaling_reaches_what_plain_scaling_reaches(which: str) -> None:
+    rng = np.random.default_rng(3)
+    levels = np.array([[a, 2 + b] for a in range(2) for b in range(3)])
+    counts = rng.integers(1, 30, (6, 3)).astype(float)
+    counts /= counts.sum()
+    totals = counts.sum(axis=1)
+    target = np.zeros((5, 3))
+    for j in range(2):
+        np.add.at(target, levels[:, j], counts)
+    factors = np.ones_like(target)
+    probabilities = np.full((6, 3), 1 / 3)
+    scale = form(scaling.scale_to_margins, which)
+    sweeps, gap = scale(levels, totals, target, factors, probabilities, 1e-12, 500)
+    assert gap < 1e-12
+    assert sweeps < 100
+    assert np.allclose(probabilities, naive_scaling(levels, totals, target, 400), atol=1e-9)
+    product = np.prod(factors[levels], axis=1)
+    assert np.allclose(product / product.sum(axis=1, keepdims=True), probabilities)

@@ -1,0 +1,170 @@
+"""The survey and its checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Survey, read_survey
+from synthpop.microdata.errors import InputError
+from tests.small import ROLES, small_frame, small_survey
+
+
+def faults_of(frame: pd.DataFrame, **roles: str) -> str:
+    with pytest.raises(InputError) as caught:
+        Survey(frame, **{**ROLES, **roles})
+    return str(caught.value)
+
+
+def test_households_are_found_whatever_the_order_of_rows() -> None:
+    frame = small_frame(50)
+    shuffled = frame.sample(frac=1, random_state=1)
+    one, two = Survey(frame, **ROLES), Survey(shuffled, **ROLES)
+    assert one.n_households == two.n_households == 50
+    assert sorted(one.household_sizes) == sorted(two.household_sizes)
+    order = two.household_order
+    ids = two.frame["hid"].to_numpy()[order]
+    assert (np.diff(two.household_offsets) == two.household_sizes).all()
+    for a, b in zip(two.household_offsets[:-1], two.household_offsets[1:], strict=True):
+        assert len(set(ids[a:b])) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (0.0, "zero"),
+        (-2.0, "negative"),
+        (np.nan, "missing"),
+        (np.inf, "infinite"),
+        (-np.inf, "infinite"),
+    ],
+)
+def test_faulty_weights_are_named_with_rows(value: float, what: str) -> None:
+    frame = small_frame(20)
+    frame.loc[3, "w"] = value
+    text = faults_of(frame)
+    assert f"w: weight is {what} (1 row: 3)" in text
+
+
+def test_all_faults_come_together() -> None:
+    frame = small_frame(20)
+    frame.loc[0, "w"] = 0.0
+    frame.loc[1, "w"] = np.nan
+    rows = np.flatnonzero(frame["size"] > 1)
+    frame.loc[rows[0], "region"] = "west" if frame["region"][rows[0]] != "west" else "north"
+    text = faults_of(frame)
+    assert "weight is zero" in text
+    assert "weight is missing" in text
+    assert "region: changes within 1 households" in text
+
+
+def test_a_missing_column_is_named() -> None:
+    assert "Did you mean 'region'?" in faults_of(small_frame(5), strata="regoin")
+
+
+def test_household_weight_must_not_differ() -> None:
+    frame = small_frame(20).assign(hw=lambda d: d["w"])
+    row = int(np.flatnonzero(frame["size"] > 1)[0])
+    frame.loc[row, "hw"] += 1
+    text = faults_of(frame, household_weight="hw")
+    assert "hw: changes within 1 households" in text
+
+
+def test_household_size_must_agree_with_rows() -> None:
+    frame = small_frame(20)
+    frame["size"] = frame["size"] + 1
+    assert "does not equal the number of rows" in faults_of(frame)
+    assert Survey(frame, weight="w", household="hid").n_households == 20
+
+
+def test_persons_twice() -> None:
+    frame = small_frame(5)
+    twice = pd.concat([frame, frame.iloc[[0]]], ignore_index=True)
+    text = faults_of(twice.assign(size=twice.groupby("hid")["hid"].transform("size")))
+    assert "more than once" in text
+
+
+def test_empty_ids_and_strata() -> None:
+    frame = small_frame(10)
+    frame.loc[2, "hid"] = np.nan
+    frame.loc[4, "region"] = np.nan
+    text = faults_of(frame)
+    assert "hid: household is missing" in text
+    assert "region: strata is missing" in text
+
+
+def test_no_rows() -> None:
+    assert "there are no rows" in faults_of(small_frame(5).iloc[:0])
+
+
+def test_person_weights_that_differ_need_a_household_weight() -> None:
+    frame = small_frame(20)
+    frame["w"] = np.arange(1.0, len(frame) + 1)
+    survey = Survey(frame, **ROLES)
+    with pytest.raises(InputError, match="household_weight"):
+        _ = survey.household_weights
+
+
+def test_flat_file_every_person_alone() -> None:
+    survey = Survey(pd.DataFrame({"w": [1.0, 2.0]}), weight="w")
+    assert survey.n_households == 2
+    assert survey.household_weights.tolist() == [1.0, 2.0]
+
+
+def test_with_weights_replaces_both_columns_and_leaves_the_survey_alone() -> None:
+    frame = small_frame(20).assign(hw=lambda d: d["w"])
+    survey = Survey(frame, **{**ROLES, "household_weight": "hw"})
+    new = survey.with_weights(survey.weights * 2)
+    assert np.allclose(new.weights, 2 * survey.weights)
+    assert np.allclose(new.household_weights, 2 * survey.household_weights)
+    assert np.allclose(survey.frame["w"], frame["w"])
+
+
+def test_with_column_of_a_wrong_length() -> None:
+    with pytest.raises(InputError, match="1 values for"):
+        small_survey(10).with_column("x", [1])
+
+
+def test_summary_says_what_it_stands_for() -> None:
+    survey = Survey(pd.DataFrame({"w": [1.5, 2.5]}), weight="w")
+    assert str(survey) == "Survey of 2 persons in 2 households, standing for 4 persons."
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".dta", ".sav"])
+def test_read_survey_files(tmp_path, suffix: str) -> None:
+    frame = small_frame(10)
+    plain = frame.assign(region=frame["region"].astype(str), status=frame["status"].fillna(""))
+    path = tmp_path / f"survey{suffix}"
+    if suffix == ".csv":
+        plain.to_csv(path, sep=";", index=False)
+    elif suffix == ".parquet":
+        plain.to_parquet(path)
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        labels = {"size": {1: "one", 2: "two"}}
+        write = pyreadstat.write_dta if suffix == ".dta" else pyreadstat.write_sav
+        write(plain, str(path), variable_value_labels=labels, column_labels={"w": "Weight"})
+    roles = {k: v for k, v in ROLES.items() if k != "household_size"}
+    survey = read_survey(path, **roles)
+    assert survey.n_persons == len(frame)
+    assert np.allclose(survey.weights, frame["w"])
+    if suffix in (".dta", ".sav"):
+        assert "two" in set(survey.frame["size"])
+        assert survey.frame.attrs["labels"]["w"] == "Weight"
+
+
+def test_read_survey_says_what_is_wrong(tmp_path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_survey(tmp_path / "none.csv", weight="w")
+    with pytest.raises(InputError, match="not read"):
+        read_survey(tmp_path / "survey.xyz", weight="w")
+    (tmp_path / "bad.parquet").write_text("no parquet")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_survey(tmp_path / "bad.parquet", weight="w")
+
+
+def test_csv_with_decimal_commas(tmp_path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("w;x\n1,5;a\n2,5;b\n")
+    assert read_survey(path, weight="w").weights.tolist() == [1.5, 2.5]

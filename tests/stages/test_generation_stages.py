@@ -1,0 +1,487 @@
+"""Each option of each stage does what it says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop.microdata.errors import InputError
+from tests.small import ROLES, small_frame, small_survey
+
+AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
+
+
+def simulate(*stages, survey: Survey | None = None, seed: int = 1, scale: float = 5.0):
+    fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(survey or small_survey(), seed=seed)
+    return fitted.simulate(scale=scale)
+
+
+def faults_of(*stages, survey: Survey | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        simulate(*stages, survey=survey)
+    return str(caught.value)
+
+
+# structure
+
+
+def test_household_counts_are_the_rounded_estimates() -> None:
+    survey = small_survey()
+    frame = survey.frame
+    population = simulate(survey=survey, scale=3).households()
+    heads = frame.drop_duplicates("hid")
+    expected = (heads.groupby(["region", "size"], observed=True)["w"].sum() * 3).round()
+    counts = population.groupby(["region", "size"], observed=True).size()
+    assert (counts == expected.astype(int)).all()
+
+
+def test_households_are_copied_whole_with_probability_of_their_weight() -> None:
+    frame = pd.DataFrame(
+        {
+            "hid": [1, 1, 2, 2],
+            "w": [1.0, 1.0, 3.0, 3.0],
+            "size": 2,
+            "region": "r",
+            "pid": [1, 2, 1, 2],
+            "age": [40, 10, 70, 68],
+            "sex": ["f", "m", "m", "f"],
+        }
+    )
+    people = simulate(survey=Survey(frame, **ROLES), scale=1000).frame()
+    pairs = people.groupby("hid")["age"].apply(tuple)
+    assert set(pairs) == {(40, 10), (70, 68)}
+    assert 0.72 < (pairs == (70, 68)).mean() < 0.78
+
+
+@pytest.mark.parametrize("method", ["distribution", "multinomial"])
+def test_other_methods_draw_the_sizes(method: str) -> None:
+    survey = small_survey()
+    direct = Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate(scale=9)
+    drawn = Pipeline([Structure(["age"], method=method)]).fit(survey, seed=1).simulate(scale=9)
+    a = direct.households().groupby(["region", "size"], observed=True).size()
+    b = drawn.households().groupby(["region", "size"], observed=True).size()
+    assert (a != b).any()
+    assert (a / b - 1).abs().max() < 0.2
+    per_region = direct.households().groupby("region", observed=True).size()
+    drawn_region = drawn.households().groupby("region", observed=True).size()
+    assert (per_region - drawn_region).abs().max() <= 3
+
+
+def test_enterprises_and_flat_files_need_no_change() -> None:
+    frame = pd.DataFrame({"w": [2.0, 3.5, 4.5], "age": [1, 2, 3]})
+    population = Pipeline([Structure(["age"])]).fit(Survey(frame, weight="w"), seed=1).simulate()
+    assert population.columns == ("pid", "age")
+    assert population.n_persons == population.n_households == 10
+    assert population.frame()["pid"].tolist() == list(range(1, 11))
+    assert len(population.households()) == 10
+
+
+def test_ids_are_new_and_members_are_numbered() -> None:
+    people = simulate().frame()
+    assert people["hid"].is_monotonic_increasing
+    assert people["hid"].min() == 1
+    assert (
+        people.groupby("hid")["pid"].apply(list).map(lambda p: p == list(range(1, len(p) + 1)))
+    ).all()
+    assert (people.groupby("hid")["size"].first() == people.groupby("hid").size()).all()
+
+
+def test_size_keeps_the_type_of_the_survey() -> None:
+    frame = small_frame()
+    frame["size"] = frame["size"].astype(str).astype("category")
+    people = simulate(survey=Survey(frame, **ROLES)).frame()
+    assert people["size"].dtype == frame["size"].dtype
+    assert (people.groupby("hid")["size"].first().astype(int) == people.groupby("hid").size()).all()
+
+
+def test_numeric_strata_and_levels_come_back_as_numbers() -> None:
+    frame = small_frame()
+    frame["region"] = frame["region"].cat.codes.astype("int64") + 10
+    frame["group"] = (frame["age"] // 30).astype("int64")
+    people = simulate(Categorical("group"), survey=Survey(frame, **ROLES)).frame()
+    assert people["region"].dtype == "int64"
+    assert set(people["region"]) == {10, 11, 12}
+    assert people["group"].dtype == "int64"
+
+
+# derive
+
+
+def test_derive_cuts_like_pandas_with_the_lowest_included() -> None:
+    people = simulate(AGE_CLASS).frame()
+    expected = pd.cut(people["age"], [0, 15, 39, 64, 120], include_lowest=True).cat.codes
+    assert (people["age_class"].cat.codes == expected).all()
+    assert people["age_class"].cat.categories.tolist()[0] == "[0, 15]"
+
+
+def test_derive_outside_is_missing_and_labels_are_used() -> None:
+    stage = Derive("young", source="age", breaks=[16, 30], labels=["16-30"])
+    people = simulate(stage).frame()
+    assert people["young"].notna().equals(people["age"].between(16, 30))
+    assert set(people["young"].dropna()) == {"16-30"}
+
+
+def test_derive_by_mapping() -> None:
+    people = simulate(Derive("who", source="sex", mapping={"f": "woman"})).frame()
+    assert people["who"].isna().equals(people["sex"] == "m")
+    assert set(people["who"].dropna()) == {"woman"}
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Derive("a", source="age"), "needs either breaks or mapping"),
+        (Derive("a", source="age", breaks=[3, 1]), "do not increase"),
+        (Derive("a", source="age", breaks=[0, 9, 99], labels=["x"]), "1 labels for 2 classes"),
+        (Derive("a", source="age", breaks=[0, 9, 99], labels=["x", "x"]), "not distinct"),
+        (Derive("a", source="sex", breaks=[0, 9]), "'sex' is not numeric"),
+        (Derive("a", source="sex", mapping={"w": 1}), "the level 'w' that 'sex' does not have"),
+        (Derive("a", source="income", breaks=[0, 9]), "the population will not have it here"),
+        (Derive("a", source="nothing", breaks=[0, 9]), "'nothing' is unknown"),
+    ],
+)
+def test_faults_of_derive(stage: Derive, message: str) -> None:
+    assert message in faults_of(stage)
+
+
+# categorical
+
+
+def test_children_stay_without_status() -> None:
+    people = simulate(AGE_CLASS, Categorical("status", predictors=["age_class"])).frame()
+    child = people["age"] < 16
+    assert people.loc[child, "status"].isna().all()
+    assert people.loc[~child, "status"].notna().all()
+
+
+def test_distribution_follows_the_weighted_sample() -> None:
+    survey = small_survey(2000)
+    people = simulate(
+        AGE_CLASS, Categorical("status", predictors=["age_class", "sex"]), survey=survey, scale=10
+    ).frame()
+    sample = survey.frame
+    expected = sample.groupby("status")["w"].sum() / sample["w"].sum()
+    found = people["status"].value_counts() / len(people)
+    assert (found - expected).abs().max() < 0.01
+
+
+@pytest.mark.parametrize("model", ["multinomial", "empirical"])
+def test_weights_are_honoured_by_every_model(model: str) -> None:
+    frame = small_frame(1000)
+    heavy = frame["hid"] % 2 == 0
+    frame["status"] = np.where(heavy, "a", "b")
+    frame["w"] = np.where(heavy, 9.0, 1.0)
+    people = simulate(
+        Categorical("status", predictors=["sex"], model=model), survey=Survey(frame, **ROLES)
+    ).frame()
+    assert 0.87 < (people["status"] == "a").mean() < 0.93
+
+
+def test_predictors_choose_the_association() -> None:
+    survey = small_survey(1000)
+    with_age = simulate(
+        AGE_CLASS, Categorical("status", predictors=["age_class"]), survey=survey
+    ).frame()
+    without = simulate(AGE_CLASS, Categorical("status", predictors=["sex"]), survey=survey).frame()
+    basic = simulate(AGE_CLASS, Categorical("status", predictors="basic"), survey=survey).frame()
+    everything = simulate(AGE_CLASS, Categorical("status", predictors="all"), survey=survey).frame()
+
+    def retired_young(d: pd.DataFrame) -> float:
+        return ((d["status"] == "retired") & (d["age"] < 40)).mean()
+
+    assert retired_young(with_age) == 0
+    assert retired_young(everything) == 0
+    assert retired_young(without) > 0.05
+    assert 0 <= retired_young(basic) < 0.02  # age itself, cut at deciles
+
+
+def test_an_interaction_is_more_than_its_parts() -> None:
+    rng = np.random.default_rng(0)
+    frame = small_frame(2000)
+    frame["flag"] = rng.choice(["p", "q"], len(frame))
+    same = (frame["sex"] == "f") == (frame["flag"] == "p")
+    frame["out"] = np.where(same, "yes", "no")
+    survey = Survey(frame, **ROLES)
+    flag = Categorical("flag", predictors="basic")
+
+    def agreement(formula: str) -> float:
+        people = simulate(flag, Categorical("out", predictors=formula), survey=survey).frame()
+        rule = (people["sex"] == "f") == (people["flag"] == "p")
+        return float(((people["out"] == "yes") == rule).mean())
+
+    assert agreement("~ sex:flag") == 1.0
+    assert agreement("~ sex * flag") == 1.0
+    assert agreement("~ sex + flag") < 0.6
+
+
+def test_impossible_values_are_never_drawn() -> None:
+    rule = {"levels": ["works", None], "when": {"sex": ["f"], "size": [1, 2]}}
+    stage = Categorical("status", predictors=["sex"], impossible=[rule])
+    people = simulate(stage).frame()
+    barred = (people["sex"] == "f") & people["size"].isin([1, 2])
+    assert not people.loc[barred, "status"].isin(["works"]).any()
+    assert people.loc[barred, "status"].notna().all()
+    assert (people.loc[~barred, "status"] == "works").any()
+
+
+def test_everything_impossible_leaves_equal_shares_and_a_record() -> None:
+    rule = {"levels": ["works", "idle", None], "when": {"sex": ["f"]}}
+    frame = small_frame()
+    frame["status"] = np.where(frame["sex"] == "m", "retired", "works")
+    frame.loc[0, "status"] = "idle"
+    population = simulate(
+        Categorical("status", predictors=["sex"], impossible=[rule]), survey=Survey(frame, **ROLES)
+    )
+    women = population.frame().query("sex == 'f'")
+    assert set(women["status"]) == {"retired"}
+    assert any("sample does not have" in item.what for item in population.fallbacks)
+
+
+def test_small_strata_use_the_pooled_model_and_say_so() -> None:
+    population = simulate(Categorical("status", predictors=["sex"], smallest_stratum=10_000))
+    strata = {item.stratum for item in population.fallbacks if "only" in item.what}
+    assert strata == {"north", "south", "west"}
+    assert not simulate(Categorical("status", predictors=["sex"], smallest_stratum=0)).fallbacks
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Categorical("stats"), "Did you mean 'status'?"),
+        (Categorical("status", predictors=["income"]), "will not have it here"),
+        (Categorical("status", predictors="sex"), "predictors = 'sex' is not understood"),
+        (Categorical("status", predictors="~ sex +"), "cannot be read"),
+        (Categorical("status", predictors="~ log(age)"), "'log(age)' is unknown"),
+        (Categorical("status", model="forest"), "'forest' is not allowed"),
+        (Categorical("status", smallest_stratum=-1), "below zero"),
+        (Categorical("status", impossible=[{"levels": ["x"]}]), "is not understood"),
+        (
+            Categorical("status", impossible=[{"levels": ["work"], "when": {"sex": ["f"]}}]),
+            "Did you mean 'works'?",
+        ),
+        (
+            Categorical("status", impossible=[{"levels": ["works"], "when": {"age": [3]}}]),
+            "a number with many values",
+        ),
+        (Categorical("sex"), "which the population already has"),
+    ],
+)
+def test_faults_of_categorical(stage: Categorical, message: str) -> None:
+    assert message in faults_of(stage)
+
+
+# continuous
+
+
+def income(**options) -> pd.DataFrame:
+    return simulate(
+        AGE_CLASS,
+        Categorical("status", predictors=["age_class"]),
+        Continuous("income", predictors=["status"], **options),
+        survey=small_survey(1000),
+    ).frame()
+
+
+def test_zero_share_missing_and_negative_values_are_kept() -> None:
+    sample, people = small_frame(1000), income()
+    child = people["age"] < 16
+    assert people.loc[child, "income"].isna().all()
+    adults, known = people[~child], sample[sample["age"] >= 16]
+    for rule in (lambda x: x == 0, lambda x: x < 0):
+        expected = np.average(rule(known["income"]), weights=known["w"])
+        assert abs(rule(adults["income"]).mean() - expected) < 0.01
+    assert people["income"].max() <= sample["income"].max()
+    assert people["income"].min() >= sample["income"].min()
+
+
+def test_zeros_can_be_left_to_the_classes() -> None:
+    idle = income(zeros=False).query("status == 'idle'")["income"]
+    assert (idle != 0).mean() > 0.5
+
+
+def test_breaks_are_the_classes() -> None:
+    people = income(breaks=[-1e7, -1.0, 1000.0, 1e7], intervals=("low", "high"))
+    pairs = set(map(tuple, people[["low", "high"]].dropna().drop_duplicates().to_numpy()))
+    assert pairs <= {(-1e7, -1.0), (-1.0, 0.0), (0.0, 0.0), (0.0, 1000.0), (1000.0, 1e7)}
+    assert len(pairs) >= 3
+
+
+def test_values_lie_in_their_intervals() -> None:
+    people = income(intervals=("low", "high"))
+    known = people["income"].notna()
+    assert people.loc[~known, ["low", "high"]].isna().all(axis=None)
+    x = people[known]
+    assert ((x["low"] <= x["income"]) & (x["income"] <= x["high"])).all()
+    assert (x.loc[x["income"] > 0, "low"] < x.loc[x["income"] > 0, "income"]).all()
+    assert (x.loc[x["income"] < 0, "income"] < x.loc[x["income"] < 0, "high"]).all()
+
+
+def test_a_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
+    largest = small_frame(1000)["income"].max()
+    free, cut = income(tail="gpd"), income(tail="gpd", upper=largest + 5)
+    assert free["income"].max() > largest + 5
+    assert cut["income"].max() <= largest + 5
+    bounds = income(tail="gpd", intervals=("low", "high"))
+    assert np.isinf(bounds["high"].max())
+
+
+def test_upper_without_a_tail_is_the_last_limit() -> None:
+    largest = small_frame(1000)["income"].max()
+    people = income(upper=2 * largest, intervals=("low", "high"))
+    assert people["high"].max() == 2 * largest
+    assert largest < people["income"].max() <= 2 * largest
+
+
+def test_too_few_values_in_the_tail_are_recorded() -> None:
+    limits = [-1e7, 0.0, 60_000.0, 1e7]
+    population = simulate(Continuous("income", predictors=["sex"], breaks=limits, tail="gpd"))
+    assert any("no tail" in item.what for item in population.fallbacks)
+
+
+def test_a_variable_without_values_stays_missing() -> None:
+    frame = small_frame().assign(income=np.nan)
+    people = simulate(
+        Continuous("income", predictors=["sex"]), survey=Survey(frame, **ROLES)
+    ).frame()
+    assert people["income"].isna().all()
+
+
+def test_a_constant_stays_constant() -> None:
+    frame = small_frame().assign(income=7.0)
+    people = simulate(
+        Continuous("income", predictors=["sex"]), survey=Survey(frame, **ROLES)
+    ).frame()
+    assert np.allclose(people["income"], 7.0)
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Continuous("status"), "'status' is not numeric"),
+        (Continuous("income", method="magic"), "'magic' is not allowed"),
+        (Continuous("income", tail="pareto"), "'pareto' is not allowed"),
+        (Continuous("income", breaks=[5, 1]), "breaks do not increase"),
+        (Continuous("income", breaks=[0, 10]), "lie outside"),
+        (Continuous("income", upper=1.0), "lie outside"),
+        (Continuous("income", intervals=("a", "a")), "needs two names"),
+        (Continuous("income", smallest_stratum=-1), "below zero"),
+    ],
+)
+def test_faults_of_continuous(stage: Continuous, message: str) -> None:
+    assert message in faults_of(stage)
+
+
+# components
+
+
+def parts(by: list[str], survey: Survey | None = None):
+    return simulate(
+        AGE_CLASS,
+        Categorical("status", predictors=["age_class"]),
+        Continuous("income", predictors=["status"]),
+        Components("income", parts=["wage", "other"], by=by),
+        survey=survey or small_survey(1000),
+    )
+
+
+def test_parts_add_up_and_follow_their_cell() -> None:
+    people = parts(["status"]).frame()
+    known = people[people["income"].notna()]
+    assert np.allclose(known["wage"] + known["other"], known["income"], rtol=1e-12, atol=1e-9)
+    assert (known.loc[known["status"] == "retired", "wage"] == 0).all()
+    assert (known.loc[known["status"] == "works", "other"] == 0).all()
+    assert people.loc[people["income"].isna(), ["wage", "other"]].isna().all(axis=None)
+    assert (known.loc[known["income"] == 0, ["wage", "other"]] == 0).all(axis=None)
+
+
+def test_by_chooses_the_cells() -> None:
+    mixed = parts(["sex"]).frame()
+    assert (mixed.loc[mixed["status"] == "retired", "wage"] != 0).any()
+
+
+def test_donors_are_drawn_by_their_weight() -> None:
+    frame = small_frame(400)
+    first = frame["hid"] % 2 == 0
+    frame["w"] = np.where(first, 9.0, 1.0)
+    frame["income"] = 100.0
+    frame["wage"] = np.where(first, 100.0, 0.0)
+    frame["other"] = 100.0 - frame["wage"]
+    stages = [Continuous("income"), Components("income", parts=["wage", "other"], by=["sex"])]
+    people = simulate(*stages, survey=Survey(frame, **ROLES)).frame()
+    assert 0.87 < (people["wage"] > 0).mean() < 0.93
+
+
+def test_negative_totals_have_donors_of_their_own() -> None:
+    frame = small_frame(400)
+    loss = frame["hid"] % 4 == 0
+    frame["income"] = np.where(loss, -50.0, 100.0)
+    frame["wage"] = np.where(loss, 0.0, 100.0)
+    frame["other"] = np.where(loss, -50.0, 0.0)
+    stages = [
+        Continuous("income", predictors=["sex"], zeros=True),
+        Components("income", parts=["wage", "other"], by=["sex"]),
+    ]
+    people = simulate(*stages, survey=Survey(frame, **ROLES)).frame()
+    assert (people.loc[people["income"] < 0, "wage"] == 0).all()
+    assert (people.loc[people["income"] > 0, "other"] == 0).all()
+
+
+def test_a_cell_without_donors_takes_the_nearest_and_says_how_far() -> None:
+    frame = small_frame(1000)
+    young = frame["age"].between(16, 39)
+    frame.loc[young, ["income", "wage", "other"]] = 0.0
+    survey = Survey(frame, **ROLES)
+    stages = [
+        AGE_CLASS,
+        Continuous("income", predictors=["sex"]),
+        Components("income", parts=["wage", "other"], by=["age_class"]),
+    ]
+    population = simulate(*stages, survey=survey)
+    assert any("nearest cell, distance 1" in item.what for item in population.fallbacks)
+    people = population.frame()
+    known = people[people["income"].notna()]
+    assert np.allclose(known["wage"] + known["other"], known["income"])
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        (Components("income", parts=["wage", "wage"], by=["sex"]), "two or more distinct parts"),
+        (Components("income", parts=["wage", "age2"], by=["sex"]), "'age2' is not a column"),
+        (Components("income", parts=["wage", "other"], by=["status"]), "will not have it here"),
+        (
+            Components("income", parts=["wage", "other"], by=["sex"], empty="x"),
+            "'x' is not allowed",
+        ),
+        (
+            Components("wage", parts=["income", "other"], by=["sex"]),
+            "total 'wage' is in the survey",
+        ),
+    ],
+)
+def test_faults_of_components(stage: Components, message: str) -> None:
+    assert message in faults_of(Continuous("income", predictors=["sex"]), stage)
+
+
+def test_parts_that_do_not_add_up_are_a_fault() -> None:
+    frame = small_frame()
+    row = int(np.flatnonzero(frame["income"] > 0)[0])
+    frame.loc[row, "wage"] += 10
+    stages = [Continuous("income"), Components("income", parts=["wage", "other"], by=["sex"])]
+    assert "do not add up" in faults_of(*stages, survey=Survey(frame, **ROLES))
+
+
+def test_totals_that_are_all_zero_are_a_fault() -> None:
+    frame = small_frame().assign(income=0.0, wage=0.0, other=0.0)
+    stages = [Continuous("income"), Components("income", parts=["wage", "other"], by=["sex"])]
+    assert "there are no fractions" in faults_of(*stages, survey=Survey(frame, **ROLES))
+
+
+def test_nothing_warns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parts(["status", "income"])

@@ -1,0 +1,226 @@
+"""Recipes are checked as a whole, and difficult samples pass through every stage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
+from synthpop.stages.registry import STAGES
+from tests.small import ROLES, small_frame, small_pipeline, small_stages, small_survey
+
+
+def test_every_fault_of_a_recipe_comes_in_one_message() -> None:
+    stages = [
+        Structure(["age", "sx"], method="indirect"),
+        Categorical("status", predictors=["income"]),
+        Continuous("incme"),
+        Components("wage", parts=["other"], by=["nothing"]),
+    ]
+    with pytest.raises(InputError) as caught:
+        Pipeline(stages).fit(small_survey(), seed=1)
+    text = str(caught.value)
+    for part in (
+        "Did you mean 'sex'?",
+        "'indirect' is not allowed",
+        "predictor 'income' is in the survey, but the population will not have it here",
+        "Did you mean 'income'?",
+        "total 'wage'",
+        "by 'nothing' is unknown",
+        "two or more distinct parts",
+    ):
+        assert part in text
+    assert len(caught.value.faults) >= 7
+
+
+def test_a_predictor_made_by_a_later_step() -> None:
+    stages = [Structure(["age"]), Categorical("status", predictors=["sex"]), Categorical("sex")]
+    with pytest.raises(InputError, match="'sex' is made by a later step. Move this step behind it"):
+        Pipeline(stages).fit(small_survey(), seed=1)
+
+
+@pytest.mark.parametrize(
+    "stages", [[], [Categorical("sex")], [Structure(["age"]), Structure(["sex"])]]
+)
+def test_structure_comes_first_and_once(stages: list) -> None:
+    with pytest.raises(InputError, match="Structure"):
+        Pipeline(stages).fit(small_survey(), seed=1)
+
+
+@pytest.mark.parametrize("name", ["hid", "pid", "size", "region"])
+def test_names_that_the_population_has_anyway(name: str) -> None:
+    with pytest.raises(InputError, match="already has"):
+        Pipeline([Structure(["age"]), Derive(name, source="age", breaks=[0, 99])]).fit(
+            small_survey(), seed=1
+        )
+
+
+def test_a_date_in_the_recipe_is_a_fault() -> None:
+    frame = small_frame().assign(born=pd.Timestamp("2000-01-01"))
+    with pytest.raises(InputError, match="born: type datetime"):
+        Pipeline([Structure(["born"])]).fit(Survey(frame, **ROLES), seed=1)
+    Pipeline([Structure(["age"])]).fit(Survey(frame, **ROLES), seed=1)  # not read: no matter
+
+
+def test_events_tell_the_progress() -> None:
+    seen: list[Event] = []
+    small_pipeline().fit(small_survey(), seed=1, on_event=seen.append).simulate(
+        on_event=seen.append
+    )
+    assert {event.job for event in seen} == {"fit", "simulate"}
+    last = seen[-1]
+    assert last.done == last.total == 3
+
+
+def test_the_survey_is_not_changed() -> None:
+    frame = small_frame()
+    before = frame.copy(deep=True)
+    small_pipeline().fit(Survey(frame, **ROLES), seed=1).simulate()
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_the_derived_survey_has_the_new_columns_in_its_own_order() -> None:
+    shuffled = small_frame().sample(frac=1, random_state=2)
+    fitted = small_pipeline().fit(Survey(shuffled, **ROLES), seed=1)
+    survey = fitted.derived_survey()
+    expected = pd.cut(shuffled["age"], [0, 15, 39, 64, 120], include_lowest=True).cat.codes
+    assert survey.frame["age_class"].cat.codes.tolist() == expected.tolist()
+
+
+def one_level_stratum(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.loc[frame["region"] == "west", "status"] = "idle"
+    return frame
+
+
+def many_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(status=[f"level {i % 300}" for i in range(len(frame))])
+
+
+def tiny_stratum(frame: pd.DataFrame) -> pd.DataFrame:
+    west = frame["region"] == "west"
+    keep = frame.loc[west, "hid"].iloc[0]
+    return frame[~west | (frame["hid"] == keep)]
+
+
+def separated(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(status=np.where(frame["sex"] == "f", "works", "idle"))
+
+
+def all_zero(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(income=0.0)
+
+
+def all_missing(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(status=None, income=np.nan)
+
+
+def extreme_weights(frame: pd.DataFrame) -> pd.DataFrame:
+    w = frame["w"].to_numpy().copy()
+    w[frame["hid"] == frame["hid"].iloc[0]] = 1e5
+    w[frame["hid"] == frame["hid"].iloc[-1]] = 1e-6
+    return frame.assign(w=w)
+
+
+def strange_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    names = {"works": "arbeitet, «größtenteils»", "idle": "無職", "retired": "7"}
+    region = frame["region"].cat.rename_categories(["nörd/lich", "sü d", "100 % west?"])
+    return frame.assign(status=frame["status"].map(names), region=region)
+
+
+def nullable_types(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(
+        age=frame["age"].astype("Int16"),
+        sex=frame["sex"].astype("string"),
+        income=frame["income"].astype("Float64"),
+        size=frame["size"].astype("UInt8"),
+        w=frame["w"].astype("Float32"),
+    )
+
+
+def numeric_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(status=frame["status"].map({"works": 1, "idle": 2, "retired": 3}))
+
+
+def unused_levels(frame: pd.DataFrame) -> pd.DataFrame:
+    region = frame["region"].cat.add_categories(["east"])
+    return frame.assign(
+        region=region, status=pd.Categorical(frame["status"], ["x", "works", "idle", "retired"])
+    )
+
+
+def one_household(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["hid"] == frame["hid"].iloc[0]]
+
+
+def one_person(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["size"] == 1].iloc[:1]
+
+
+DIFFICULT = [
+    one_level_stratum,
+    many_levels,
+    tiny_stratum,
+    separated,
+    all_zero,
+    all_missing,
+    extreme_weights,
+    strange_labels,
+    nullable_types,
+    numeric_levels,
+    unused_levels,
+    one_household,
+    one_person,
+]
+
+
+@pytest.mark.parametrize("damage", DIFFICULT, ids=lambda f: f.__name__)
+def test_difficult_samples_pass_through_every_stage(damage, tmp_path) -> None:
+    frame = damage(small_frame()).reset_index(drop=True)
+    stages = small_stages()
+    if damage in (all_zero, all_missing, one_household, one_person):
+        stages = stages[:-1]  # there is nothing to split, which is a fault of its own
+    population = (
+        Pipeline(stages).fit(Survey(frame, **ROLES), seed=1).simulate(out=tmp_path / "p", scale=3)
+    )
+    people = population.frame()
+    assert population.n_persons == len(people)
+    there = frame["status"].dropna().unique()
+    assert set(people["status"].dropna().astype(object)) <= set(there)
+    if damage is tiny_stratum:
+        assert any("only" in item.what for item in population.fallbacks)
+    if damage is one_level_stratum:
+        assert set(people.loc[people["region"] == "west", "status"].dropna()) == {"idle"}
+
+
+CONFORM = {
+    "structure": Structure(["age", "sex"]),
+    "derive": Derive("age_class", source="age", breaks=[0, 15, 120]),
+    "categorical": Categorical("status", predictors=["sex"]),
+    "continuous": Continuous("income", predictors=["sex"]),
+    "components": Components("income", parts=["wage", "other"], by=["sex"]),
+}
+
+
+def test_every_stage_of_the_registry_is_under_conformance() -> None:
+    assert set(CONFORM) <= set(STAGES)
+    assert {type(stage) for stage in CONFORM.values()} <= set(STAGES.values())
+
+
+@pytest.mark.parametrize("kind", CONFORM)
+def test_conformance(kind: str) -> None:
+    """Declared columns come back; same twice; options are frozen; the label names the stage."""
+    stage = CONFORM[kind]
+    before = [] if kind == "structure" else [Structure(["age", "sex"])]
+    before += [Continuous("income", predictors=["sex"])] if kind == "components" else []
+    pipeline = Pipeline([*before, stage])
+    one = pipeline.fit(small_survey(), seed=1).simulate()
+    two = pipeline.fit(small_survey(), seed=1).simulate()
+    assert set(stage.provides) <= set(one.columns)
+    pd.testing.assert_frame_equal(one.frame(), two.frame())
+    with pytest.raises(AttributeError):
+        setattr(stage, next(iter(type(stage).__dataclass_fields__)), "x")
+    assert stage.label.startswith(kind)
+    assert type(stage).__doc__ and "Examples" in type(stage).__doc__
