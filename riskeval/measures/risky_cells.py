@@ -1,0 +1,179 @@
+"""Risky cells: small counts in all two-way, three-way ... tables of the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.frequencies import KeyTable, match_counts, read_keys, tabulate
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskyCells(Result):
+    """Small cells of every table of up to so many keys.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a combination of keys: ``keys`` (their names, joined by " x "), ``dimension``,
+        ``threshold``, ``cells`` (non-empty ones), ``unsafe_cells`` (with frequency at most the
+        threshold), ``unsafe_records`` (records in them) and ``share`` of the records.
+    per_record : int64 array, shape (n,)
+        Number of tables in which each record is in an unsafe cell.
+    combinations : tuple of tuples of str
+        The keys of each row of `table`.
+    """
+
+    table: pd.DataFrame
+    per_record: np.ndarray
+    combinations: tuple[tuple[str, ...], ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return how many records are in a small cell of some table."""
+        n = len(self.per_record)
+        touched = int((self.per_record > 0).sum())
+        text = (
+            f"{touched:,} of {n:,} records ({touched / max(n, 1):.2%}) are in a small cell of at "
+            f"least one of {len(self.table):,} tables, so tables made from the file for secondary "
+            "use can show them."
+        )
+        if touched:
+            worst = self.table.iloc[int(self.table["unsafe_records"].to_numpy().argmax())]
+            text += (
+                f" Most are in {worst['keys']}: {worst['unsafe_cells']:,} of {worst['cells']:,} "
+                f"cells with at most {worst['threshold']:g} records."
+            )
+        return text + " The threshold is a rule of the office (mu-Argus asks for one a dimension)."
+
+
+def risky_cells(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    threshold: float | Sequence[float] = 2,
+    max_dimension: int = 3,
+    missing: str = "own-category",
+    alpha: float = 1.0,
+) -> RiskyCells:
+    """Count small cells in the tables of all combinations of keys.
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+    threshold : float or sequence of float, default 2
+        A cell with at most so many records is unsafe; one number, or one a dimension (for single
+        keys, pairs, triples ...).
+    max_dimension : int, default 3
+        Largest number of keys in a table; at most the number of keys is used.
+    missing, alpha
+        Treatment of missing keys: see `frequency_counts`. Cells with a missing key are counted
+        as the table would print them.
+
+    Returns
+    -------
+    RiskyCells
+        Tables in the order of the keys, single keys first. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        Unknown columns, thresholds that are negative or of another number than the dimensions.
+
+    Notes
+    -----
+    The count of unsafe cells of mu-Argus. The file is tabulated once; all tables come from its
+    distinct keys.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"sex": [1, 1, 2, 2, 2], "age": [1, 1, 1, 2, 2],
+    ...                      "job": [1, 1, 1, 1, 2]})
+    >>> cells = risky_cells(data, ["sex", "age", "job"], threshold=1, max_dimension=2)
+    >>> cells.table[["keys", "unsafe_cells"]].values.tolist()[3:]
+    [['sex x age', 1], ['sex x job', 1], ['age x job', 2]]
+    """
+    frame = as_frame(data)
+    faults = Faults("risky cells")
+    names = read_keys(faults, frame, keys, missing, alpha)
+    whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
+    if not whole or max_dimension < 1:
+        faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
+    dimensions = min(int(max_dimension), len(names)) if whole else 1
+    limits = np.ravel(np.asarray(threshold, dtype=np.float64))
+    if np.ndim(threshold) == 0:
+        limits = np.repeat(limits, dimensions)
+    if len(limits) != dimensions:
+        faults.add(
+            "threshold",
+            f"has {len(limits)} values for {dimensions} dimensions",
+            remedy="Give one number, or one a dimension.",
+        )
+    elif not (limits >= 0).all():
+        faults.add("threshold", f"is {threshold!r}", remedy="Give numbers from 0 on.")
+    faults.raise_if_any()
+    table = tabulate(frame, names)
+    rows, chosen = [], []
+    unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
+    for dimension in range(1, dimensions + 1):
+        for places in combinations(range(len(names)), dimension):
+            limit = limits[dimension - 1]
+            marginal, cell = _marginal(table, places)
+            f, _ = match_counts(marginal, missing, float(alpha))
+            unsafe = f <= limit * (1 + 1e-12)
+            unsafe_tables += unsafe[cell]
+            records = int(marginal.counts[unsafe].sum())
+            chosen.append(tuple(names[j] for j in places))
+            rows.append(
+                (
+                    " x ".join(chosen[-1]),
+                    dimension,
+                    float(limit),
+                    len(f),
+                    int(unsafe.sum()),
+                    records,
+                    records / max(table.n_records, 1),
+                )
+            )
+    columns = [
+        "keys",
+        "dimension",
+        "threshold",
+        "cells",
+        "unsafe_cells",
+        "unsafe_records",
+        "share",
+    ]
+    return RiskyCells(pd.DataFrame(rows, columns=columns), unsafe_tables[table.cell], tuple(chosen))
+
+
+def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndarray]:
+    """Table of some keys made from the table of all, and the new cell of each old one."""
+    codes = table.codes[:, list(places)]
+    cell, n_cells = cell_ids(codes, [table.sizes[j] for j in places])
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[cell] = np.arange(len(cell))
+    counts = np.bincount(cell, weights=table.counts, minlength=n_cells)
+    marginal = KeyTable(
+        names=tuple(table.names[j] for j in places),
+        levels=tuple(table.levels[j] for j in places),
+        codes=codes[first],
+        cell=np.broadcast_to(np.int64(0), (table.n_records,)),  # only its length is used
+        counts=counts,
+        weights=counts,
+    )
+    return marginal, cell
