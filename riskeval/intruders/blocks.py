@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from inspect import signature
 from itertools import chain
 from typing import Any
 
@@ -12,7 +13,9 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults, InputError
 
 
-def iter_frames(population: Any, name: str = "population") -> Iterator[pd.DataFrame]:
+def iter_frames(
+    population: Any, name: str = "population", columns: Sequence[str] = ()
+) -> Iterator[pd.DataFrame]:
     """Yield the frames of a population, at least one; each is read once and then let go.
 
     Parameters
@@ -22,6 +25,8 @@ def iter_frames(population: Any, name: str = "population") -> Iterator[pd.DataFr
         tables (a list, a generator).
     name : str
         What it is called in messages.
+    columns : names, optional
+        The only columns that are needed; a population that can read some columns alone does so.
 
     Raises
     ------
@@ -34,7 +39,7 @@ def iter_frames(population: Any, name: str = "population") -> Iterator[pd.DataFr
     >>> [len(frame) for frame in iter_frames([table, table.head(1)])]
     [2, 1]
     """
-    blocks = (as_frame(block, name) for block in _blocks(population, name))
+    blocks = (as_frame(block, name) for block in _blocks(population, name, columns))
     first = next(blocks, None)
     if first is None:
         faults = Faults(name)
@@ -43,10 +48,13 @@ def iter_frames(population: Any, name: str = "population") -> Iterator[pd.DataFr
     return chain([first], blocks)
 
 
-def _blocks(population: Any, name: str) -> Iterable[Any]:
+def _blocks(population: Any, name: str, columns: Sequence[str]) -> Iterable[Any]:
     if isinstance(population, pd.DataFrame):
         return [population]
     if hasattr(population, "iter_blocks"):
+        selects = "columns" in signature(population.iter_blocks).parameters
+        if selects and columns and set(columns) <= set(getattr(population, "columns", ())):
+            return population.iter_blocks(columns=list(columns))
         return population.iter_blocks()
     if callable(getattr(population, "frame", None)):
         return [population.frame()]

@@ -63,9 +63,9 @@ def count_keys(
     """
     faults = Faults(name)
     frame = as_frame(original, "original")
-    frames = iter_frames(synthetic, "synthetic")
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     columns = (*names, *([] if target is None else [target]))
+    frames = iter_frames(synthetic, "synthetic", columns)
     _check(faults, frame, names, target, missing)
     faults.raise_if_any()
     coded = encode_keys(frame, names)

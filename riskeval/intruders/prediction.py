@@ -270,7 +270,7 @@ def _draw(synthetic: Any, columns: list[str], rows: int, rng: np.random.Generato
     """At most `rows` records of a stream, each equally likely; one block in memory at a time."""
     kept: list[pd.DataFrame] = []
     marks: list[np.ndarray] = []
-    for block in iter_frames(synthetic, "synthetic"):
+    for block in iter_frames(synthetic, "synthetic", columns):
         faults = Faults("synthetic")
         check_columns(faults, block, columns, "key or target of the synthetic file")
         faults.raise_if_any()

@@ -70,10 +70,10 @@ def read_request(
     """Check the arguments of `intruder_scenarios` and the first block of the population."""
     faults = Faults("intruder_scenarios")
     survey = as_frame(sample, "sample")
-    frames = iter_frames(population)
-    first = next(frames)
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     bounds = None if intervals is None else _pair(faults, intervals)
+    frames = iter_frames(population, columns=[*names, target, *(bounds or ())])
+    first = next(frames)
     accuracies = _accuracies(faults, accuracy)
     asked = tuple(scenarios) if isinstance(scenarios, Iterable) else (scenarios,)
     skipped = _skipped(faults, asked, bounds)

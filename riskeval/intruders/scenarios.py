@@ -89,10 +89,11 @@ class IntruderRisk(Result):
             f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({row.rate:.2%})"
             for row in rows.itertuples()
         ]
+        zeros = rows["tau_zero"].max()
+        of_zero = f"; up to {zeros:.3g} of them have a true value of 0" if zeros > 0 else ""
         return (
-            head
-            + f"records whose {self.target} is found, of all in the sample: "
-            + (", ".join(told) + ".")
+            f"{head}records whose {self.target} is found, of all in the sample: "
+            f"{', '.join(told)}{of_zero}."
         )
 
 

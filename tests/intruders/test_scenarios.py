@@ -192,7 +192,7 @@ class TestDecisions:
         text = hand_risk().summary()
         assert CAVEAT in text
         assert "Scenario 4 (all matches" in text
-        assert "3 within 0.05 of the true value (42.86%)" in text
+        assert "3 within 0.05 of the true value (42.86%); up to 1 of them have a true" in text
         assert "5 of the 7 sample records are unique" in text
         assert "<table" in hand_risk()._repr_html_()
 
@@ -221,6 +221,22 @@ class TestPopulationsOfEveryKind:
             )
             pd.testing.assert_frame_equal(risk.table, expected.table)
             pd.testing.assert_frame_equal(risk.per_record, expected.per_record)
+
+    def test_only_the_columns_needed_are_read(self) -> None:
+        class OnDisk:
+            columns = tuple(hand_population())
+            asked: tuple[str, ...] | None = None
+
+            def iter_blocks(self, columns=None):
+                self.asked = columns
+                yield hand_population() if columns is None else hand_population()[columns]
+
+        population = OnDisk()
+        risk = intruder_scenarios(hand_sample(), population, "k", "y", accuracy=0.05)
+        assert population.asked == ["k", "y"]
+        assert column(risk, "tau")[1] == 2
+        with pytest.raises(InputError, match=r"Did you mean .low.. There are: k, y, low, high"):
+            intruder_scenarios(hand_sample(), OnDisk(), "k", "y", intervals=("lo", "high"))
 
     def test_categories_may_differ_from_block_to_block(self) -> None:
         parts = [
