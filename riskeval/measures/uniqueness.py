@@ -1,0 +1,327 @@
+"""Population uniqueness from the sample alone: Pitman, Zayatz, slide negative binomial, Dankar.
+
+These models look only at how many keys occur once, twice ... in the sample and at the sampling
+fraction; they give the risk of the file, not of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.frequencies import read_keys, read_weights, tabulate
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+METHODS = ("pitman", "zayatz", "snb")
+SMALL_FRACTION = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationUniqueness(Result):
+    """Estimated number of persons who are alone in the population with their key.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
+        population alone with their key), ``share`` of the population, ``sample_uniques`` (how
+        many of the sample uniques are population uniques: tau_1), ``probability`` (that a sample
+        unique is a population unique) and ``note``. NaN where a method has no solution.
+    chosen : str
+        Method that the rule of Dankar et al. takes.
+    n_records, population_size : int, float
+    fraction : float
+        Sampling fraction.
+    n_keys, n_sample_uniques : int
+        Distinct keys and keys that occur once in the sample.
+    keys : tuple of str
+    """
+
+    table: pd.DataFrame
+    chosen: str
+    n_records: int
+    population_size: float
+    fraction: float
+    n_keys: int
+    n_sample_uniques: int
+    keys: tuple[str, ...]
+
+    @property
+    def population_uniques(self) -> float:
+        """Estimate of the chosen method."""
+        return float(self.table.loc[self.chosen, "population_uniques"])  # type: ignore[arg-type]
+
+    @property
+    def tau1(self) -> float:
+        """Sample uniques that are population uniques, by the chosen method."""
+        return float(self.table.loc[self.chosen, "sample_uniques"])  # type: ignore[arg-type]
+
+    def to_frame(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return the estimate of the chosen method and why it was chosen."""
+        why = (
+            "the sampling fraction is at most 0.1"
+            if self.fraction <= SMALL_FRACTION
+            else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+        )
+        return (
+            f"About {self.population_uniques:,.0f} of {self.population_size:,.0f} persons "
+            f"({self.population_uniques / self.population_size:.3%}) are alone in the population "
+            f"with their {', '.join(self.keys)}. Of the {self.n_sample_uniques:,} unique records "
+            f"of the file about {self.tau1:,.1f} are such persons: an intruder who finds them can "
+            f"be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012)."
+            if self.n_records
+            else "The file is empty: nobody is unique."
+        )
+
+
+def population_uniqueness(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    weights: Any = None,
+    population_size: float | None = None,
+) -> PopulationUniqueness:
+    """Estimate how many persons are unique in the population, and in the sample at once.
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+        Categorical key variables. A missing value is a category of its own here: the models are
+        for tables whose cells do not overlap.
+    weights : str or array of shape (n,), optional
+        Their sum is the size of the population, where that is not given.
+    population_size : float, optional
+        Persons of the population, at least n.
+
+    Returns
+    -------
+    PopulationUniqueness
+        The models assume simple random sampling of persons. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        Neither weights nor population size, or a population smaller than the file.
+
+    Notes
+    -----
+    Pitman: maximum likelihood in the Pitman sampling formula (Hoshino 2001), then the expected
+    number of classes of size one, N Gamma(theta + alpha + N - 1) Gamma(theta + 1) /
+    (Gamma(theta + alpha) Gamma(theta + N)). Zayatz (1991): Bayes' rule with hypergeometric
+    sampling and the class sizes of the sample as prior. Slide negative binomial (Chen and
+    Keller-McNulty 1998): class sizes are one plus a negative binomial; three moments (persons,
+    non-empty classes, unique classes) under Bernoulli sampling. Rule of Dankar et al. (2012),
+    doi:10.1186/1472-6947-12-66: Pitman up to a sampling fraction of 0.1 (Zayatz where it has no
+    solution), else the smaller of Zayatz and the slide negative binomial.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"key": [1, 1, 1, 2, 2, 3, 4, 5]})
+    >>> result = population_uniqueness(data, ["key"], population_size=20)
+    >>> result.n_sample_uniques, round(float(result.table.loc["zayatz", "probability"]), 3)
+    (3, 0.553)
+    """
+    frame = as_frame(data)
+    faults = Faults("population uniqueness")
+    names = read_keys(faults, frame, keys, "own-category", 1.0)
+    values = read_weights(faults, frame, weights)
+    n = len(frame)
+    size = float("nan")
+    if population_size is not None:
+        size = float(population_size)
+    elif values is not None:
+        size = float(np.sum(values))
+    elif weights is None:
+        faults.add("population_size", "is not given", remedy="Give it, or weights to add up.")
+    if size < n * (1 - 1e-12):
+        faults.add("population_size", f"{size:g} persons, fewer than the {n} records of the file")
+    faults.raise_if_any()
+    counts = tabulate(frame, names).counts.astype(np.int64)
+    return _estimate(counts, n, max(size, n), names)
+
+
+def _estimate(
+    counts: np.ndarray, n: int, population: float, names: tuple[str, ...]
+) -> PopulationUniqueness:
+    uniques = int(np.count_nonzero(counts == 1))
+    fraction = n / population if population else 1.0
+    notes = dict.fromkeys(METHODS, "")
+    if uniques == 0:
+        found = dict.fromkeys(METHODS, 0.0)
+        notes = dict.fromkeys(METHODS, "no record is unique")
+    elif fraction >= 1:
+        found = dict.fromkeys(METHODS, float(uniques))
+        notes = dict.fromkeys(METHODS, "the file is the population")
+    else:
+        found = {
+            "pitman": pitman_uniques(counts, population),
+            "zayatz": zayatz_uniques(counts, population),
+            "snb": snb_uniques(counts, population),
+        }
+        for method, value in found.items():
+            if not np.isfinite(value):
+                notes[method] = "the likelihood or the moments have no solution"
+    estimate = np.array([found[method] for method in METHODS])
+    both = np.minimum(estimate * fraction, uniques)
+    table = pd.DataFrame(
+        {
+            "population_uniques": estimate,
+            "share": estimate / max(population, 1),
+            "sample_uniques": both,
+            "probability": both / max(uniques, 1),
+            "note": [notes[method] for method in METHODS],
+        },
+        index=pd.Index(METHODS, name="method"),
+    )
+    return PopulationUniqueness(
+        table=table,
+        chosen=_dankar(found, fraction),
+        n_records=n,
+        population_size=population,
+        fraction=fraction,
+        n_keys=len(counts),
+        n_sample_uniques=uniques,
+        keys=names,
+    )
+
+
+def _dankar(found: dict[str, float], fraction: float) -> str:
+    if fraction <= SMALL_FRACTION:
+        return "pitman" if np.isfinite(found["pitman"]) else "zayatz"
+    return "snb" if found["snb"] <= found["zayatz"] else "zayatz"
+
+
+def zayatz_uniques(counts: np.ndarray, population: float) -> float:
+    """Population uniques after Zayatz (1991).
+
+    Parameters
+    ----------
+    counts : int array, shape (K,)
+        Records of each distinct key of the sample.
+    population : float
+        Persons of the population.
+    """
+    from scipy.special import gammaln
+
+    n, big = float(counts.sum()), float(population)
+    sizes, classes = np.unique(counts, return_counts=True)
+    j = sizes.astype(np.float64)
+    possible = big - n - (j - 1) > -0.5  # a class of size j can leave one person in the sample
+    j, share = j[possible], classes[possible] / len(counts)
+
+    def log_choose(top: np.ndarray | float, bottom: float) -> Any:
+        return gammaln(top + 1) - gammaln(bottom + 1) - gammaln(top - bottom + 1)
+
+    one = np.exp(np.log(j) + log_choose(big - j, n - 1) - log_choose(big, n))
+    alone = float(share[j == 1][0] * one[j == 1][0])
+    probability = alone / float((share * one).sum())
+    return float(np.count_nonzero(counts == 1)) * probability * big / n
+
+
+def pitman_uniques(counts: np.ndarray, population: float) -> float:
+    """Population uniques by maximum likelihood in Pitman's formula (Hoshino 2001); NaN if none.
+
+    Parameters
+    ----------
+    counts : int array, shape (K,)
+    population : float
+    """
+    from scipy.special import gammaln
+
+    fitted = pitman_fit(counts)
+    if fitted is None:
+        return float("nan")
+    theta, alpha = fitted
+    big = float(population)
+    log_uniques = (
+        np.log(big)
+        + gammaln(theta + alpha + big - 1)
+        + gammaln(theta + 1)
+        - gammaln(theta + alpha)
+        - gammaln(theta + big)
+    )
+    value = float(np.exp(log_uniques))
+    return value if np.isfinite(value) and value <= big else float("nan")
+
+
+def pitman_fit(counts: np.ndarray) -> tuple[float, float] | None:
+    """Maximum likelihood estimates (theta, alpha), 0 <= alpha < 1, theta > -alpha.
+
+    None where the likelihood has no maximum inside (all keys occur once, or there is one key).
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit, gammaln
+
+    n, u = int(counts.sum()), len(counts)
+    if u <= 1 or u == n:
+        return None
+    sizes, classes = np.unique(counts, return_counts=True)
+
+    def loss(x: np.ndarray) -> float:
+        alpha = float(np.clip(expit(x[0]), 1e-9, 1 - 1e-9))
+        theta = float(np.exp(np.clip(x[1], -30, 40))) - alpha
+        steps = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+        draws = gammaln(theta + n) - gammaln(theta + 1)
+        inside = (classes * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
+        return float(-(steps - draws + inside) / n)
+
+    starts = [(0.0, np.log(max(u, 2.0))), (1.5, 1.0), (-2.0, np.log(10.0 * u))]
+    options = {"xatol": 1e-7, "fatol": 1e-13, "maxiter": 2000}
+    best = min(
+        (minimize(loss, start, method="Nelder-Mead", options=options) for start in starts),
+        key=lambda fit: fit.fun,
+    )
+    if not np.isfinite(best.fun) or best.x[1] > 39 or abs(best.x[0]) > 25:
+        return None
+    alpha = float(expit(best.x[0]))
+    return float(np.exp(best.x[1])) - alpha, alpha
+
+
+def snb_uniques(counts: np.ndarray, population: float) -> float:
+    """Population uniques of the slide negative binomial model; NaN where it has no solution.
+
+    Class sizes F = 1 + G with G negative binomial (shape a, mean a m). Thinned with fraction pi,
+    a class is empty with probability (1 - pi) A and a sample unique with
+    A (pi + (1 - pi) a pi m / (1 + pi m)), A = (1 + pi m)^-a. With K = N / (1 + a m) classes both
+    expected numbers are set to the observed ones; uniques are K (1 + m)^-a.
+
+    Parameters
+    ----------
+    counts : int array, shape (K,)
+    population : float
+    """
+    from scipy.optimize import least_squares
+
+    n, big = float(counts.sum()), float(population)
+    pi = n / big
+    filled, alone = float(len(counts)), float(np.count_nonzero(counts == 1))
+
+    def gap(x: np.ndarray) -> np.ndarray:
+        a, m = np.exp(np.clip(x, -40, 40))
+        classes = big / (1 + a * m)
+        none = np.exp(-a * np.log1p(pi * m))
+        expected_filled = classes * (1 - (1 - pi) * none)
+        expected_alone = classes * none * (pi + (1 - pi) * a * pi * m / (1 + pi * m))
+        return np.log([max(expected_filled, 1e-300) / filled, max(expected_alone, 1e-300) / alone])
+
+    best = None
+    for start in ((-1.0, 3.0), (0.0, 0.0), (-4.0, 6.0), (2.0, -2.0), (-2.0, 9.0)):
+        fit = least_squares(gap, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+        if best is None or fit.cost < best.cost:
+            best = fit
+    if best is None or np.abs(best.fun).max() > 1e-6:
+        return float("nan")
+    a, m = np.exp(np.clip(best.x, -40, 40))
+    return float(big / (1 + a * m) * np.exp(-a * np.log1p(m)))
