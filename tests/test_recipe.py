@@ -38,7 +38,7 @@ def test_every_fault_of_a_recipe_comes_in_one_message() -> None:
 
 def test_a_predictor_made_by_a_later_step() -> None:
     stages = [Structure(["age"]), Categorical("status", predictors=["sex"]), Categorical("sex")]
-    with pytest.raises(InputError, match="'sex' is made by a later step. Move this step behind it"):
+    with pytest.raises(InputError, match="'sex' is made by a later step"):
         Pipeline(stages).fit(small_survey(), seed=1)
 
 
@@ -223,4 +223,4 @@ def test_conformance(kind: str) -> None:
     with pytest.raises(AttributeError):
         setattr(stage, next(iter(type(stage).__dataclass_fields__)), "x")
     assert stage.label.startswith(kind)
-    assert type(stage).__doc__ and "Examples" in type(stage).__doc__
+    assert "Examples" in str(type(stage).__doc__)

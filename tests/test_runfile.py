@@ -134,7 +134,7 @@ def test_faults_come_together_and_name_the_place(runfile, old, new, messages) ->
 
 def test_a_level_that_the_data_do_not_have(runfile) -> None:
     runfile.write_text(TEXT.replace('["retired"]', '["retird"]'), encoding="utf-8")
-    with pytest.raises(InputError, match="the level 'retird'.*Did you mean 'retired'"):
+    with pytest.raises(InputError, match=r"the level 'retird'.*Did you mean 'retired'"):
         run(runfile)
 
 

@@ -127,7 +127,7 @@ def restore_column(field: Field, values: np.ndarray) -> Any:
         return pd.Categorical.from_codes(values, dtype=dtype, validate=False)
     if field.original.startswith(("Int", "UInt")) and values.dtype.kind == "f":
         if np.all(np.isnan(values) | (values == np.rint(values))):
-            return pd.array(values, dtype=field.original)
+            return pd.Series(values).astype(pd.api.types.pandas_dtype(field.original)).array
         return values
     return values
 

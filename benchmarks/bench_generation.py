@@ -1,0 +1,138 @@
+"""Time and memory of the main job on eusilcS, each run a whole process of its own.
+
+    python -m benchmarks.bench_generation            # the table of benchmarks/RESULTS.md
+    python -m benchmarks.bench_generation parts      # where the time of 8 million persons goes
+    python -m benchmarks.bench_generation one SCALE WORKERS [FOLDER]
+
+Seconds are wall time of the process, imports and reading of the survey included, the median of
+three runs with warm kernel caches; the peak is its resident memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+
+RUNS = 3
+JOBS = (
+    ("in memory", 1, 1),
+    ("in memory", 100, 1),
+    ("in memory", 100, 2),
+    ("to Parquet", 100, 1),
+    ("to Parquet", 100, 2),
+    ("to Parquet", 1, 2),
+    ("to Parquet", 10, 2),
+    ("to Parquet", 1000, 2),
+)
+
+
+def one(scale: float, workers: int, folder: str | None) -> None:
+    """Run the job once in this process."""
+    from benchmarks.eusilc import pipeline, read_survey
+
+    fitted = pipeline().fit(read_survey(), seed=1)
+    print(fitted.simulate(scale=scale, workers=workers, out=folder).n_persons)
+
+
+def process(scale: float, workers: int, folder: str | None) -> tuple[float, float, int]:
+    """Wall seconds, peak MB and persons of a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.bench_generation", "one", str(scale), str(workers)]
+    started = time.perf_counter()
+    child = subprocess.Popen(command + ([folder] if folder else []), stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    persons = int(child.stdout.read())
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        raise SystemExit("the job failed")
+    return time.perf_counter() - started, usage.ru_maxrss / 1024, persons
+
+
+def table() -> None:
+    """Print one row a job."""
+    process(1, 1, None)  # warms the caches
+    print("| job | persons | workers | seconds | peak MB | on disk MB |")
+    print("| --- | --: | --: | --: | --: | --: |")
+    for name, scale, workers in JOBS:
+        rows, size = [], 0.0
+        for _ in range(RUNS if scale <= 100 else 1):
+            root = Path(tempfile.mkdtemp())
+            folder = str(root / "p") if "Parquet" in name else None
+            rows.append(process(scale, workers, folder))
+            size = sum(f.stat().st_size for f in root.rglob("*") if f.is_file()) / 1e6
+            shutil.rmtree(root)
+        seconds, peak = median(r[0] for r in rows), max(r[1] for r in rows)
+        disk = f"{size:,.0f}" if size else ""
+        print(
+            f"| {name} | {rows[0][2]:,} | {workers} | {seconds:.2f} | {peak:,.0f} | {disk} |",
+            flush=True,
+        )
+
+
+def parts() -> None:
+    """Print where the time goes at 8.18 million persons, one worker, in memory."""
+    started = time.perf_counter()
+    from benchmarks.eusilc import pipeline, read_survey
+
+    spent: dict[str, float] = {"import": time.perf_counter() - started}
+    started = time.perf_counter()
+    survey = read_survey()
+    spent["read the survey"] = time.perf_counter() - started
+    started = time.perf_counter()
+    fitted = pipeline().fit(survey, seed=1)
+    spent["fit"] = time.perf_counter() - started
+    stages: dict[str, float] = defaultdict(float)
+    for cls in {type(stage) for stage in fitted.stages}:
+        cls.simulate = timed(cls.simulate, stages)
+    started = time.perf_counter()
+    population = fitted.simulate(scale=100)
+    spent["simulate"] = time.perf_counter() - started
+    for name, seconds in {**spent, **{f"  {k}": v for k, v in stages.items()}}.items():
+        print(f"| {name} | {seconds:.2f} |")
+    rest = spent["simulate"] - sum(stages.values())
+    print(f"|   ids, and placing the blocks in the population | {rest:.2f} |")
+    n_bytes = sum(values.nbytes for values in population._columns.values())
+    print(f"| bytes of the population | {n_bytes / 1e6:,.0f} MB |")
+    copy_bandwidth(n_bytes)
+
+
+def timed(function, spent):
+    """Add up the time of a method by the label of its stage."""
+
+    def wrapper(self, *arguments):
+        started = time.perf_counter()
+        result = function(self, *arguments)
+        spent[self.label] += time.perf_counter() - started
+        return result
+
+    return wrapper
+
+
+def copy_bandwidth(n_bytes: int) -> None:
+    """Time to fill as many bytes once: fresh pages, and pages that are there."""
+    import numpy as np
+
+    started = time.perf_counter()
+    values = np.empty(n_bytes // 8)
+    values[:] = 1.0
+    fresh = time.perf_counter() - started
+    started = time.perf_counter()
+    values[:] = 2.0
+    again = time.perf_counter() - started
+    print(f"| filling as many bytes in fresh memory | {fresh:.2f} |")
+    print(f"| filling them again | {again:.2f} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["one"]:
+        one(float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
+    elif sys.argv[1:2] == ["parts"]:
+        parts()
+    else:
+        table()

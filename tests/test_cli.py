@@ -1,0 +1,130 @@
+"""The command line as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from synthpop import open_population
+from tests.small import small_frame
+from tests.test_runfile import TEXT
+
+SYNTHPOP = [sys.executable, "-c", "from synthpop.cli import main; main()"]
+
+
+def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*SYNTHPOP, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "run.toml").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
+    done = call("run", "run.toml", "--workers", 2, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Synthetic population of" in done.stdout
+    assert (folder / "run" / "report.html").stat().st_size > 10_000
+    assert open_population(folder / "run").manifest["identity"]["seed"] == 7
+    good = call("verify", "run", cwd=folder)
+    assert (good.returncode, "is complete and unchanged" in good.stdout) == (0, True)
+    next((folder / "run").rglob("*.parquet")).unlink()
+    bad = call("verify", "run", cwd=folder)
+    assert bad.returncode == 1
+    assert "is missing" in bad.stderr
+
+
+def test_options_win_over_the_run_file(folder: Path) -> None:
+    done = call("run", "run.toml", "--seed", 9, "--out", "elsewhere", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert open_population(folder / "elsewhere").manifest["identity"]["seed"] == 9
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seed = 7", "sed = 7"), "[run] sed: is unknown. Did you mean 'seed'?"),
+        (('weight = "w"', 'weight = "ww"'), "column given as weight is not in the data"),
+        (("survey.parquet", "nothing.parquet"), "there is no such file"),
+        (('predictors = ["age_class", "sex"]', 'predictors = ["income"]'), "will not have it here"),
+    ],
+)
+def test_bad_input_is_a_message_and_a_status(folder: Path, change, message: str) -> None:
+    (folder / "run.toml").write_text(TEXT.replace(*change), encoding="utf-8")
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "run").exists()
+
+
+def test_bad_weights_are_all_named(folder: Path) -> None:
+    frame = small_frame()
+    frame.loc[[0, 1], "w"] = [0.0, float("inf")]
+    frame.to_parquet(folder / "survey.parquet")
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert "weight is zero (1 row: 0)" in done.stderr
+    assert "weight is infinite (1 row: 1)" in done.stderr
+
+
+def test_another_run_in_the_folder(folder: Path) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    done = call("run", "run.toml", "--seed", 8, cwd=folder)
+    assert done.returncode == 1
+    assert "holds another run: it differs in seed" in done.stderr
+
+
+def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
+    done = call("init", "survey.parquet", cwd=folder)
+    assert done.returncode == 0
+    assert "[[stage]]" in (folder / "survey.toml").read_text(encoding="utf-8")
+    again = call("init", "survey.parquet", cwd=folder)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    assert re.match(r"\d+\.\d+\.\d+", call("--version", cwd=tmp_path).stdout)
+    assert "demo" in call("--help", cwd=tmp_path).stdout
+
+
+def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
+    text = TEXT.replace("scale = 2.0", "scale = 300.0\nrows_per_block = 20000")
+    (folder / "run.toml").write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [*SYNTHPOP, "run", "run.toml", "--out", "killed"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(list((folder / "killed").rglob("*.parquet"))) < 3:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    found = len(list((folder / "killed").rglob("part-*.parquet")))
+    assert found >= 3
+    assert call("run", "run.toml", "--out", "killed", cwd=folder).returncode == 0
+    assert call("run", "run.toml", "--out", "whole", cwd=folder).returncode == 0
+    for path in (folder / "whole").rglob("*.parquet"):
+        other = folder / "killed" / path.relative_to(folder / "whole")
+        assert path.read_bytes() == other.read_bytes()
+    pd.testing.assert_frame_equal(
+        open_population(folder / "killed").households(),
+        open_population(folder / "whole").households(),
+    )
