@@ -1,0 +1,47 @@
+"""Sampling designs, samples from a population, and design-based simulation studies."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_WHERE = {
+    "Balanced": "designs",
+    "Cluster": "designs",
+    "ContaminateAtRandom": "disturbing",
+    "ContaminateDependent": "disturbing",
+    "Fixed": "allocation",
+    "MissingItems": "disturbing",
+    "MissingUnits": "disturbing",
+    "Neyman": "allocation",
+    "Power": "allocation",
+    "ProbabilityProportionalToSize": "designs",
+    "Proportional": "allocation",
+    "SimpleRandom": "designs",
+    "Stratified": "designs",
+    "Study": "study",
+    "Systematic": "designs",
+    "TwoStage": "designs",
+    "allocate": "allocation",
+    "draw_balanced": "balanced",
+    "draw_sample": "drawing",
+    "draw_unequal": "unequal",
+    "inclusion_probabilities": "unequal",
+    "inclusion_probabilities_of": "drawing",
+    "joint_probabilities": "unequal",
+    "joint_probabilities_of": "drawing",
+    "simulate_study": "study",
+}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        module = importlib.import_module(f"synthpop.sampling.{_WHERE[name]}")
+        return getattr(module, name)
+    raise AttributeError(f"module 'synthpop.sampling' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

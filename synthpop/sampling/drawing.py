@@ -1,0 +1,223 @@
+"""Draw a sample from a population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.sampling.designs import Cluster, Stratified, TwoStage
+from synthpop.sampling.plans import Plan
+from synthpop.sampling.source import Source, Units, open_source
+
+WEIGHT = "design_weight"
+PROBABILITY = "inclusion_probability"
+STRATUM = "design_stratum"
+MOST_PAIRS = 5000
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A design worked out for a population: draws again and again.
+
+    Attributes
+    ----------
+    source : Source
+    plan : Plan
+    household, strata, psu : str or None
+        Roles of the survey.
+    strata_names : tuple of str
+        Columns that make the strata, when there are several.
+    """
+
+    source: Source
+    plan: Plan
+    household: str | None
+    strata: str | None
+    psu: str | None
+    strata_names: tuple[str, ...] = ()
+
+    def draw(self, rng: np.random.Generator) -> Survey:
+        """Return one sample."""
+        rows, p = self.plan.draw(rng)
+        if len(rows) == 0:
+            faults = Faults("sample")
+            faults.add("design", "drew no unit", remedy="Give a larger n.")
+            faults.raise_if_any()
+        frame = self.source.take(rows)
+        frame[PROBABILITY] = p
+        frame[WEIGHT] = 1.0 / p
+        if self.strata == STRATUM:
+            parts = zip(*(frame[name].astype(str) for name in self.strata_names), strict=True)
+            frame[STRATUM] = [" / ".join(part) for part in parts]
+        return Survey(
+            frame, weight=WEIGHT, household=self.household, strata=self.strata, psu=self.psu
+        )
+
+
+def _walk(design: Any) -> list[Any]:
+    """Designs from the outside to the inside."""
+    if isinstance(design, Cluster):
+        return [design, *_walk(design.design)]
+    if isinstance(design, TwoStage):
+        return [design, *_walk(design.first), *_walk(design.second)]
+    if isinstance(design, Stratified):
+        wanted = design.design_by_stratum
+        given = list(wanted.values()) if hasattr(wanted, "values") else [wanted]
+        inner = next((one for one in given if hasattr(one, "plan")), design.within)
+        return [design, *_walk(inner)]
+    return [design]
+
+
+def _final(design: Any) -> Any:
+    """The innermost stage: what is drawn whole."""
+    if isinstance(design, TwoStage):
+        return _final(design.second)
+    if isinstance(design, Stratified):
+        return _final(_walk(design)[1])
+    return design
+
+
+def prepare(
+    population: Any,
+    design: Any,
+    *,
+    household: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Sampler:
+    """Work out a design for a population (see `draw_sample`)."""
+    if not hasattr(design, "plan"):
+        faults = Faults("sample")
+        faults.add("design", f"is a {type(design).__name__}", remedy="Give SimpleRandom(n) ...")
+        faults.raise_if_any()
+    source = open_source(population, columns)
+    every = _walk(design)
+    clusters = [one.unit for one in every if isinstance(one, Cluster)]
+    final = _final(design)
+    if household is None and isinstance(final, Cluster):
+        household = final.unit
+    strata = next((tuple(one.names) for one in every if isinstance(one, Stratified)), ())
+    name = None if not strata else (strata[0] if len(strata) == 1 else STRATUM)
+    plan = design.plan(Units(source))
+    return Sampler(source, plan, household, name, clusters[0] if clusters else None, strata)
+
+
+def draw_sample(
+    population: Any,
+    design: Any,
+    *,
+    seed: int | None = None,
+    household: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Survey:
+    """Draw a sample with design weights.
+
+    Parameters
+    ----------
+    population : DataFrame, Arrow table, Survey or Population
+        A population on disk is read column by column for the design and block by block for the
+        drawn rows. Weights of a Survey are not used.
+    design : SimpleRandom, Systematic, Stratified, Cluster, ProbabilityProportionalToSize, TwoStage
+        or Balanced
+    seed : int, optional
+        The sample is drawn from the stream ("sample",). Default: a fresh seed; it is recorded in
+        ``survey.frame.attrs["seed"]``.
+    household : str, optional
+        Column of household ids for the survey. Default: the unit of the last stage, where whole
+        clusters are drawn.
+    columns : sequence of str, optional
+        Columns that the sample should have (those of the design among them). Default: all.
+
+    Returns
+    -------
+    Survey
+        Rows in the order of the population, with ``design_weight`` = 1 / inclusion probability,
+        ``inclusion_probability``, and the roles strata and psu (outermost cluster) of the design.
+
+    Raises
+    ------
+    InputError
+        Absent columns, missing strata or units, more units wanted than there are, strata that cut
+        through clusters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified
+    >>> people = pd.DataFrame(
+    ...     {
+    ...         "hid": np.repeat(np.arange(100), 2),
+    ...         "region": np.repeat(["n", "s"], [120, 80]),
+    ...     }
+    ... )
+    >>> households = Cluster("hid", SimpleRandom(1))
+    >>> design = Stratified(Proportional(10), by="region", within=households)
+    >>> survey = draw_sample(people, design, seed=1)
+    >>> survey.n_households, survey.n_persons, float(survey.weights.sum())
+    (10, 20, 200.0)
+    """
+    seed = resolve_seed(seed)
+    sampler = prepare(population, design, household=household, columns=columns)
+    survey = sampler.draw(Streams(seed).at("sample"))
+    survey.frame.attrs["seed"] = seed
+    return survey
+
+
+def inclusion_probabilities_of(population: Any, design: Any) -> np.ndarray:
+    """First-order inclusion probabilities of every row of a population under a design.
+
+    Parameters
+    ----------
+    population : DataFrame, Survey or Population
+    design : as in `draw_sample`
+
+    Returns
+    -------
+    array, shape (N,)
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthpop.sampling import SimpleRandom
+    >>> inclusion_probabilities_of(pd.DataFrame({"x": range(4)}), SimpleRandom(1)).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    return prepare(population, design).plan.probabilities()
+
+
+def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
+    """Second-order inclusion probabilities of a small population, where the design has them.
+
+    Parameters
+    ----------
+    population : DataFrame, Survey or Population
+        At most 5,000 rows.
+    design : as in `draw_sample`
+
+    Returns
+    -------
+    array, shape (N, N)
+
+    Raises
+    ------
+    InputError
+        The design has no known joint probabilities, or the population is too large.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthpop.sampling import SimpleRandom
+    >>> joint_probabilities_of(pd.DataFrame({"x": range(4)}), SimpleRandom(2)).round(3)[0].tolist()
+    [0.5, 0.167, 0.167, 0.167]
+    """
+    sampler = prepare(population, design)
+    if sampler.source.n > MOST_PAIRS:
+        faults = Faults("joint probabilities")
+        faults.add("population", f"has {sampler.source.n} rows", remedy=f"At most {MOST_PAIRS}.")
+        faults.raise_if_any()
+    return sampler.plan.joint()

@@ -1,0 +1,300 @@
+"""Plans: designs worked out for one population, ready to draw again and again.
+
+A plan knows positions and probabilities only. `draw` returns positions among its units and the
+inclusion probability of each; `probabilities` those of all units; `joint` the second-order ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from synthpop.microdata.errors import Faults
+from synthpop.sampling.balanced import draw_balanced
+from synthpop.sampling.counting import working_probabilities
+from synthpop.sampling.source import ClusterSource
+from synthpop.sampling.unequal import (
+    EDGE,
+    _rejective,
+    draw_unequal,
+    joint_probabilities,
+    systematic_joint,
+)
+
+Selection = tuple[np.ndarray, np.ndarray]
+
+
+class Plan(Protocol):
+    """A design for one population."""
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return positions of the drawn units and their inclusion probabilities."""
+
+    def probabilities(self) -> np.ndarray:
+        """Return first-order inclusion probabilities, shape (n_units,)."""
+
+    def joint(self) -> np.ndarray:
+        """Return second-order inclusion probabilities, shape (n_units, n_units)."""
+
+
+def unknown_joint(design: str) -> np.ndarray:
+    """Say that a design has no known second-order probabilities."""
+    faults = Faults("joint probabilities")
+    faults.add(
+        "design",
+        f"{design} has no known joint inclusion probabilities",
+        remedy="Use simple random, stratified, conditional-poisson, sampford or tille sampling.",
+    )
+    faults.raise_if_any()
+    raise AssertionError
+
+
+@dataclass(frozen=True)
+class SimplePlan:
+    """Simple random sampling without replacement."""
+
+    n_units: int
+    n: int
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return n distinct positions."""
+        rows = np.sort(rng.choice(self.n_units, self.n, replace=False, shuffle=False))
+        return rows, np.full(self.n, self.n / max(self.n_units, 1))
+
+    def probabilities(self) -> np.ndarray:
+        """Return n / N for all."""
+        return np.full(self.n_units, self.n / max(self.n_units, 1))
+
+    def joint(self) -> np.ndarray:
+        """Return n (n - 1) / (N (N - 1)) off the diagonal."""
+        size = self.n_units
+        pair = self.n * (self.n - 1) / max(size * (size - 1), 1)
+        joint = np.full((size, size), pair)
+        np.fill_diagonal(joint, self.n / max(size, 1))
+        return joint
+
+
+@dataclass(frozen=True)
+class SystematicPlan:
+    """Every (N / n)-th unit from a random start."""
+
+    n_units: int
+    n: int
+    order: np.ndarray | None
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return positions floor((u + i) N / n) in the order of the units."""
+        step = self.n_units / self.n if self.n else 0.0
+        ranks = np.floor((rng.random() + np.arange(self.n)) * step).astype(np.int64)
+        ranks = np.minimum(ranks, self.n_units - 1)
+        rows = ranks if self.order is None else np.sort(self.order[ranks])
+        return rows, np.full(self.n, self.n / max(self.n_units, 1))
+
+    def probabilities(self) -> np.ndarray:
+        """Return n / N for all."""
+        return np.full(self.n_units, self.n / max(self.n_units, 1))
+
+    def joint(self) -> np.ndarray:
+        """Return the share of starts that hit both; many are zero."""
+        ordered = systematic_joint(self.probabilities())
+        if self.order is None:
+            return ordered
+        joint = np.empty_like(ordered)
+        joint[np.ix_(self.order, self.order)] = ordered
+        return joint
+
+
+@dataclass(frozen=True)
+class UnequalPlan:
+    """Unequal probabilities; working probabilities are kept from draw to draw."""
+
+    p: np.ndarray
+    method: str
+    _working: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.p)
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return positions drawn by the method."""
+        if self.method != "conditional-poisson":
+            rows = draw_unequal(self.p, rng, method=self.method)
+            return rows, self.p[rows]
+        unsure = np.flatnonzero((self.p > EDGE) & (self.p < 1 - EDGE))
+        rows = np.flatnonzero(self.p >= 1 - EDGE)
+        if len(unsure):
+            if "p" not in self._working:
+                self._working["p"] = working_probabilities(self.p[unsure])
+            n = round(float(self.p[unsure].sum()))
+            chosen = _rejective(self._working["p"], n, rng)
+            rows = np.sort(np.concatenate([rows, unsure[chosen]]))
+        return rows, self.p[rows]
+
+    def probabilities(self) -> np.ndarray:
+        """Return the given probabilities."""
+        return self.p
+
+    def joint(self) -> np.ndarray:
+        """Return the joint probabilities of the method."""
+        if self.method in ("random-systematic", "brewer", "pivotal"):
+            return unknown_joint(f"method {self.method!r}")
+        return joint_probabilities(self.p, method=self.method)
+
+
+@dataclass(frozen=True)
+class BalancedPlan:
+    """The cube method."""
+
+    p: np.ndarray
+    auxiliary: np.ndarray
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.p)
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return a balanced sample."""
+        rows = draw_balanced(self.p, self.auxiliary, rng)
+        return rows, self.p[rows]
+
+    def probabilities(self) -> np.ndarray:
+        """Return the given probabilities."""
+        return self.p
+
+    def joint(self) -> np.ndarray:
+        """Refuse: they are not known."""
+        return unknown_joint("balanced sampling")
+
+
+@dataclass(frozen=True)
+class StratifiedPlan:
+    """Independent plans in strata."""
+
+    n_units: int
+    parts: tuple[tuple[np.ndarray, Plan], ...]
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return the draws of all strata."""
+        drawn = [(rows, plan.draw(rng)) for rows, plan in self.parts]
+        positions = np.concatenate([rows[chosen] for rows, (chosen, _) in drawn])
+        p = np.concatenate([p for _, (_, p) in drawn])
+        order = np.argsort(positions, kind="stable")
+        return positions[order], p[order]
+
+    def probabilities(self) -> np.ndarray:
+        """Return those of the strata."""
+        p = np.zeros(self.n_units)
+        for rows, plan in self.parts:
+            p[rows] = plan.probabilities()
+        return p
+
+    def joint(self) -> np.ndarray:
+        """Return products between strata, those of the plans within."""
+        p = self.probabilities()
+        joint = np.outer(p, p)
+        for rows, plan in self.parts:
+            joint[np.ix_(rows, rows)] = plan.joint()
+        return joint
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """Whole clusters."""
+
+    clusters: ClusterSource
+    plan: Plan
+
+    @property
+    def n_units(self) -> int:
+        """Number of units inside the clusters."""
+        return int(self.clusters.offsets[-1])
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return all units of the drawn clusters."""
+        chosen, p = self.plan.draw(rng)
+        rows, which = self.clusters.members(chosen)
+        if self.clusters.order is None:
+            return rows, p[which]
+        order = np.argsort(rows, kind="stable")
+        return rows[order], p[which][order]
+
+    def _spread(self) -> np.ndarray:
+        cluster = np.empty(self.n_units, dtype=np.int64)
+        rows, which = self.clusters.members(np.arange(self.clusters.n))
+        cluster[rows] = which
+        return cluster
+
+    def probabilities(self) -> np.ndarray:
+        """Return the probability of the cluster for each unit."""
+        return self.plan.probabilities()[self._spread()]
+
+    def joint(self) -> np.ndarray:
+        """Return the joint probabilities of the clusters; members come together."""
+        cluster = self._spread()
+        return self.plan.joint()[np.ix_(cluster, cluster)]
+
+
+@dataclass(frozen=True)
+class TwoStagePlan:
+    """Clusters first, then units inside each drawn cluster, independently."""
+
+    first: ClusterPlan
+    inner: Callable[[np.ndarray], Plan]
+    _plans: dict[int, Plan] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_units(self) -> int:
+        """Number of units inside the clusters."""
+        return self.first.n_units
+
+    def _members(self, cluster: int) -> np.ndarray:
+        return self.first.clusters.members(np.array([cluster]))[0]
+
+    def _plan(self, cluster: int) -> Plan:
+        if cluster not in self._plans:
+            self._plans[cluster] = self.inner(self._members(cluster))
+        return self._plans[cluster]
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return the units drawn inside the drawn clusters."""
+        chosen, p = self.first.plan.draw(rng)
+        rows, probabilities = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+        for cluster, outer in zip(chosen.tolist(), p.tolist(), strict=True):
+            inside, own = self._plan(cluster).draw(rng)
+            rows.append(self._members(cluster)[inside])
+            probabilities.append(outer * own)
+        positions = np.concatenate(rows)
+        order = np.argsort(positions, kind="stable")
+        return positions[order], np.concatenate(probabilities)[order]
+
+    def probabilities(self) -> np.ndarray:
+        """Return products of the two stages."""
+        outer = self.first.plan.probabilities()
+        p = np.empty(self.n_units)
+        for cluster in range(self.first.clusters.n):
+            p[self._members(cluster)] = outer[cluster] * self._plan(cluster).probabilities()
+        return p
+
+    def joint(self) -> np.ndarray:
+        """Return joint probabilities of clusters times those inside."""
+        first = self.first.plan.joint()
+        members = [self._members(cluster) for cluster in range(self.first.clusters.n)]
+        joint = np.empty((self.n_units, self.n_units))
+        for i, rows in enumerate(members):
+            for j, others in enumerate(members):
+                if i == j:
+                    inside = self._plan(i).joint()
+                else:
+                    inside = np.outer(self._plan(i).probabilities(), self._plan(j).probabilities())
+                joint[np.ix_(rows, others)] = first[i, j] * inside
+        return joint

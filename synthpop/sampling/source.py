@@ -1,0 +1,264 @@
+"""Where a sample is drawn from: a frame, a survey, or a population in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.errors import Faults, did_you_mean
+
+
+class Source(Protocol):
+    """Rows with named columns."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column, rows numbered from 0."""
+
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows (increasing positions) with every column."""
+
+
+class FrameSource:
+    """Rows of a frame."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self.n = len(frame)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.frame.columns)
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column."""
+        return self.frame[name]
+
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows, numbered from 0."""
+        return self.frame.take(rows).reset_index(drop=True)
+
+
+class PopulationSource:
+    """Rows of a `Population`: columns are read when asked for, rows block by block."""
+
+    def __init__(self, population: Any) -> None:
+        self.population = population
+        self.n = int(population.n_persons)
+        self._known: dict[str, pd.Series] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.population.columns)
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column of all persons; kept for the next time."""
+        if name not in self._known:
+            self._known[name] = self.population.frame([name])[name]
+        return self._known[name]
+
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows; one block is in memory at a time."""
+        parts, start = [], 0
+        for block in self.population.iter_blocks():
+            stop = start + len(block)
+            low, high = np.searchsorted(rows, [start, stop])
+            if high > low:
+                parts.append(block.take(rows[low:high] - start))
+            start = stop
+        if not parts:
+            return self.population.frame().head(0)
+        return pd.concat(parts, ignore_index=True)
+
+
+def open_source(population: Any, columns: Sequence[str] | None = None) -> Source:
+    """Return the rows of a frame, a Survey, or an object with ``frame(columns)``.
+
+    Parameters
+    ----------
+    population : DataFrame, Arrow table, Survey or Population
+    columns : sequence of str, optional
+        Keep these only, all of them in memory.
+    """
+    is_population = callable(getattr(population, "iter_blocks", None))
+    if is_population and columns is None:
+        return PopulationSource(population)
+    frame = (
+        population.frame(list(columns or ()))
+        if is_population
+        else as_frame(population, "population")
+    )
+    if columns is not None and not is_population:
+        faults = Faults("population")
+        for name in columns:
+            if name not in frame.columns:
+                faults.add(name, "is not a column", remedy=did_you_mean(name, frame.columns))
+        faults.raise_if_any()
+        frame = frame[list(columns)]
+    return FrameSource(frame)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Some rows of a source, as units to draw from.
+
+    Attributes
+    ----------
+    source : Source
+    rows : int array, shape (n,), or None
+        Positions in the source; None for all.
+    """
+
+    source: Source
+    rows: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of units."""
+        return self.source.n if self.rows is None else len(self.rows)
+
+    def column(self, name: str, role: str) -> pd.Series:
+        """Return one column of these units."""
+        if name not in self.source.names:
+            faults = Faults("design")
+            faults.add(
+                name,
+                f"column given as {role} is not in the population",
+                remedy=did_you_mean(name, self.source.names),
+            )
+            faults.raise_if_any()
+        values = self.source.column(name)
+        if self.rows is None:
+            return values.reset_index(drop=True)
+        return values.take(self.rows).reset_index(drop=True)
+
+    def numbers(self, name: str, role: str) -> np.ndarray:
+        """Return a numeric column without gaps, shape (n,)."""
+        values = self.column(name, role)
+        faults = Faults("design")
+        if not pd.api.types.is_numeric_dtype(values.dtype):
+            faults.add(name, f"{role} must be numeric, is {values.dtype}")
+            faults.raise_if_any()
+        x = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not np.isfinite(x).all():
+            faults.add(name, f"{role} is missing", rows=np.flatnonzero(~np.isfinite(x)))
+            faults.raise_if_any()
+        return x
+
+    def codes(self, names: Sequence[str], role: str) -> tuple[np.ndarray, list[Any]]:
+        """Return the cell of each unit and the label of each cell; gaps are faults."""
+        faults = Faults("design")
+        columns = {name: self.column(name, role) for name in names}
+        for name, values in columns.items():
+            gaps = values.isna().to_numpy()
+            if gaps.any():
+                faults.add(name, f"{role} is missing", rows=np.flatnonzero(gaps))
+        faults.raise_if_any()
+        if len(names) == 1:
+            raw, levels = encode(columns[names[0]])
+            present = np.unique(raw)
+            table = np.full(len(levels), -1, dtype=np.int64)
+            table[present] = np.arange(len(present))
+            return table[raw], [levels[code] for code in present]
+        keys = encode_keys(pd.DataFrame(columns), list(names))
+        ids, n_cells = cell_ids(keys.codes, [len(levels) for levels in keys.levels])
+        first = np.full(n_cells, -1)
+        first[ids[::-1]] = np.arange(len(ids))[::-1]
+        labels = [
+            tuple(keys.levels[j][code] for j, code in enumerate(keys.codes[row])) for row in first
+        ]
+        return ids, labels
+
+    def subset(self, positions: np.ndarray) -> Units:
+        """Return some of these units."""
+        return Units(self.source, positions if self.rows is None else self.rows[positions])
+
+
+class ClusterSource:
+    """Clusters of units as units: one row a cluster.
+
+    A column that is constant within clusters keeps its value, a numeric one that varies is summed.
+
+    Attributes
+    ----------
+    order : int array, shape (n units,), or None
+        Positions of the units with the members of a cluster side by side; None where they are.
+    offsets : int array, shape (clusters + 1,)
+        Where each cluster starts in `order`.
+    """
+
+    def __init__(self, units: Units, name: str) -> None:
+        values = units.column(name, "unit")
+        faults = Faults("design")
+        if values.isna().any():
+            rows = np.flatnonzero(values.isna().to_numpy())
+            faults.add(name, "unit is missing", rows=rows, remedy="Every row needs one.")
+            faults.raise_if_any()
+        code = pd.factorize(values)[0]
+        grouped = bool(np.all(code[1:] >= code[:-1]))
+        self.units = units
+        self.order = None if grouped else np.argsort(code, kind="stable")
+        sizes = np.bincount(code)
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.n = len(sizes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.units.source.names
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Members of each cluster."""
+        return np.diff(self.offsets)
+
+    def column(self, name: str) -> pd.Series:
+        """Return one column of the clusters."""
+        values = self.units.column(name, "column of clusters")
+        if self.order is not None:
+            values = values.take(self.order).reset_index(drop=True)
+        first = values.take(self.offsets[:-1]).reset_index(drop=True)
+        raw = encode(values)[0] if not pd.api.types.is_numeric_dtype(values.dtype) else values
+        plain = np.asarray(raw)
+        same = plain == np.repeat(plain[self.offsets[:-1]], self.sizes)
+        if bool(np.all(same)):
+            return first
+        if not pd.api.types.is_numeric_dtype(values.dtype):
+            faults = Faults("design")
+            faults.add(
+                name,
+                "differs between the members of a drawn unit",
+                rows=np.flatnonzero(~same),
+                remedy="Strata must not cut through units.",
+            )
+            faults.raise_if_any()
+        return pd.Series(np.add.reduceat(plain.astype(np.float64), self.offsets[:-1]), name=name)
+
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return clusters as a frame of their columns."""
+        return pd.DataFrame({name: self.column(name).take(rows) for name in self.names})
+
+    def members(self, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the units of some clusters, and which cluster each belongs to."""
+        lengths = self.sizes[clusters]
+        which = np.repeat(np.arange(len(clusters)), lengths)
+        ends = np.cumsum(lengths)
+        at = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+        at += np.repeat(self.offsets[clusters], lengths)
+        return (at if self.order is None else self.order[at]), which
