@@ -200,6 +200,7 @@ def resolve_margins(
     faults: Faults,
     *,
     household_index: np.ndarray | None,
+    keep_all: bool = False,
 ) -> Controls | None:
     """Match margins with the persons of a frame; note what does not fit.
 
@@ -211,6 +212,9 @@ def resolve_margins(
         Gets every fault; cells with a total of zero and nobody in them are left out without one.
     household_index : int64 array, shape (n_persons,), or None
         None: the data have no households, so that margins of households are a fault.
+    keep_all : bool
+        Keep every cell as a control, also those that nobody is in and those with a total of zero:
+        right where households are exchanged instead of weighted.
 
     Returns
     -------
@@ -220,7 +224,9 @@ def resolve_margins(
     fine = _check_present(frame, margins, faults, household_index is not None)
     if not fine:
         return None
-    parts = [_match(frame, margin, codings, faults, household_index) for margin in margins]
+    parts = [
+        _match(frame, margin, codings, faults, household_index, keep_all) for margin in margins
+    ]
     offset, cells = 0, []
     for part in parts:
         cells.append(np.where(part.cell >= 0, part.cell + offset, -1))
@@ -291,6 +297,7 @@ def _match(
     codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]],
     faults: Faults,
     household_index: np.ndarray | None,
+    keep_all: bool,
 ) -> _Matched:
     n_persons, n_cells = len(frame), len(margin.frame)
     ids = np.zeros(n_persons, dtype=np.int64)
@@ -320,6 +327,11 @@ def _match(
         if household_index is not None and margin.level == "household":
             filled = np.nan_to_num(values, nan=-np.inf)
             _check_constant(filled, household_index, margin, margin.variable, faults)
+    if keep_all:
+        if (cell < 0).all():
+            what = f"no category of {', '.join(margin.columns)} occurs in the data as given"
+            faults.add(margin.label, what)
+        return _Matched(cell, values, margin.targets, margin.cell_labels(), keys)
     return _check_cells(margin, cell, values, keys, faults)
 
 

@@ -1,0 +1,276 @@
+"""Search for the households of a region: simulated annealing on arrays."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SMALLEST_BATCH = 5_000
+LARGEST_BATCH = 2_000_000
+PROPOSALS_PER_HOUSEHOLD = 300
+SMALLEST_BUDGET = 1_000_000
+STALLED = 0.002  # a batch that lowers the objective by less than this share stands still
+STALLS = 3
+HEAT = 0.5  # start temperature in units of the mean increase of a random exchange
+COLD = 0.1  # below this share of the start temperature only improvements are kept
+RESIZING = 0.1  # share of proposals that add a household or take one away, once heated
+ROOM = 1.25  # most households, in units of the number at the start
+RESIZE = 0.02  # person totals further off than this change the number of households first
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Households of a region and the totals they have to meet.
+
+    Attributes
+    ----------
+    matrix : scipy CSR matrix, shape (n_households, n_cells)
+        How much each household counts for each cell.
+    table : int64 array, shape (n_cells,)
+        Table of each cell, 0 ... n_tables - 1.
+    target : float64 array, shape (n_cells,)
+    importance : float64 array, shape (n_tables,)
+        Weight of a table in the objective.
+    of_households : bool array, shape (n_tables,)
+        The table counts every household once, and all of them.
+    """
+
+    matrix: Any
+    table: np.ndarray
+    target: np.ndarray
+    importance: np.ndarray
+    of_households: np.ndarray
+
+    def per_table(self, values: np.ndarray) -> np.ndarray:
+        """Add up values of cells by table."""
+        return np.bincount(self.table, values, minlength=len(self.importance))
+
+    def limits(self, tolerance: float) -> np.ndarray:
+        """Return the sum of absolute gaps that is good enough for each table.
+
+        A share `tolerance` of its total, and what whole numbers cannot reach in any case.
+        """
+        counts = np.abs(self.matrix.data - np.round(self.matrix.data)).max(initial=0.0) == 0
+        broken = np.abs(self.target - np.round(self.target)) if counts else 0 * self.target
+        return tolerance * self.per_table(np.abs(self.target)) + self.per_table(broken) + 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How to search: see `synthpop.stages.annealing.Anneal`."""
+
+    tolerance: float = 0.01
+    temperature: float | None = None
+    cooling: float = 0.9
+    max_proposals: int | None = None
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What the search found.
+
+    Attributes
+    ----------
+    slots : int64 array, shape (n_slots,)
+        Household (row of the matrix) in each place of the new region.
+    converged : bool
+    start, objective : float
+        Weighted sum of absolute gaps of the input and of the result.
+    proposals, kept : int
+    temperature : float
+        Start temperature; 0 where a descent was enough.
+    stopped : str
+        "tolerance", "proposals" or "time".
+    trace : list of (proposals, temperature, objective, kept)
+    """
+
+    slots: np.ndarray
+    converged: bool
+    start: float
+    objective: float
+    proposals: int
+    kept: int
+    temperature: float
+    stopped: str
+    trace: list[tuple[int, float, float, int]]
+
+
+def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchanged:
+    """Exchange whole households for donors of the same region until the totals are met.
+
+    First only exchanges that bring the totals nearer are kept. Where that stands still short of
+    the tolerance, exchanges that lead away are kept too, with probability exp(-delta / T), and T
+    is lowered by the factor `cooling` from batch to batch (Kirkpatrick, Gelatt and Vecchi 1983).
+    From then on a tenth of the proposals adds a donor or takes a household away.
+
+    Parameters
+    ----------
+    region : Region
+    search : Search
+    rng : Generator
+    """
+    n_donors = region.matrix.shape[0]
+    totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
+    start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
+    slots = start_slots(region, totals, n_donors, rng)
+    state = _State(region, search, rng, slots)
+    if search.temperature is None:
+        state.descend()
+        heat = HEAT * state.uphill
+    else:
+        heat = search.temperature
+    if state.going:
+        state.anneal(heat)
+    state.take_best()
+    return Exchanged(
+        slots=state.slots,
+        converged=bool((state.gaps <= region.limits(search.tolerance)).all()),
+        start=start,
+        objective=state.objective,
+        proposals=state.proposals,
+        kept=state.kept,
+        temperature=heat if state.annealed else 0.0,
+        stopped=state.stopped,
+        trace=state.trace,
+    )
+
+
+def start_slots(
+    region: Region, totals: np.ndarray, n_donors: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the households to start from: all of them, or fewer or more where totals say so.
+
+    The number of households is the total of a table that counts every household; else, where the
+    first table is more than 2 % off, it changes in the same proportion.
+    """
+    wanted = n_donors
+    sums = region.per_table(region.target)
+    if region.of_households.any():
+        wanted = round(float(sums[region.of_households][0]))
+    else:
+        now = region.per_table(totals)[0]
+        ratio = float(sums[0] / now) if now > 0 else 1.0
+        if abs(ratio - 1.0) > RESIZE:
+            wanted = round(n_donors * ratio)
+    wanted = max(wanted, 1)
+    if wanted <= n_donors:
+        return np.sort(rng.permutation(n_donors)[:wanted]).astype(np.int64)
+    extra = rng.integers(0, n_donors, wanted - n_donors)
+    return np.concatenate([np.arange(n_donors), extra]).astype(np.int64)
+
+
+@dataclass
+class _State:
+    """The running search; the best state seen at the end of a batch is remembered."""
+
+    region: Region
+    search: Search
+    rng: np.random.Generator
+    slots: np.ndarray
+    proposals: int = 0
+    kept: int = 0
+    uphill: float = 0.0
+    annealed: bool = False
+    stopped: str = ""
+    trace: list[tuple[int, float, float, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        region, search = self.region, self.search
+        used = np.bincount(self.slots, minlength=region.matrix.shape[0]).astype(np.float64)
+        room = np.zeros(int(ROOM * len(self.slots)) + 10, dtype=np.int64)
+        room[: len(self.slots)] = self.slots
+        self.active = np.array([len(self.slots)])
+        self.slots = room
+        self.current = np.asarray(region.matrix.T @ used, dtype=np.float64)
+        self.gaps = region.per_table(np.abs(self.current - region.target))
+        present = np.asarray(region.matrix.getnnz(axis=0)).reshape(-1) > 0
+        out_of_reach = np.where(present, 0.0, np.abs(region.target))
+        self.limit = region.limits(search.tolerance) + region.per_table(out_of_reach)
+        n = int(self.active[0])
+        budget = search.max_proposals
+        self.budget = (
+            max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n) if budget is None else budget
+        )
+        self.batch = int(np.clip(2 * n, SMALLEST_BATCH, LARGEST_BATCH))
+        self.began = time.monotonic()
+        self.best = self.snapshot()
+        self.trace.append((0, 0.0, self.objective, 0))
+        if (self.gaps <= self.limit).all():
+            self.stopped = "tolerance"
+
+    @property
+    def objective(self) -> float:
+        return float(self.region.importance @ self.gaps)
+
+    @property
+    def going(self) -> bool:
+        return not self.stopped
+
+    def snapshot(self) -> tuple[float, np.ndarray, np.ndarray]:
+        return self.objective, self.slots[: self.active[0]].copy(), self.gaps.copy()
+
+    def run(self, temperature: float) -> None:
+        """Make one batch of proposals."""
+        from synthpop.kernels.annealing import exchange_households
+
+        region = self.region
+        made, kept, self.uphill = exchange_households(
+            region.matrix.indptr,
+            region.matrix.indices,
+            region.matrix.data,
+            region.table,
+            region.importance,
+            region.target,
+            self.limit,
+            temperature,
+            RESIZING if self.annealed else 0.0,
+            min(self.batch, self.budget - self.proposals),
+            self.rng,
+            self.slots,
+            self.active,
+            self.current,
+            self.gaps,
+        )
+        self.proposals += int(made)
+        self.kept += int(kept)
+        self.trace.append((self.proposals, temperature, self.objective, self.kept))
+        if self.objective < self.best[0]:
+            self.best = self.snapshot()
+        limit = self.search.time_limit
+        if (self.gaps <= self.limit).all():
+            self.stopped = "tolerance"
+        elif self.proposals >= self.budget:
+            self.stopped = "proposals"
+        elif limit is not None and time.monotonic() - self.began > limit:
+            self.stopped = "time"
+
+    def descend(self) -> None:
+        """Keep improvements only, until that stands still."""
+        stalls = 0
+        while self.going and stalls < STALLS:
+            before = self.objective
+            self.run(0.0)
+            stalls = stalls + 1 if before - self.objective < STALLED * before else 0
+
+    def anneal(self, heat: float) -> None:
+        """Heat, cool down batch by batch so that the budget lasts, and descend at the end."""
+        self.annealed = True
+        steps = max(1, int(np.ceil(np.log(COLD) / np.log(self.search.cooling))))
+        self.batch = max(self.batch, (self.budget - self.proposals) // (steps + 4) + 1)
+        temperature = heat
+        for _ in range(steps):
+            if not self.going:
+                return
+            self.run(temperature)
+            temperature *= self.search.cooling
+        while self.going:
+            self.run(0.0)
+
+    def take_best(self) -> None:
+        if self.objective <= self.best[0]:
+            self.best = self.snapshot()
+        _, self.slots, self.gaps = self.best

@@ -1,0 +1,571 @@
+"""Recalibrate a finished population to known totals by exchanging whole households."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.calibration.exchange import Exchanged, Region, Search, exchange
+from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.problem import constraint_matrix
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
+
+ALL = "all"
+FEW_VALUES = 50
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Anneal:
+    """Exchange whole households until margins over persons and households are met together.
+
+    Parameters
+    ----------
+    margins : Margin or list of Margin
+        Known totals, several tables at once; ``importance`` weighs a table in the objective, the
+        sum of absolute gaps (None: 1).
+    split : str, optional
+        Column of regions: each is a unit of its own, its households are exchanged among
+        themselves, and every margin must have this column.
+    tolerance : float
+        A table is met in a region when its absolute gaps add up to no more than this share of its
+        total.
+    temperature : float, optional
+        Start temperature, in persons. Default: first keep improvements only; where that stands
+        still, start at half the mean increase of a random exchange.
+    cooling : float
+        Factor of the temperature from batch to batch, between 0 and 1.
+    max_proposals : int, optional
+        Most proposals in a region; default 300 a household and at least a million.
+    time_limit : float, optional
+        Most seconds in a region. A result that was stopped by it depends on the machine.
+
+    Examples
+    --------
+    >>> Anneal([Margin(100.0)], split="region").tolerance
+    0.01
+    """
+
+    margins: Margin | Sequence[Margin]
+    split: str | None = None
+    tolerance: float = 0.01
+    temperature: float | None = None
+    cooling: float = 0.9
+    max_proposals: int | None = None
+    time_limit: float | None = None
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return "anneal"
+
+    def run(
+        self,
+        population: Any,
+        *,
+        household: str | None = None,
+        workers: int = 1,
+        seed: int | None = None,
+        on_event: Listener | None = None,
+    ) -> Annealed:
+        """Recalibrate a population: `anneal` with these options."""
+        return anneal(
+            population,
+            self.margins,
+            household=household,
+            split=self.split,
+            tolerance=self.tolerance,
+            temperature=self.temperature,
+            cooling=self.cooling,
+            max_proposals=self.max_proposals,
+            time_limit=self.time_limit,
+            workers=workers,
+            seed=seed,
+            on_event=on_event,
+        )
+
+
+@dataclass(frozen=True)
+class Annealed(Result):
+    """A population whose households were exchanged until known totals are met.
+
+    Attributes
+    ----------
+    data : DataFrame
+        The new population, sorted by region; households numbered from 1 again, all else as it was.
+    sources : int64 array, shape (n_persons,)
+        Row of the input that each person is a copy of.
+    margins : DataFrame
+        One row a cell: margin, cell, level, target, before, achieved, difference; counted afresh
+        in the result.
+    regions : DataFrame
+        One row a region: households and persons before and after, gap (sum of absolute
+        differences) before and after, converged, proposals, exchanged (households that are no
+        longer those of the input), temperature, stopped (what ended the search).
+    trace : DataFrame
+        Objective after each batch: region, proposals, temperature, objective, kept.
+    distances : DataFrame
+        How much each variable changed: total variation distance (categories) or largest distance
+        of the distribution functions (numbers) between input and result, and whether a margin
+        controls it.
+    converged : bool
+    tolerance : float
+    seed : int
+    """
+
+    data: pd.DataFrame = field(repr=False)
+    sources: np.ndarray = field(repr=False)
+    margins: pd.DataFrame = field(repr=False)
+    regions: pd.DataFrame = field(repr=False)
+    trace: pd.DataFrame = field(repr=False)
+    distances: pd.DataFrame = field(repr=False)
+    converged: bool
+    tolerance: float
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of cells (`margins`)."""
+        return self.margins
+
+    def unmet(self) -> pd.DataFrame:
+        """Return the cells with the largest differences in regions that did not converge."""
+        gaps = self.margins["difference"].abs()
+        failed = self.regions.loc[~self.regions["converged"], "region"]
+        rows = self.margins["region"].isin(failed) & (gaps > 0.5)
+        return self.margins[rows].iloc[np.argsort(-gaps[rows].to_numpy(), kind="stable")]
+
+    def summary(self) -> str:
+        """Return how well the totals are met and what it cost, in sentences."""
+        before, after = self.regions["gap_before"].sum(), self.regions["gap_after"].sum()
+        total = float(self.margins["target"].abs().sum())
+        free = self.distances[~self.distances["controlled"]]
+        text = (
+            f"{'All' if self.converged else 'NOT ALL'} margins are met within "
+            f"{self.tolerance:g} of their totals in {int(self.regions['converged'].sum())} of "
+            f"{len(self.regions)} regions: absolute gaps add up to {after:,.6g} after "
+            f"{before:,.6g} ({after / max(total, 1e-300):.3g} of the totals). "
+            f"{int(self.regions['exchanged'].sum()):,} of "
+            f"{int(self.regions['households'].sum()):,} households were exchanged."
+        )
+        if len(free):
+            worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
+            text += (
+                f" Of the variables without a margin, {worst['variable']!r} changed most: distance "
+                f"{worst['distance']:.3g} between before and after (0 is none, 1 the most)."
+            )
+        if not self.converged:
+            cells = self.unmet().iloc[:SHOWN]
+            shown = "; ".join(
+                f"{row.margin}: {row.cell} target {row.target:,.6g}, best {row.achieved:,.6g}"
+                for row in cells.itertuples()
+            )
+            text += f" Furthest off: {shown}."
+        return text
+
+
+def anneal(
+    population: Any,
+    margins: Margin | Sequence[Margin],
+    *,
+    household: str | None = None,
+    split: str | None = None,
+    tolerance: float = 0.01,
+    temperature: float | None = None,
+    cooling: float = 0.9,
+    max_proposals: int | None = None,
+    time_limit: float | None = None,
+    workers: int = 1,
+    seed: int | None = None,
+    on_event: Listener | None = None,
+) -> Annealed:
+    """Exchange whole households of a finished population until known totals are met.
+
+    Parameters
+    ----------
+    population : DataFrame or Population, one row a person
+    margins : Margin or list of Margin
+        Counts of persons or households, or sums of a numeric variable. Persons in none of the
+        cells are not controlled. A total of 0 empties the cell.
+    household : str, optional
+        Column of household ids; taken from a Population, else needed.
+    split, tolerance, temperature, cooling, max_proposals, time_limit
+        See `Anneal`.
+    workers : int
+        Regions side by side, in threads. The result is the same for any number.
+    seed : int, optional
+        Recorded in the result.
+    on_event : callable, optional
+        Receives an `Event` for each region.
+
+    Returns
+    -------
+    Annealed
+
+    Raises
+    ------
+    InputError
+        Columns that are absent, households in two regions, margins that do not match.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When a table is not met; the message has the cells with their best achieved values.
+
+    Notes
+    -----
+    A household of a region is exchanged for a copy of one of the households that the region had,
+    each with the same probability (simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, doi
+    10.1126/science.220.4598.671). Every household stays as it is; the number of households follows
+    the totals. Only exchanges that the totals need are made as long as a plain descent gets there,
+    so that other variables keep their distributions. Randomness: one stream for each region
+    ("anneal", region).
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"hid": [1, 1, 2, 3, 4, 5], "sex": list("fmffmm")})
+    >>> sex = Margin(pd.DataFrame({"sex": ["f", "m"], "total": [2, 4]}))
+    >>> result = anneal(frame, sex, household="hid", tolerance=0.0, seed=1)
+    >>> result.data["sex"].value_counts().to_dict()
+    {'m': 4, 'f': 2}
+    """
+    seed = resolve_seed(seed)
+    faults = Faults("anneal")
+    search = Search(tolerance, temperature, cooling, max_proposals, time_limit)
+    _check_search(search, workers, faults)
+    table = take_table(population, household, split, faults)
+    controls = resolve_margins(
+        table.frame, margin_list(margins), faults, household_index=table.index, keep_all=True
+    )
+    faults.raise_if_any()
+    assert controls is not None
+    region_of_control = control_regions(controls, table, split, faults)
+    faults.raise_if_any()
+    matrix = constraint_matrix(
+        controls.cells,
+        controls.values,
+        controls.household_level,
+        len(controls.targets),
+        household_index=table.index,
+        household_equal=True,
+    )
+    found = _search_regions(
+        table,
+        controls,
+        matrix,
+        region_of_control,
+        search,
+        Streams(seed),
+        workers,
+        on_event or silent,
+    )
+    result = _result(table, controls, matrix, region_of_control, found, tolerance, seed)
+    if not result.converged:
+        warnings.warn(ConvergenceWarning(result.summary()), stacklevel=2)
+    return result
+
+
+def _check_search(search: Search, workers: int, faults: Faults) -> None:
+    if not search.tolerance >= 0:
+        faults.add("tolerance", f"is {search.tolerance}", remedy="Give 0 or more.")
+    if search.temperature is not None and not search.temperature > 0:
+        faults.add("temperature", f"is {search.temperature}", remedy="Give a positive number.")
+    if not 0 < search.cooling < 1:
+        faults.add("cooling", f"is {search.cooling}", remedy="Give a number between 0 and 1.")
+    if search.max_proposals is not None and search.max_proposals < 1:
+        faults.add("max_proposals", f"is {search.max_proposals}", remedy="Give 1 or more.")
+    if search.time_limit is not None and not search.time_limit > 0:
+        faults.add("time_limit", f"is {search.time_limit}", remedy="Give seconds above 0.")
+    if not isinstance(workers, int) or workers < 1:
+        faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationTable:
+    """A population as a frame with its households and regions numbered.
+
+    Attributes
+    ----------
+    frame : DataFrame, one row a person
+    household : str
+    index : int64 array, shape (n_persons,)
+        Household of each person.
+    order : int64 array, shape (n_persons,)
+        Rows with the members of a household side by side.
+    offsets : int64 array, shape (n_households + 1,)
+    region : int64 array, shape (n_households,)
+    levels : tuple
+        Names of the regions.
+    """
+
+    frame: pd.DataFrame
+    household: str
+    index: np.ndarray
+    order: np.ndarray
+    offsets: np.ndarray
+    region: np.ndarray
+    levels: tuple[Any, ...]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Members of each household, shape (n_households,)."""
+        return np.diff(self.offsets)
+
+
+def take_table(
+    population: Any, household: str | None, split: str | None, faults: Faults
+) -> PopulationTable:
+    """Number the households and regions of a population; note what is wrong with them."""
+    if callable(getattr(population, "frame", None)):  # a Population
+        household = household or population.manifest["roles"].get("household")
+        population = population.frame()
+    frame = as_frame(population, "population")
+    if household is None:
+        faults.add("household", "is needed", remedy="Name the column of household ids.")
+    elif check_columns(faults, frame, [household], "household") and frame[household].isna().any():
+        rows = np.flatnonzero(frame[household].isna())
+        faults.add(household, "household is missing", rows=rows, remedy="Every row needs one.")
+    if split is not None:
+        check_columns(faults, frame, [split], "split")
+    if len(frame) == 0:
+        faults.add("population", "has no rows")
+    faults.raise_if_any()
+    assert household is not None
+    index = pd.factorize(frame[household])[0].astype(np.int64)
+    sizes = np.bincount(index)
+    in_order = bool((np.diff(index) >= 0).all())
+    order = np.arange(len(index)) if in_order else np.argsort(index, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    region, levels = np.zeros(len(sizes), dtype=np.int64), (ALL,)
+    if split is not None:
+        codes, levels = encode(frame[split])
+        region = codes[order[offsets[:-1]]].astype(np.int64)
+        differs = (codes != region[index]) | (codes < 0)
+        if differs.any():
+            rows = np.flatnonzero(differs)
+            remedy = "All members of a household must lie in one region."
+            faults.add(split, "is missing or differs in a household", rows=rows, remedy=remedy)
+    faults.raise_if_any()
+    return PopulationTable(frame, household, index, order, offsets, region, levels)
+
+
+def control_regions(
+    controls: Controls, table: PopulationTable, split: str | None, faults: Faults
+) -> np.ndarray:
+    """Return the region of each control; note margins and totals that belong to none."""
+    if split is None:
+        return np.zeros(len(controls.targets), dtype=np.int64)
+    parts = []
+    for m, columns in enumerate(controls.columns):
+        if split not in columns:
+            what = f"has no column {split!r}, by which the population is split"
+            remedy = "Give the margin by region too, or leave split out."
+            faults.add(controls.names[m], what, remedy=remedy)
+            parts.append(np.zeros(int((controls.margin == m).sum()), dtype=np.int64))
+        else:
+            parts.append(controls.keys[m][:, columns.index(split)])
+    regions = np.concatenate(parts)
+    present = np.isin(regions, table.region)
+    for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
+        what = f"total {controls.targets[k]:,.6g}, but the population has no such region"
+        faults.add(controls.label(int(k)), what, remedy="Leave it out, or rename the region.")
+    return np.where(present, regions, -1)
+
+
+def _search_regions(
+    table: PopulationTable,
+    controls: Controls,
+    matrix: Any,
+    region_of_control: np.ndarray,
+    search: Search,
+    streams: Streams,
+    workers: int,
+    listener: Listener,
+) -> dict[int, tuple[np.ndarray, Exchanged | None]]:
+    """Search every region; returns its households (numbers of the input) and how it went."""
+    numbers = [int(r) for r in np.unique(table.region)]
+    tables = _importance(controls)
+    everybody = _counts_every_household(controls, table)
+
+    def one(number: int) -> tuple[int, np.ndarray, Exchanged | None]:
+        rows = np.flatnonzero(table.region == number)
+        columns = np.flatnonzero(region_of_control == number)
+        if len(columns) == 0:
+            return number, rows, None
+        own, compact = np.unique(controls.margin[columns], return_inverse=True)
+        region = Region(
+            matrix=matrix[rows][:, columns],
+            table=compact.astype(np.int64),
+            target=controls.targets[columns],
+            importance=tables[own],
+            of_households=everybody[own, number],
+        )
+        found = exchange(region, search, streams.at("anneal", table.levels[number]))
+        return number, rows[found.slots], found
+
+    results: dict[int, tuple[np.ndarray, Exchanged | None]] = {}
+    for done, (number, rows, found) in enumerate(_map(one, numbers, workers), 1):
+        results[number] = (rows, found)
+        listener(Event("progress", "anneal", done, len(numbers), str(table.levels[number])))
+    return {number: results[number] for number in numbers}
+
+
+def _map(function: Any, items: list[int], workers: int) -> Any:
+    if workers == 1:
+        return map(function, items)
+    import joblib
+
+    options = {"n_jobs": workers, "backend": "threading", "return_as": "generator_unordered"}
+    return joblib.Parallel(**options)(joblib.delayed(function)(item) for item in items)
+
+
+def _importance(controls: Controls) -> np.ndarray:
+    """Weight of each table: its importance, 1 where none is given."""
+    first = np.searchsorted(controls.margin, np.arange(len(controls.names)))
+    given = controls.importance[np.minimum(first, len(controls.importance) - 1)]
+    return np.where(np.isinf(given), 1.0, given)
+
+
+def _counts_every_household(controls: Controls, table: PopulationTable) -> np.ndarray:
+    """Tables that count every household of a region once, shape (n_tables, n_regions)."""
+    out = np.zeros((len(controls.names), len(table.levels)), dtype=bool)
+    first = table.order[table.offsets[:-1]]
+    for m, cell in enumerate(controls.cells):
+        if controls.household_level[m] and controls.variables[m] is None:
+            missing = np.bincount(table.region, cell[first] < 0, minlength=len(table.levels))
+            out[m] = missing == 0
+    return out
+
+
+def _result(
+    table: PopulationTable,
+    controls: Controls,
+    matrix: Any,
+    region_of_control: np.ndarray,
+    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+    tolerance: float,
+    seed: int,
+) -> Annealed:
+    donors = np.concatenate([rows for rows, _ in found.values()])
+    used = np.bincount(donors, minlength=len(table.sizes))
+    before = np.asarray(matrix.T @ np.ones(len(used))).reshape(-1)
+    achieved = np.asarray(matrix.T @ used.astype(np.float64)).reshape(-1)
+    cells = pd.DataFrame(
+        {
+            "margin": [controls.names[m] for m in controls.margin],
+            "cell": controls.labels,
+            "region": [table.levels[r] if r >= 0 else None for r in region_of_control],
+            "level": [
+                "household" if controls.household_level[m] else "person" for m in controls.margin
+            ],
+            "target": controls.targets,
+            "before": before,
+            "achieved": achieved,
+            "difference": achieved - controls.targets,
+        }
+    )
+    regions, traces = _region_tables(table, cells, region_of_control, found)
+    sources = expand(table, donors)
+    data = table.frame.take(sources).reset_index(drop=True)
+    sizes = table.sizes[donors]
+    data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
+    return Annealed(
+        data=data,
+        sources=sources,
+        margins=cells,
+        regions=regions,
+        trace=traces,
+        distances=variable_distances(table, used, controls),
+        converged=bool(regions["converged"].all()),
+        tolerance=tolerance,
+        seed=seed,
+    )
+
+
+def expand(table: PopulationTable, donors: np.ndarray) -> np.ndarray:
+    """Return the rows of the members of these households, household after household."""
+    sizes = table.sizes[donors]
+    ends = np.cumsum(sizes)
+    shift = np.repeat(table.offsets[donors] - (ends - sizes), sizes)
+    return table.order[np.arange(int(ends[-1]) if len(ends) else 0) + shift]
+
+
+def _region_tables(
+    table: PopulationTable,
+    cells: pd.DataFrame,
+    region_of_control: np.ndarray,
+    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    rows, traces = [], []
+    gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
+    gap_after = np.abs(cells["difference"].to_numpy())
+    for number, (donors, search) in found.items():
+        own = region_of_control == number
+        old = np.flatnonzero(table.region == number)
+        kept = len(np.unique(donors))
+        rows.append(
+            {
+                "region": table.levels[number],
+                "households_before": len(old),
+                "households": len(donors),
+                "persons_before": int(table.sizes[old].sum()),
+                "persons": int(table.sizes[donors].sum()),
+                "gap_before": gap_before[own].sum(),
+                "gap_after": gap_after[own].sum(),
+                "converged": search is None or search.converged,
+                "proposals": 0 if search is None else search.proposals,
+                "exchanged": max(len(old), len(donors)) - kept,
+                "temperature": 0.0 if search is None else search.temperature,
+                "stopped": "no margin" if search is None else search.stopped,
+            }
+        )
+        for step in [] if search is None else search.trace:
+            traces.append((table.levels[number], *step))
+    names = ["region", "proposals", "temperature", "objective", "kept"]
+    return pd.DataFrame(rows), pd.DataFrame(traces, columns=names)
+
+
+def variable_distances(
+    table: PopulationTable, used: np.ndarray, controls: Controls
+) -> pd.DataFrame:
+    """Return how far each variable of the result is from the input.
+
+    Parameters
+    ----------
+    table : PopulationTable
+    used : int array, shape (n_households,)
+        How often each household of the input is in the result.
+    controls : Controls
+    """
+    times = used[table.index].astype(np.float64)
+    controlled = {name for columns in controls.columns for name in columns}
+    controlled |= {name for name in controls.variables if name is not None}
+    rows = []
+    for name in table.frame.columns:
+        if name == table.household:
+            continue
+        measure, distance = _distance(table.frame[name], times)
+        rows.append((str(name), measure, distance, name in controlled))
+    return pd.DataFrame(rows, columns=["variable", "measure", "distance", "controlled"])
+
+
+def _distance(column: pd.Series, times: np.ndarray) -> tuple[str, float]:
+    """Distance between a column and itself with every row counted `times`."""
+    codes, levels = encode(column)
+    position = codes.astype(np.int64) + 1
+    n = len(levels) + 1
+    old = np.bincount(position, minlength=n) / len(times)
+    new = np.bincount(position, times, minlength=n) / max(times.sum(), 1.0)
+    numeric = pd.api.types.is_numeric_dtype(column.dtype) and n > FEW_VALUES
+    if numeric:  # the levels are sorted
+        return "largest difference of F", float(np.abs(np.cumsum(new - old)).max())
+    return "total variation", float(np.abs(new - old).sum() / 2.0)
