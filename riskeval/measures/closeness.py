@@ -64,8 +64,8 @@ class TCloseness(Result):
         return (
             f"The file is t-close with t = {self.t:.3f}: who knows the keys of a person changes "
             "the distribution of the sensitive value by no more than that, on a scale from 0 "
-            f"(nothing learned) to 1. {'; '.join(parts)}. There is no agreed limit; values of t "
-            "from 0.1 to 0.2 are common in the literature (Li et al. 2007 use 0.15)."
+            f"(nothing learned) to 1. {'; '.join(parts)}. There is no agreed limit: it is a "
+            "decision of the office (Li et al. 2007)."
         )
 
 

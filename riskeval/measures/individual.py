@@ -357,9 +357,7 @@ def individual_risk(
     check_choice(faults, "formula", formula, FORMULAS)
     if household is not None:
         check_columns(faults, frame, [household], "household")
-    factor = np.ones(len(frame))
-    for argument, given in (("quality", quality), ("coverage", coverage), ("attempt", attempt)):
-        factor *= _read_factor(faults, frame, argument, given)
+    factor = read_factors(faults, frame, quality=quality, coverage=coverage, attempt=attempt)
     faults.raise_if_any()
     counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
     return risk_of_counts(
@@ -419,6 +417,25 @@ def risk_of_counts(
         n_capped=int(counts.keys.counts[capped].sum()) if counts.weighted else 0,
         counts=counts,
     )
+
+
+def read_factors(faults: Faults, frame: pd.DataFrame, **factors: Any) -> np.ndarray:
+    """Product of the factors quality, coverage and attempt for each record, checked.
+
+    Parameters
+    ----------
+    faults : Faults
+    frame : DataFrame, n records
+    **factors : None, float, column name or array of shape (n,)
+
+    Returns
+    -------
+    float64 array, shape (n,)
+    """
+    product = np.ones(len(frame))
+    for argument, given in factors.items():
+        product *= _read_factor(faults, frame, argument, given)
+    return product
 
 
 def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, given: Any) -> np.ndarray:

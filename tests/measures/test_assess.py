@@ -1,0 +1,230 @@
+"""One call over all measures: the numbers are those of the single measures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.assess import assess
+from riskeval.measures import registry
+from riskeval.measures.anonymity import k_anonymity
+from riskeval.measures.individual import individual_risk
+from riskeval.measures.registry import MEASURES, Headline, Limits
+from riskeval.measures.uniqueness import population_uniqueness
+from synthpop.microdata.errors import InputError
+
+BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
+
+
+def survey(n=120):
+    rng = np.random.default_rng(8)
+    data = pd.DataFrame(
+        {
+            "region": rng.choice(list("abc"), n),
+            "age": rng.integers(0, 12, n).astype(float),
+            "sex": rng.integers(0, 2, n),
+            "ill": rng.choice(["no", "yes"], n, p=[0.8, 0.2]),
+            "income": rng.gamma(2, 500, n).round(),
+            "hh": np.arange(n) // 2,
+            "w": rng.uniform(20, 60, n),
+        }
+    )
+    data.loc[[3, 17], "age"] = np.nan
+    return data
+
+
+DATA, KEYS = survey(), ["region", "age", "sex"]
+
+
+def value_of(result, number):
+    return float(result.table.set_index("number").loc[number, "value"])
+
+
+def test_all_measures_run_and_speak():
+    result = assess(DATA, keys=KEYS, weights="w", household="hh", sensitive=["ill", "income"])
+    assert set(result.results) | set(result.skipped) == set(MEASURES)
+    assert not set(result.skipped) - {"suda", "loglinear"}
+    assert result.table["meaning"].str.len().min() > 20
+    for name, measured in result.results.items():
+        assert measured.summary() in result.summary()
+        assert f"## {MEASURES[name].title}" in result.to_markdown()
+        assert MEASURES[name].question in result.to_markdown()
+
+
+def test_numbers_are_those_of_the_single_measures():
+    result = assess(DATA, keys=KEYS, weights="w", household="hh", measures=BASIC)
+    risk = individual_risk(DATA, KEYS, weights="w", household="hh")
+    assert value_of(result, "expected re-identifications") == risk.expected_reidentifications
+    assert value_of(result, "expected re-identified households") == risk.expected_households
+    assert value_of(result, "household risk") == risk.household_global_risk
+    assert value_of(result, "violations of 3-anonymity") == k_anonymity(DATA, KEYS).violations[3]
+    np.testing.assert_array_equal(result.results["individual_risk"].risk, risk.risk)
+
+
+def test_measures_that_lack_something_are_left_out_with_the_reason():
+    result = assess(DATA, keys=KEYS)
+    assert result.skipped["l_diversity"] == "it needs sensitive."
+    assert result.skipped["loglinear"] == "it needs weights."
+    assert result.skipped["population_uniqueness"] == "it needs weights or a size."
+    assert "was left out: it needs sensitive." in result.summary()
+    assert "## Left out" in result.to_markdown()
+    assert "expected re-identified households" not in set(result.table["number"])
+
+
+def test_a_measure_that_fails_on_the_data_does_not_stop_the_others(monkeypatch):
+    def refuse(request):
+        individual_risk(request.frame, ["nothing"], weights=None)
+
+    broken = replace(MEASURES["risky_cells"], run=refuse)
+    monkeypatch.setitem(registry.MEASURES, "risky_cells", broken)
+    result = assess(DATA, keys=KEYS, measures=["risky_cells", "frequencies"])
+    assert "'nothing': column given as key is not in the data" in result.skipped["risky_cells"]
+    assert list(result.results) == ["frequencies"]
+
+
+def test_new_measure_is_one_more_entry(monkeypatch):
+    entry = registry.Measure(
+        "Rows",
+        "How long is the file?",
+        (),
+        lambda request: request.counts,
+        lambda result, request: [Headline("rows", len(request.frame), "records in the file")],
+        "none",
+    )
+    monkeypatch.setitem(registry.MEASURES, "rows", entry)
+    assert value_of(assess(DATA, keys=KEYS, measures="rows"), "rows") == len(DATA)
+
+
+def test_limits_decide_what_is_kept():
+    strict = assess(DATA, keys=KEYS, weights="w", measures=BASIC, limits={"global_risk": 1e-6})
+    loose = assess(DATA, keys=KEYS, weights="w", measures=BASIC, limits=Limits(global_risk=1.0))
+    assert "global risk" in set(strict.exceeded["number"])
+    assert "global risk" not in set(loose.exceeded["number"])
+    assert "Not kept: " in strict.summary()
+    none = assess(
+        DATA,
+        keys=KEYS,
+        weights="w",
+        measures=["k_anonymity"],
+        limits={"k": None},
+    )
+    assert none.table["limit"].isna().all()
+    assert none.exceeded.empty
+
+
+def test_limits_on_sensitive_values():
+    result = assess(
+        DATA,
+        keys=["sex"],
+        sensitive="ill",
+        measures=["l_diversity", "t_closeness"],
+        limits={"l": 3, "t": 0.0001},
+    )
+    assert result.exceeded["number"].tolist() == ["smallest distinct l of ill", "t of ill"]
+
+
+@pytest.mark.parametrize(
+    ("at_least", "value", "within"), [(False, 2, True), (False, 2.1, False), (True, 1.9, False)]
+)
+def test_headline_within(at_least, value, within):
+    assert Headline("x", value, "x", limit=2, at_least=at_least).within is within
+    assert Headline("x", value, "x").within is None
+
+
+def test_arguments_reach_the_measures():
+    base = assess(DATA, keys=KEYS, weights="w", measures=BASIC)
+    own = assess(DATA, keys=KEYS, weights="w", measures=BASIC, missing="own-category")
+    half = assess(DATA, keys=KEYS, weights="w", measures=BASIC, alpha=0.5)
+    risks = [value_of(x, "expected re-identifications") for x in (base, half, own)]
+    assert risks[0] < risks[1] < risks[2]
+    more = assess(DATA, keys=KEYS, measures=["k_anonymity"], k=7)
+    assert more.table["number"].tolist() == [
+        "violations of 3-anonymity",
+        "violations of 7-anonymity",
+    ]
+    size = assess(DATA, keys=KEYS, measures=["population_uniqueness"], population_size=9_000)
+    direct = population_uniqueness(DATA, KEYS, population_size=9_000)
+    assert value_of(size, "population uniques in the file") == direct.tau1
+    by_array = assess(DATA, keys=KEYS, weights=DATA["w"].to_numpy(), measures=BASIC)
+    pd.testing.assert_frame_equal(by_array.table, base.table)
+
+
+def test_options_reach_single_measures():
+    base = assess(DATA, keys=KEYS, weights="w", sensitive="income")
+    changed = assess(
+        DATA,
+        keys=KEYS,
+        weights="w",
+        sensitive="income",
+        options={
+            "individual_risk": {"quality": 0.5},
+            "risky_cells": {"max_dimension": 1, "threshold": 1},
+            "t_closeness": {"distance": "equal"},
+            "l_diversity": {"missing_sensitive": "ignore"},
+        },
+    )
+    name = "expected re-identifications"
+    assert value_of(changed, name) == pytest.approx(value_of(base, name) / 2)
+    assert len(changed.results["risky_cells"].table) == 3
+    assert changed.results["t_closeness"].distance == {"income": "equal"}
+    assert changed.results["l_diversity"].missing_sensitive == "ignore"
+
+
+def test_figures():
+    result = assess(DATA, keys=KEYS, weights="w", household="hh", sensitive="ill")
+    drawn = result.figures()
+    expected = {"risk_distribution", "sample_against_population", "cell_sizes"}
+    assert expected | ({"suda_by_record"} & set(drawn)) == set(drawn)
+    persons, households = drawn["risk_distribution"].axes[0].patches[:2]
+    assert persons.get_xy()[:, 1].max() > 0
+    assert households.get_xy()[:, 1].max() > 0
+    for figure in drawn.values():
+        figure.canvas.draw()
+    assert "sample_against_population" not in assess(DATA, keys=KEYS, measures=BASIC).figures()
+    assert assess(DATA, keys=KEYS, measures="risky_cells").figures() == {}
+
+
+def test_figures_without_records():
+    empty = assess(DATA.iloc[:0], keys=KEYS, weights="w", measures=BASIC)
+    for figure in empty.figures().values():
+        figure.canvas.draw()
+    assert value_of(empty, "global risk") == 0
+
+
+def test_input_is_not_changed():
+    before = DATA.copy(deep=True)
+    assess(DATA, keys=KEYS, weights="w", household="hh", sensitive="ill")
+    pd.testing.assert_frame_equal(DATA, before)
+
+
+def test_all_faults_at_once():
+    with pytest.raises(InputError) as caught:
+        assess(
+            DATA,
+            keys=["regoin"],
+            weights="ww",
+            household="hhh",
+            sensitive="il",
+            measures=["k_anonimity"],
+            k=0,
+            population_size=3,
+            limits={"kk": 3, "t": -1},
+            options={"suda": {"maxsize": 3}},
+        )
+    text = str(caught.value)
+    for part in (
+        "Did you mean 'region'",
+        "'ww'",
+        "Did you mean 'hh'",
+        "Did you mean 'ill'",
+        "Did you mean 'k_anonymity'",
+        "k: is 0",
+        "is 3 for 120 records",
+        "'kk' is not allowed",
+        "limits.t: is -1",
+        "Did you mean 'max_size'",
+    ):
+        assert part in text, part
