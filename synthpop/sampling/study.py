@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,7 +244,7 @@ def simulate_study(
         level,
     )
     values = _given_truth(truth) if truth is not None else _true_values(sampler, named, level)
-    store = _Store(out, _identity(design, named, seed, job, level))
+    store = _Store(out, _identity(design, job, values))
     done = store.read(repetitions)
     parts = [done] if len(done) else []
     todo = sorted(set(range(repetitions)) - set(done["repetition"]))
@@ -418,18 +419,19 @@ def _work(job: _Repetition, todo: list[int], workers: int) -> Iterable[tuple[lis
     yield from zip(chunks, pool(tasks), strict=True)
 
 
-def _identity(
-    design: Any, named: dict[str, Estimator], seed: int, job: _Repetition, level: float
-) -> str:
+def _identity(design: Any, job: _Repetition, truth: pd.Series) -> str:
+    """Hash of what makes a study: design, seed, steps, estimators and true values."""
+    steps = [*job.contamination, *job.missing]
+    steps.extend(job.calibrate if isinstance(job.calibrate, (list, tuple)) else [job.calibrate])
     parts = [
-        repr(design),
-        sorted(named),
-        seed,
-        level,
+        re.sub(r" at 0x[0-9a-f]+", "", repr([design, *steps])),
+        sorted(job.estimators),
+        job.streams.seed,
+        job.level,
         job.sampler.source.n,
-        [repr(one) for one in (*job.contamination, *job.missing)],
+        [[str(key), value] for key, value in truth.items()],
     ]
-    return hashlib.blake2b(json.dumps(parts, default=str).encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
 
 
 class _Store:

@@ -84,9 +84,9 @@ def test_many_variables_land_too() -> None:
 
 @pytest.mark.slow
 def test_probabilities_over_many_draws() -> None:
-    share, p, errors = draws(20_000)
-    assert np.abs((share - p) / np.sqrt(p * (1 - p) / 20_000)).max() < 4.5
-    spread = errors.std(axis=0)[1:] / np.sqrt(20_000)
+    share, p, errors = draws(5_000)
+    assert np.abs((share - p) / np.sqrt(p * (1 - p) / 5_000)).max() < 4.5
+    spread = errors.std(axis=0)[1:] / np.sqrt(5_000)
     assert (np.abs(errors.mean(axis=0)[1:]) < 4.5 * spread).all()
 
 
