@@ -6,23 +6,88 @@ probabilities, so that nothing falls back in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from synthpop.models.empirical import fit_empirical, predict_empirical
+from synthpop.models.learners import fit_learner, predict_learner
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 
 STRATUM, POOLED, MARGINAL = 0, 1, 2
 STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
 
-# name -> (fit, predict)
+# name -> (fit, predict); "additive" models may have the stratum as a further predictor
 MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "multinomial": (fit_multinomial, predict_multinomial),
     "empirical": (fit_empirical, predict_empirical),
 }
+LEARNERS = ("tree", "forest", "boosting")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a model is fitted to.
+
+    Attributes
+    ----------
+    digits : int array, shape (n, m)
+    classes, strata : int arrays, shape (n,)
+    weights : float array, shape (n,)
+    sizes : number of levels of each predictor
+    ordered : which predictors have digits in a meaningful order
+    n_classes, n_strata : int
+    """
+
+    digits: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    strata: np.ndarray
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    n_classes: int
+    n_strata: int
+
+    def rows(self, rows: np.ndarray) -> Design:
+        """Return the design of some persons."""
+        return replace(
+            self,
+            digits=self.digits[rows],
+            classes=self.classes[rows],
+            weights=self.weights[rows],
+            strata=self.strata[rows],
+        )
+
+    def with_strata(self) -> Design:
+        """Return the design with the stratum as last predictor."""
+        return replace(
+            self,
+            digits=np.column_stack([self.digits, self.strata]),
+            sizes=(*self.sizes, self.n_strata),
+            ordered=(*self.ordered, False),
+        )
+
+
+def known_model(model: Any) -> bool:
+    """Whether `model` is a name that is known or a scikit-learn classifier."""
+    if isinstance(model, str):
+        return model in MODELS or model in LEARNERS
+    return hasattr(model, "fit") and hasattr(model, "predict_proba")
+
+
+def _fit(model: Any, design: Design, seed: int) -> Any:
+    d = design
+    if isinstance(model, str) and model in MODELS:
+        return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
+    return fit_learner(model, d.digits, d.classes, d.weights, d.sizes, d.ordered, d.n_classes, seed)
+
+
+def _predict(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(model, str) and model in MODELS:
+        return MODELS[model][1](fitted, digits)  # type: ignore[no-any-return]
+    return predict_learner(fitted, digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,59 +96,55 @@ class Ladder:
 
     Attributes
     ----------
-    model : str
-        Key of `MODELS`.
+    model : str or classifier
+        Key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier.
     by_stratum : tuple, length n_strata
         A fitted model, or None where the stratum is too small for its own.
     pooled : fitted model
-        All strata together, with the stratum as last predictor where the model is additive.
+        All strata together, with the stratum as last predictor but for a table.
     marginals : float array, shape (n_strata, R)
         Weighted class shares; those of all strata where a stratum has no case.
     """
 
-    model: str
+    model: Any
     by_stratum: tuple[Any, ...]
     pooled: Any
     marginals: np.ndarray
 
 
-def fit_ladder(
-    model: str,
-    digits: np.ndarray,
-    classes: np.ndarray,
-    weights: np.ndarray,
-    strata: np.ndarray,
-    n_strata: int,
-    sizes: Sequence[int],
-    n_classes: int,
-    *,
-    smallest_stratum: int,
-) -> Ladder:
+def fit_ladder(model: Any, design: Design, *, smallest_stratum: int, seed: int = 0) -> Ladder:
     """Fit every step of the ladder.
 
     Parameters
     ----------
-    digits : int array, shape (n, m)
-    classes, strata : int arrays, shape (n,)
-    weights : float array, shape (n,)
-    sizes : number of levels of each predictor
+    model : key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
+    design : Design
     smallest_stratum : strata with fewer persons have no model of their own
+    seed : int
+        Used by models that learn with randomness.
     """
-    fit, _ = MODELS[model]
     by_stratum: list[Any] = []
-    marginals = np.empty((n_strata, n_classes))
-    overall = np.bincount(classes, weights=weights, minlength=n_classes) / weights.sum()
-    for stratum in range(n_strata):
-        rows = np.flatnonzero(strata == stratum)
-        shares = np.bincount(classes[rows], weights=weights[rows], minlength=n_classes)
-        marginals[stratum] = shares / shares.sum() if len(rows) else overall
-        enough = len(rows) >= max(1, smallest_stratum)
-        by_stratum.append(
-            fit(digits[rows], classes[rows], weights[rows], sizes, n_classes) if enough else None
-        )
-    pooled_digits, pooled_sizes = _with_strata(model, digits, strata, sizes, n_strata)
-    pooled = fit(pooled_digits, classes, weights, pooled_sizes, n_classes)
+    marginals = np.empty((design.n_strata, design.n_classes))
+    overall = _shares(design)
+    for stratum in range(design.n_strata):
+        part = design.rows(np.flatnonzero(design.strata == stratum))
+        here = len(part.classes)
+        marginals[stratum] = _shares(part) if here else overall
+        enough = here >= max(1, smallest_stratum)
+        by_stratum.append(_fit(model, part, seed + stratum + 1) if enough else None)
+    pooled = _fit(model, design.with_strata() if _uses_strata(model, design) else design, seed)
     return Ladder(model, tuple(by_stratum), pooled, marginals)
+
+
+def _shares(design: Design) -> np.ndarray:
+    shares = np.bincount(design.classes, weights=design.weights, minlength=design.n_classes)
+    return shares / shares.sum()
+
+
+def _uses_strata(model: Any, design: Design | Ladder) -> bool:
+    """A table by stratum would be the strata's own again; other models take the stratum."""
+    n_strata = len(design.by_stratum) if isinstance(design, Ladder) else design.n_strata
+    return n_strata > 1 and not (isinstance(model, str) and model == "empirical")
 
 
 def predict_ladder(
@@ -104,16 +165,15 @@ def predict_ladder(
         0 stratum, 1 pooled, 2 marginal; 3 where every class with any share is impossible (then
         the allowed classes are equally likely).
     """
-    _, predict = MODELS[ladder.model]
-    n_strata, n_classes = ladder.marginals.shape
+    n_classes = ladder.marginals.shape[1]
     probabilities = np.zeros((len(digits), n_classes))
     step = np.full(len(digits), MARGINAL + 1)
-    pooled_digits, _ = _with_strata(
-        ladder.model, digits, np.full(len(digits), stratum), (), n_strata
-    )
+    wide = digits
+    if _uses_strata(ladder.model, ladder):
+        wide = np.column_stack([digits, np.full(len(digits), stratum)])
     sources = (
-        lambda rows: predict(ladder.by_stratum[stratum], digits[rows]),
-        lambda rows: predict(ladder.pooled, pooled_digits[rows]),
+        lambda rows: _predict(ladder.model, ladder.by_stratum[stratum], digits[rows]),
+        lambda rows: _predict(ladder.model, ladder.pooled, wide[rows]),
         lambda rows: (np.tile(ladder.marginals[stratum], (len(rows), 1)), np.ones(len(rows), bool)),
     )
     for number, source in enumerate(sources):
@@ -147,11 +207,3 @@ def cumulative(probabilities: np.ndarray) -> np.ndarray:
     last = n_classes - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
     table[np.arange(n_classes) >= last[:, None]] = 1.0
     return np.ascontiguousarray(table)
-
-
-def _with_strata(
-    model: str, digits: np.ndarray, strata: np.ndarray, sizes: Sequence[int], n_strata: int
-) -> tuple[np.ndarray, tuple[int, ...]]:
-    if model != "multinomial" or n_strata == 1:  # a table with strata would be the strata's own
-        return digits, tuple(sizes)
-    return np.column_stack([digits, strata]), (*sizes, n_strata)

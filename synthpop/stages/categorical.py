@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
 from synthpop.models.cells import FEW_VALUES
-from synthpop.models.ladder import MODELS, Ladder, fit_ladder
+from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.stages.base import Outlook, check_available, check_in_survey
 from synthpop.stages.predictors import (
     AllowedRule,
@@ -23,8 +24,8 @@ from synthpop.stages.predictors import (
     check_predictors,
     distribution_table,
     make_coding,
+    make_design,
     resolve_terms,
-    sample_digits,
     usable,
 )
 
@@ -44,9 +45,11 @@ class Categorical:
         "basic" are the variables of the structure and the household size, "all" everything the
         population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
         more than 20 distinct values are cut at their weighted deciles.
-    model : "multinomial" or "empirical"
-        Weighted multinomial logistic regression (book eq. 6.3), or the observed weighted
-        distribution of each combination of predictors.
+    model : "multinomial", "empirical", "tree", "forest", "boosting" or a scikit-learn classifier
+        Weighted multinomial logistic regression (book eq. 6.3), the observed weighted
+        distribution of each combination of predictors, a classification tree or random forest
+        (leaves of 5 persons or more), gradient boosting, or any classifier with ``predict_proba``
+        whose ``fit`` takes ``sample_weight``. Survey weights are used by all of them.
     impossible : list of rules, optional
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
         value is never drawn there (probabilities are set to zero and scaled back to one).
@@ -65,7 +68,7 @@ class Categorical:
 
     name: str
     predictors: Predictors = "all"
-    model: str = "multinomial"
+    model: Any = "multinomial"
     impossible: Sequence[Mapping[str, Any]] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
 
@@ -87,7 +90,7 @@ class Categorical:
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, [self.name], outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
-        check_choice(faults, f"{self.label}: model", self.model, MODELS)
+        check_model(faults, self.label, self.model)
         if self.smallest_stratum < 0:
             faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
         for rule in self.impossible or ():
@@ -98,7 +101,7 @@ class Categorical:
         return outlook.survey.get(name)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
-        """Learn the conditional distribution; nothing is drawn."""
+        """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
         field = _as_categorical(sample, self.name)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
@@ -107,14 +110,9 @@ class Categorical:
         n_classes = len(field.levels) + 1
         ladder = fit_ladder(
             self.model,
-            sample_digits(sample, coding),
-            classes,
-            sample.weights,
-            sample.strata,
-            len(sample.strata_levels),
-            coding.sizes,
-            n_classes,
+            make_design(sample, coding, classes, n_classes),
             smallest_stratum=self.smallest_stratum,
+            seed=int(rng.integers(2**31)),
         )
         return CategoricalModel(
             fields=(field,),
@@ -160,6 +158,15 @@ class CategoricalModel:
     allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+
+
+def check_model(faults: Faults, label: str, model: Any) -> None:
+    """Note a model that is no known name and no classifier that takes weights."""
+    if not known_model(model):
+        check_choice(faults, f"{label}: model", model, [*MODELS, *LEARNERS, "a classifier"])
+    elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
+        what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
+        faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
 
 
 def fit_fallbacks(

@@ -25,8 +25,8 @@ from synthpop.stages.predictors import (
     check_predictors,
     distribution_table,
     make_coding,
+    make_design,
     resolve_terms,
-    sample_digits,
     usable,
 )
 
@@ -136,13 +136,7 @@ class Continuous:
         classes = codes.astype(np.int64) + 1
         ladder = fit_ladder(
             "multinomial",
-            sample_digits(sample, coding),
-            classes,
-            sample.weights,
-            sample.strata,
-            len(sample.strata_levels),
-            coding.sizes,
-            len(low) + 1,
+            make_design(sample, coding, classes, len(low) + 1),
             smallest_stratum=self.smallest_stratum,
         )
         tail, note = self._fit_tail(values, sample.weights, float(low[-1]))

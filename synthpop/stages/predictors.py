@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import (
     DECILES,
@@ -18,7 +19,7 @@ from synthpop.models.cells import (
     split_cells,
     strides,
 )
-from synthpop.models.ladder import STEPS, Ladder, cumulative, predict_ladder
+from synthpop.models.ladder import STEPS, Design, Ladder, cumulative, predict_ladder
 from synthpop.stages.base import Outlook, check_available
 
 Predictors = str | Sequence[str]
@@ -99,10 +100,13 @@ class Coding:
         One for each distinct predictor.
     terms : tuple of tuples of int
         Positions in `variables` that make up each term; an interaction has several.
+    ordered : tuple of bool
+        Which terms have digits in a meaningful order: numbers and ordered categories.
     """
 
     variables: tuple[Digits, ...]
     terms: tuple[tuple[int, ...], ...]
+    ordered: tuple[bool, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -145,7 +149,36 @@ def make_coding(
         else:
             variables.append(numeric_digits(name, sample.columns[name], sample.weights, probs))
     position = {name: j for j, name in enumerate(names)}
-    return Coding(tuple(variables), tuple(tuple(position[n] for n in term) for term in terms))
+    return Coding(
+        tuple(variables),
+        tuple(tuple(position[name] for name in term) for term in terms),
+        tuple(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
+    )
+
+
+def _has_order(field: Field) -> bool:
+    return field.kind == "numeric" or field.ordered
+
+
+def make_design(
+    sample: Sample,
+    coding: Coding,
+    classes: np.ndarray,
+    n_classes: int,
+    rows: np.ndarray | None = None,
+) -> Design:
+    """Return what a model is fitted to, of all persons or of those in `rows`."""
+    design = Design(
+        digits=sample_digits(sample, coding),
+        classes=classes,
+        weights=sample.weights,
+        strata=sample.strata,
+        sizes=coding.sizes,
+        ordered=coding.ordered,
+        n_classes=n_classes,
+        n_strata=len(sample.strata_levels),
+    )
+    return design if rows is None else design.rows(rows)
 
 
 def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:

@@ -16,7 +16,8 @@ from synthpop.models.cells import (
     split_cells,
 )
 from synthpop.models.empirical import fit_empirical, predict_empirical
-from synthpop.models.ladder import MODELS, cumulative, fit_ladder, predict_ladder
+from synthpop.models.ladder import MODELS, Design, cumulative, fit_ladder, predict_ladder
+from synthpop.models.learners import fit_learner, make_estimator, predict_learner
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 
 
@@ -145,17 +146,9 @@ def ladder_of(model: str, smallest: int):
     digits = np.array([[1], [1], [2], [1]])
     classes = np.array([0, 0, 1, 1])
     strata = np.array([0, 0, 1, 1])
-    return fit_ladder(
-        model,
-        digits,
-        classes,
-        np.array([1.0, 1, 1, 2]),
-        strata,
-        3,
-        [3],
-        2,
-        smallest_stratum=smallest,
-    )
+    weights = np.array([1.0, 1, 1, 2])
+    design = Design(digits, classes, weights, strata, (3,), (False,), 2, 3)
+    return fit_ladder(model, design, smallest_stratum=smallest)
 
 
 @pytest.mark.parametrize("model", list(MODELS))
@@ -223,3 +216,41 @@ def test_distinct_cells_with_huge_radix() -> None:
     first, inverse = distinct_cells(digits, [2 * 10**6] * 3)
     assert len(first) == 2
     assert inverse[0] == inverse[2] != inverse[1]
+
+
+@pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
+def test_learners_follow_the_data_and_their_weights(model: str) -> None:
+    digits = np.tile([[1, 1], [1, 2], [2, 1], [2, 2]], (200, 1))
+    rng = np.random.default_rng(0)
+    classes = np.where(digits[:, 0] == digits[:, 1], 2, rng.integers(0, 2, len(digits)))
+    weights = np.where(classes == 0, 9.0, 1.0)
+    fitted = fit_learner(model, digits, classes, weights, [3, 3], [True, False], 4, 1)
+    grid = np.array([[1, 1], [1, 2], [2, 1], [0, 1]])
+    p, known = predict_learner(fitted, grid)
+    assert known.tolist() == [True, True, True, False]
+    assert p.shape == (4, 4)
+    assert p[0, 2] > 0.95
+    assert 0.8 < p[1, 0] < 0.97
+    assert (p[:, 3] == 0).all()
+    again = fit_learner(model, digits, classes, weights, [3, 3], [True, False], 4, 1)
+    assert np.array_equal(p, predict_learner(again, grid)[0])
+
+
+def test_a_forest_tries_most_predictors_at_each_split() -> None:
+    assert make_estimator("forest", 2, 1).max_features == 1
+    assert make_estimator("forest", 6, 1).max_features == 4
+
+
+def test_a_classifier_of_the_user_is_copied_and_seeded() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    own = DecisionTreeClassifier(max_depth=1)
+    made = make_estimator(own, 2, 5)
+    assert made is not own
+    assert (made.max_depth, made.random_state) == (1, 5)
+    assert make_estimator(DecisionTreeClassifier(random_state=3), 2, 5).random_state == 3
+
+
+def test_one_class_needs_no_classifier() -> None:
+    fitted = fit_learner("tree", np.array([[1]]), np.array([2]), np.ones(1), [2], [True], 3, 0)
+    assert predict_learner(fitted, np.array([[1]]))[0].tolist() == [[0.0, 0.0, 1.0]]

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
 from synthpop.microdata.errors import InputError
@@ -169,8 +170,28 @@ def test_distribution_follows_the_weighted_sample() -> None:
     assert (found - expected).abs().max() < 0.01
 
 
-@pytest.mark.parametrize("model", ["multinomial", "empirical"])
-def test_weights_are_honoured_by_every_model(model: str) -> None:
+class NearestNeighbours:
+    """A classifier that knows nothing of weights."""
+
+    def fit(self, x, y):
+        return self
+
+    def predict_proba(self, x):
+        return np.ones((len(x), 1))
+
+
+EVERY_MODEL = [
+    "multinomial",
+    "empirical",
+    "tree",
+    "forest",
+    "boosting",
+    GaussianNB(),
+]
+
+
+@pytest.mark.parametrize("model", EVERY_MODEL, ids=str)
+def test_weights_are_honoured_by_every_model(model) -> None:
     frame = small_frame(1000)
     heavy = frame["hid"] % 2 == 0
     frame["status"] = np.where(heavy, "a", "b")
@@ -256,7 +277,8 @@ def test_small_strata_use_the_pooled_model_and_say_so() -> None:
         (Categorical("status", predictors="sex"), "predictors = 'sex' is not understood"),
         (Categorical("status", predictors="~ sex +"), "cannot be read"),
         (Categorical("status", predictors="~ log(age)"), "'log(age)' is unknown"),
-        (Categorical("status", model="forest"), "'forest' is not allowed"),
+        (Categorical("status", model="florest"), "Did you mean 'forest'?"),
+        (Categorical("status", model=NearestNeighbours()), "takes no sample_weight"),
         (Categorical("status", smallest_stratum=-1), "below zero"),
         (Categorical("status", impossible=[{"levels": ["x"]}]), "is not understood"),
         (
