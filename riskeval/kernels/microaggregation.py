@@ -1,0 +1,463 @@
+"""Groups of at least k similar records: MDAV on a tree of boxes, the optimal univariate grouping.
+
+Letters: `x` are standardised values, ``k`` the smallest group. A *tree* halves the records again
+and again along the widest side of their box; node ``i`` has the children ``2i + 1`` and ``2i + 2``.
+Every node knows the box (`low`, `high`), the sum, the number and the smallest row number of the
+records that are still there; taking a record away updates the nodes above it. A query looks into a
+node only if its box could hold a better answer, so it gives what a look at all records would give,
+first row first where distances are equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthpop.microdata.accelerate import kernel
+
+LEAF = 8
+
+
+@kernel
+def less(x, axis, a, b):
+    """Whether row `a` stands before row `b`: by value, then by row number."""
+    return x[a, axis] < x[b, axis] or (x[a, axis] == x[b, axis] and a < b)
+
+
+@kernel
+def place_middle(x, axis, order, first, last, middle):
+    """Rearrange ``order[first:last]`` so that what is before `middle` stands before it."""
+    left, right = first, last - 1
+    while left < right:
+        pivot = order[(left + right) // 2]
+        i, j = left, right
+        while i <= j:
+            while less(x, axis, order[i], pivot):
+                i += 1
+            while less(x, axis, pivot, order[j]):
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            right = j
+        elif middle >= i:
+            left = i
+        else:
+            return
+
+
+@kernel
+def widest(x, order, first, last):
+    """Column with the largest range of the rows ``order[first:last]``."""
+    best, axis = -1.0, 0
+    for c in range(x.shape[1]):
+        low = high = x[order[first], c]
+        for t in range(first + 1, last):
+            value = x[order[t], c]
+            low, high = min(low, value), max(high, value)
+        if high - low > best:
+            best, axis = high - low, c
+    return axis
+
+
+@kernel
+def halved(x, most):
+    """Halve the rows until no part has more than `most`.
+
+    Parameters
+    ----------
+    x : float64, shape (n, p)
+    most : int, at least 1
+
+    Returns
+    -------
+    order : int64, shape (n,); rows, part after part
+    bounds : int64, shape (n_parts + 1,); n_parts is a power of two
+    """
+    n = len(x)
+    order = np.arange(n)
+    n_parts = 1
+    while (n + n_parts - 1) // n_parts > most:
+        n_parts *= 2
+    bounds = np.zeros(n_parts + 1, dtype=np.int64)
+    bounds[n_parts] = n
+    step = n_parts
+    while step > 1:
+        for part in range(0, n_parts, step):
+            first, last = bounds[part], bounds[part + step]
+            middle = (first + last) // 2
+            bounds[part + step // 2] = middle
+            if last > first:
+                place_middle(x, widest(x, order, first, last), order, first, last, middle)
+        step //= 2
+    return order, bounds
+
+
+@kernel
+def refresh_leaf(points, rows, start, number, node, low, high, total, smallest):
+    """Box, sum and smallest row of the first `number` records from `start`."""
+    for c in range(points.shape[1]):
+        low[node, c], high[node, c], total[node, c] = np.inf, -np.inf, 0.0
+    smallest[node] = np.iinfo(np.int64).max
+    for t in range(start, start + number):
+        smallest[node] = min(smallest[node], rows[t])
+        for c in range(points.shape[1]):
+            value = points[t, c]
+            low[node, c] = min(low[node, c], value)
+            high[node, c] = max(high[node, c], value)
+            total[node, c] += value
+
+
+@kernel
+def refresh_above(node, low, high, total, number, smallest):
+    """Box, sum, number and smallest row of a node from its children."""
+    a, b = 2 * node + 1, 2 * node + 2
+    number[node] = number[a] + number[b]
+    smallest[node] = min(smallest[a], smallest[b])
+    for c in range(low.shape[1]):
+        low[node, c] = min(low[a, c], low[b, c])
+        high[node, c] = max(high[a, c], high[b, c])
+        total[node, c] = total[a, c] + total[b, c]
+
+
+@kernel
+def take(row, points, rows, place, leaf_of, starts, low, high, total, number, smallest):
+    """Take a record out of the tree."""
+    node = leaf_of[row]
+    start = starts[node - (len(number) - 1) // 2]
+    number[node] -= 1
+    here, end = place[row], start + number[node]
+    other = rows[end]
+    for c in range(points.shape[1]):
+        points[here, c], points[end, c] = points[end, c], points[here, c]
+    rows[here], rows[end] = other, row
+    place[other], place[row] = here, end
+    refresh_leaf(points, rows, start, number[node], node, low, high, total, smallest)
+    while node > 0:
+        node = (node - 1) // 2
+        refresh_above(node, low, high, total, number, smallest)
+
+
+@kernel
+def nearest_bound(q, low, high, node):
+    """Squared distance from `q` to the nearest point of a box."""
+    bound = 0.0
+    for c in range(len(q)):
+        gap = 0.0
+        if q[c] < low[node, c]:
+            gap = low[node, c] - q[c]
+        elif q[c] > high[node, c]:
+            gap = q[c] - high[node, c]
+        bound += gap * gap
+    return bound
+
+
+@kernel
+def farthest_bound(q, low, high, node):
+    """Squared distance from `q` to the farthest point of a box."""
+    bound = 0.0
+    for c in range(len(q)):
+        gap = max(abs(q[c] - low[node, c]), abs(high[node, c] - q[c]))
+        bound += gap * gap
+    return bound
+
+
+@kernel
+def squared(q, points, t):
+    """Squared distance from `q` to a point."""
+    distance = 0.0
+    for c in range(len(q)):
+        gap = abs(q[c] - points[t, c])
+        distance += gap * gap
+    return distance
+
+
+@kernel
+def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds):
+    """Row of the record farthest from `q`, the first of equals."""
+    n_inner = (len(number) - 1) // 2
+    best, best_row = -1.0, np.int64(-1)
+    size = 1
+    stack[0], bounds[0] = 0, farthest_bound(q, low, high, 0)
+    while size > 0:
+        size -= 1
+        node, bound = stack[size], bounds[size]
+        if bound < best or (bound == best and smallest[node] > best_row):
+            continue
+        if node >= n_inner:
+            start = starts[node - n_inner]
+            for t in range(start, start + number[node]):
+                distance = squared(q, points, t)
+                if distance > best or (distance == best and rows[t] < best_row):
+                    best, best_row = distance, rows[t]
+            continue
+        a, b = 2 * node + 1, 2 * node + 2
+        bound_a = farthest_bound(q, low, high, a) if number[a] else -1.0
+        bound_b = farthest_bound(q, low, high, b) if number[b] else -1.0
+        if bound_a > bound_b or (bound_a == bound_b and smallest[a] < smallest[b]):
+            a, b = b, a
+            bound_a, bound_b = bound_b, bound_a
+        if bound_a >= best and number[a]:
+            stack[size], bounds[size] = a, bound_a
+            size += 1
+        if bound_b >= best and number[b]:
+            stack[size], bounds[size] = b, bound_b
+            size += 1
+    return best_row
+
+
+@kernel
+def nearest(q, points, rows, starts, low, high, number, smallest, stack, bounds, found, distances):
+    """Put the rows of the ``len(found)`` records nearest to `q` into `found`, in order."""
+    n_inner = (len(number) - 1) // 2
+    wanted, have = len(found), 0
+    worst, worst_row = np.inf, np.iinfo(np.int64).max
+    size = 1
+    stack[0], bounds[0] = 0, nearest_bound(q, low, high, 0)
+    while size > 0:
+        size -= 1
+        node, bound = stack[size], bounds[size]
+        if bound > worst or (bound == worst and smallest[node] > worst_row):
+            continue
+        if node >= n_inner:
+            start = starts[node - n_inner]
+            for t in range(start, start + number[node]):
+                distance, row = squared(q, points, t), rows[t]
+                if distance > worst or (distance == worst and row > worst_row):
+                    continue
+                j = min(have, wanted - 1)
+                while j > 0 and (
+                    distances[j - 1] > distance
+                    or (distances[j - 1] == distance and found[j - 1] > row)
+                ):
+                    distances[j], found[j] = distances[j - 1], found[j - 1]
+                    j -= 1
+                distances[j], found[j] = distance, row
+                have = min(have + 1, wanted)
+                if have == wanted:
+                    worst, worst_row = distances[wanted - 1], found[wanted - 1]
+            continue
+        a, b = 2 * node + 1, 2 * node + 2
+        bound_a = nearest_bound(q, low, high, a) if number[a] else np.inf
+        bound_b = nearest_bound(q, low, high, b) if number[b] else np.inf
+        if bound_a < bound_b or (bound_a == bound_b and smallest[a] < smallest[b]):
+            a, b = b, a
+            bound_a, bound_b = bound_b, bound_a
+        if bound_a <= worst and number[a]:
+            stack[size], bounds[size] = a, bound_a
+            size += 1
+        if bound_b <= worst and number[b]:
+            stack[size], bounds[size] = b, bound_b
+            size += 1
+
+
+@kernel
+def mdav(x, k):
+    """Maximum distance to average vector, exactly, in much less than quadratic time.
+
+    While 3 k records or more are left: a group is made around the record r farthest from the mean
+    of those left, another around the record farthest from r. With 2 k to 3 k - 1 left one more
+    group is made; the rest is a group.
+
+    Parameters
+    ----------
+    x : float64, shape (n, p); standardised values
+    k : int, at least 1
+
+    Returns
+    -------
+    int64, shape (n,)
+        Group of each record, from 0; each has at least k members when n >= k.
+    """
+    n, p = x.shape
+    group = np.zeros(n, dtype=np.int64)
+    if k == 1 or n < 2 * k:
+        return np.arange(n) if k == 1 else group
+    order, starts = halved(x, LEAF)
+    n_leaves = len(starts) - 1
+    n_inner, n_nodes = n_leaves - 1, 2 * n_leaves - 1
+    points = np.empty((n, p), dtype=np.float64)
+    rows, place, leaf_of = order.copy(), np.empty(n, np.int64), np.empty(n, np.int64)
+    low, high = np.empty((n_nodes, p)), np.empty((n_nodes, p))
+    total = np.empty((n_nodes, p))
+    number, smallest = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    for leaf in range(n_leaves):
+        for t in range(starts[leaf], starts[leaf + 1]):
+            points[t], place[order[t]], leaf_of[order[t]] = x[order[t]], t, n_inner + leaf
+        number[n_inner + leaf] = starts[leaf + 1] - starts[leaf]
+        refresh_leaf(
+            points, rows, starts[leaf], number[n_inner + leaf], n_inner + leaf,
+            low, high, total, smallest,
+        )  # fmt: skip
+    for node in range(n_inner - 1, -1, -1):
+        refresh_above(node, low, high, total, number, smallest)
+    stack, bounds = np.empty(200, np.int64), np.empty(200, np.float64)
+    found, distances = np.empty(k - 1, np.int64), np.empty(k - 1)
+    last = 0
+    left = n
+    while left >= 2 * k:
+        q = total[0] / number[0]
+        for _ in range(2 if left >= 3 * k else 1):
+            r = farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds)
+            q = x[r]
+            take(r, points, rows, place, leaf_of, starts, low, high, total, number, smallest)
+            nearest(
+                q, points, rows, starts, low, high, number, smallest, stack, bounds,
+                found, distances,
+            )  # fmt: skip
+            group[r] = last
+            for j in range(k - 1):
+                group[found[j]] = last
+                take(
+                    found[j], points, rows, place, leaf_of, starts, low, high, total, number,
+                    smallest,
+                )  # fmt: skip
+            last += 1
+            left -= k
+    for t in range(n):
+        row = rows[t]
+        node = leaf_of[row]
+        if t < starts[node - n_inner] + number[node]:
+            group[row] = last
+    return group
+
+
+@kernel
+def optimal_cuts(values, k):
+    """Grouping of sorted values into groups of k to 2 k - 1 neighbours with the least SSE.
+
+    The shortest path of Hansen and Mukherjee (2003): ``cost[j]`` is the least sum of squared
+    deviations of the first j values; the last group before j has k to 2 k - 1 members, whose sum
+    of squares grows by one member at a time. Memory is linear in n, time is n k.
+
+    Parameters
+    ----------
+    values : float64, shape (n,); ascending, n >= k
+    k : int
+
+    Returns
+    -------
+    int64, shape (n,)
+        Group of each value, ascending from 0.
+    """
+    n = len(values)
+    cost = np.full(n + 1, np.inf)
+    previous = np.full(n + 1, -1, dtype=np.int64)
+    cost[0] = 0.0
+    for j in range(k, n + 1):
+        mean = squares = 0.0
+        for size in range(1, min(2 * k, j + 1)):
+            step = values[j - size] - mean
+            mean += step / size
+            squares += step * (values[j - size] - mean)
+            if size >= k and cost[j - size] + squares < cost[j]:
+                cost[j], previous[j] = cost[j - size] + squares, j - size
+    group = np.zeros(n, dtype=np.int64)
+    j = n
+    while j > 0:  # mark the first value of each group, then count
+        j = previous[j]
+        if j > 0:
+            group[j] = 1
+    return np.cumsum(group)
+
+
+@kernel
+def gower(i, j, numeric, special, nominal):
+    """Gower distance of two records, summed over variables: see `mdav_gower`."""
+    distance = 0.0
+    for c in range(numeric.shape[1]):
+        if special[i, c] or special[j, c]:
+            distance += 0.0 if special[i, c] and special[j, c] else 1.0
+        else:
+            distance += abs(numeric[i, c] - numeric[j, c])
+    for c in range(nominal.shape[1]):
+        distance += 0.0 if nominal[i, c] == nominal[j, c] else 1.0
+    return distance
+
+
+@kernel
+def farthest_from_centre(left, n_left, numeric, nominal, n_levels):
+    """Place in `left` of the record farthest from the means and most frequent levels."""
+    centre = np.zeros(numeric.shape[1])
+    modes = np.zeros(nominal.shape[1], dtype=np.int64)
+    for c in range(numeric.shape[1]):
+        for t in range(n_left):
+            centre[c] += numeric[left[t], c]
+        centre[c] /= n_left
+    for c in range(nominal.shape[1]):
+        counts = np.zeros(n_levels[c], dtype=np.int64)
+        for t in range(n_left):
+            counts[nominal[left[t], c]] += 1
+        modes[c] = np.argmax(counts)
+    best, place = -1.0, 0
+    for t in range(n_left):
+        distance = 0.0
+        for c in range(numeric.shape[1]):
+            distance += abs(numeric[left[t], c] - centre[c])
+        for c in range(nominal.shape[1]):
+            distance += 0.0 if nominal[left[t], c] == modes[c] else 1.0
+        if distance > best:
+            best, place = distance, t
+    return place
+
+
+@kernel
+def mdav_gower(numeric, special, nominal, n_levels, k):
+    """MDAV with Gower distances, in quadratic time (Domingo-Ferrer and Torra 2005).
+
+    Parameters
+    ----------
+    numeric : float64, shape (n, p); numbers and ranks of ordered levels divided by their range
+    special : bool, shape (n, p); the constant of a semi-continuous variable: 1 away from others
+    nominal : int32, shape (n, q); codes of levels without an order
+    n_levels : int64, shape (q,)
+    k : int
+
+    Returns
+    -------
+    int64, shape (n,)
+        Group of each record, from 0.
+    """
+    n = len(numeric)
+    group = np.zeros(n, dtype=np.int64)
+    if k == 1 or n < 2 * k:
+        return np.arange(n) if k == 1 else group
+    left, distances = np.arange(n), np.empty(n)
+    n_left, last = n, 0
+    found, near = np.empty(k - 1, np.int64), np.empty(k - 1)
+    while n_left >= 2 * k:
+        place = farthest_from_centre(left, n_left, numeric, nominal, n_levels)
+        for turn in range(2 if n_left >= 3 * k else 1):
+            if turn == 1:  # the record farthest from the first one, outside its group
+                best = -1.0
+                for t in range(n_left):
+                    if distances[t] > best:
+                        best, place = distances[t], t
+            r = left[place]
+            have, worst = 0, np.inf
+            for t in range(n_left):
+                distances[t] = gower(r, left[t], numeric, special, nominal)
+                if t == place or distances[t] >= worst:
+                    continue
+                j = min(have, k - 2)
+                while j > 0 and near[j - 1] > distances[t]:
+                    near[j], found[j] = near[j - 1], found[j - 1]
+                    j -= 1
+                near[j], found[j] = distances[t], left[t]
+                have = min(have + 1, k - 1)
+                if have == k - 1:
+                    worst = near[k - 2]
+            group[r] = last + 1
+            for j in range(k - 1):
+                group[found[j]] = last + 1
+            last += 1
+            kept = 0  # keep the order of rows, so that the first of equals is taken
+            for t in range(n_left):
+                if group[left[t]] == 0:
+                    left[kept], distances[kept] = left[t], distances[t]
+                    kept += 1
+            n_left = kept
+    for t in range(n_left):
+        group[left[t]] = last + 1
+    return group - 1

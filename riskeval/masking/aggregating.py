@@ -1,0 +1,98 @@
+"""What stands for the values of a group: mean, median, trimmed mean, the most frequent level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+AGGREGATES = ("mean", "median", "trimmed")
+
+
+def group_values(
+    values: np.ndarray,
+    groups: np.ndarray,
+    *,
+    aggregate: str = "mean",
+    trim: float = 0.2,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """One value for each group.
+
+    Parameters
+    ----------
+    values : float64, shape (n,); no missing values
+    groups : int array, shape (n,)
+        0 ... n_groups - 1, none empty.
+    aggregate : {"mean", "median", "trimmed"}
+    trim : float in [0, 0.5)
+        Share of a group that a trimmed mean drops at each end, rounded down.
+    weights : float64, shape (n,), optional
+        Of the mean.
+
+    Returns
+    -------
+    float64, shape (n_groups,)
+        Never outside the range of the group, so that equal values keep their exact value.
+
+    Examples
+    --------
+    >>> group_values(np.array([1.0, 5.0, 3.0, 9.0]), np.array([0, 0, 0, 1])).tolist()
+    [3.0, 9.0]
+    """
+    order = np.lexsort((values, groups))
+    ordered, where = values[order], groups[order]
+    starts = np.flatnonzero(np.r_[True, where[1:] != where[:-1]])
+    sizes = np.diff(np.r_[starts, len(values)])
+    share = _share(aggregate, trim, np.arange(len(values)) - starts[where], sizes[where])
+    if weights is not None:
+        share = share * weights[order]
+    lowest, highest = ordered[starts], ordered[starts + sizes - 1]
+    shift = ordered - lowest[where]  # small numbers add up without loss
+    sums = np.add.reduceat(share * shift, starts)
+    means = lowest + sums / np.add.reduceat(share, starts)
+    return np.clip(means, lowest, highest)
+
+
+def _share(aggregate: str, trim: float, place: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Weight of the value at a place (from 0) among the ordered values of its group."""
+    if aggregate == "mean":
+        return np.ones(len(place))
+    if aggregate == "median":
+        return ((2 * place + 1 >= size - 1) & (2 * place <= size)).astype(np.float64)
+    dropped = np.floor(trim * size + 1e-9)
+    return ((place >= dropped) & (place < size - dropped)).astype(np.float64)
+
+
+def group_levels(
+    codes: np.ndarray, groups: np.ndarray, *, ordered: bool, rng: np.random.Generator
+) -> np.ndarray:
+    """One level for each group: the lower median of ordered levels, else the most frequent.
+
+    Parameters
+    ----------
+    codes : int array, shape (n,); from 0
+    groups : int array, shape (n,); none empty
+    ordered : bool
+    rng : Generator
+        Draws among equally frequent levels.
+
+    Returns
+    -------
+    int64, shape (n_groups,)
+
+    Examples
+    --------
+    >>> codes, groups = np.array([0, 2, 2, 1]), np.array([0, 0, 0, 1])
+    >>> group_levels(codes, groups, ordered=False, rng=np.random.default_rng(1)).tolist()
+    [2, 1]
+    """
+    if ordered:
+        order = np.lexsort((codes, groups))
+        starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) != 0])
+        sizes = np.diff(np.r_[starts, len(codes)])
+        return codes[order][starts + (sizes - 1) // 2].astype(np.int64)
+    n_levels = int(codes.max()) + 1
+    cells, counts = np.unique(groups.astype(np.int64) * n_levels + codes, return_counts=True)
+    order = np.lexsort((rng.random(len(cells)), counts, cells // n_levels))
+    last = np.flatnonzero(np.r_[np.diff(cells[order] // n_levels) != 0, True])
+    levels: np.ndarray = cells[order][last] % n_levels
+    return levels

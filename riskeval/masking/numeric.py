@@ -1,0 +1,151 @@
+"""Numeric columns in and out: what every method for continuous variables needs at its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import check_choice, check_columns, check_numeric
+from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import resolve_seed
+
+INTEGERS = ("real", "round")
+
+
+def as_names(faults: Faults, variables: Sequence[str] | str, argument: str) -> tuple[str, ...]:
+    """Return a tuple of distinct names; note an empty or repeated one.
+
+    Examples
+    --------
+    >>> as_names(Faults("example"), "income", "variables")
+    ('income',)
+    """
+    names = (variables,) if isinstance(variables, str) else tuple(variables)
+    if not names:
+        faults.add(argument, "no column is named")
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            faults.add(argument, f"{name!r} is given {names.count(name)} times")
+    return names
+
+
+def read_numbers(
+    faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str
+) -> np.ndarray | None:
+    """Return columns as float64, shape (n, p), NaN where missing; note faulty ones (then None)."""
+    if not check_numeric(faults, frame, names, role):
+        return None
+    values = np.empty((len(frame), len(names)))
+    for j, name in enumerate(names):
+        values[:, j] = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        rows = np.flatnonzero(np.isinf(values[:, j]))
+        if len(rows):
+            faults.add(name, "value is infinite", rows=rows, remedy="Repair it or make it missing.")
+    return values
+
+
+def read_strata(
+    faults: Faults, frame: pd.DataFrame, strata: str | Sequence[str] | None
+) -> np.ndarray:
+    """Return the stratum of each record, int64, shape (n,); a missing value is its own stratum."""
+    if strata is None:
+        return np.zeros(len(frame), dtype=np.int64)
+    names = as_names(faults, strata, "strata")
+    if not check_columns(faults, frame, names, "stratum") or not names:
+        return np.zeros(len(frame), dtype=np.int64)
+    keys = encode_keys(frame, names)
+    return cell_ids(keys.codes, [len(levels) for levels in keys.levels])[0]
+
+
+def read_seed(faults: Faults, seed: int | None) -> int:
+    """Return the seed, or a fresh one; note what is not a whole number of at least 0."""
+    try:
+        return resolve_seed(seed)
+    except (TypeError, ValueError) as error:
+        faults.add("seed", str(error).removeprefix("seed "))
+        return 0
+
+
+def check_whole(faults: Faults, name: str, value: object, least: int) -> bool:
+    """Note a value that is not a whole number of at least `least`."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or int(value) < least:  # type: ignore[call-overload]
+        faults.add(name, f"{value!r} is not a whole number of at least {least}")
+        return False
+    return True
+
+
+def check_between(faults: Faults, name: str, value: object, low: float, high: float) -> bool:
+    """Note a value that is not a number strictly between two limits."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not low < float(value) < high:  # type: ignore[arg-type]
+        faults.add(name, f"{value!r} is not a number between {low:g} and {high:g} (exclusive)")
+        return False
+    return True
+
+
+def check_integers(faults: Faults, integers: str) -> None:
+    """Note a rule for columns of whole numbers that does not exist."""
+    check_choice(faults, "integers", integers, INTEGERS)
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    """Return columns, shape (n, p), with mean 0 and variance 1 (n); a constant one becomes 0."""
+    centred: np.ndarray = values - values.mean(axis=0)
+    scale = values.std(axis=0)
+    return centred / np.where(scale > 0, scale, 1.0)
+
+
+def put_numbers(
+    before: pd.Series, values: np.ndarray, rows: np.ndarray, *, integers: str = "real"
+) -> pd.Series:
+    """Return a column with new values at some rows, of the same type where that is possible.
+
+    Parameters
+    ----------
+    before : Series, shape (n,)
+    values : float64, shape (n,)
+        Only what stands at `rows` is used; all other cells keep their exact value.
+    rows : bool, shape (n,)
+    integers : {"real", "round"}
+        What becomes of a column of whole numbers when new values are not whole: reals (float64,
+        or Float64 for a type that holds missing values), or rounded values of the same type.
+
+    Examples
+    --------
+    >>> new, rows = np.array([0.0, 2.6]), np.array([False, True])
+    >>> put_numbers(pd.Series([1, 2]), new, rows).tolist()
+    [1.0, 2.6]
+    >>> put_numbers(pd.Series([1, 2]), new, rows, integers="round").tolist()
+    [1, 3]
+    """
+    where = np.flatnonzero(rows)
+    if len(where) == 0:
+        return before
+    new, dtype = values[where], before.dtype
+    if pd.api.types.is_integer_dtype(dtype):
+        kind: np.dtype[np.integer] = np.dtype(getattr(dtype, "numpy_dtype", str(dtype)))
+        if integers == "round":
+            new = np.rint(new)
+        limits = np.iinfo(kind)
+        fits = new.min() >= limits.min and new.max() < float(limits.max)
+        if fits and np.array_equal(new, np.rint(new)):
+            new = new.astype(kind)
+        else:
+            before = before.astype(np.float64 if isinstance(dtype, np.dtype) else "Float64")
+    elif isinstance(dtype, np.dtype):
+        new = new.astype(dtype)
+    elif hasattr(dtype, "numpy_dtype"):
+        new = new.astype(dtype.numpy_dtype)
+    after = before.copy()
+    after.iloc[where] = new
+    return after
+
+
+def type_notes(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Sentences about columns of whole numbers that hold reals now."""
+    turned = [name for name in names if before[name].dtype != after[name].dtype]
+    return [f"Whole numbers became reals in {', '.join(turned)}."] if turned else []
