@@ -41,7 +41,8 @@ class FitReport(Result):
         survey of the effective size differs from its country by chance) and `where` (the group
         with the largest distance).
     tables : dict of DataFrame
-        ``sizes`` households by stratum and size, ``one_way`` shares of levels, ``by_stratum``
+        ``sizes`` households by stratum and size (also ``households_by_size`` and
+        ``households_by_stratum``), ``one_way`` shares of levels, ``by_stratum``
         shares inside strata, ``two_way`` shares of crossed levels, ``statistics`` and
         ``quantiles`` of numbers, ``groups`` numbers by group, ``tvd_by_stratum``, ``boxes``,
         ``curves``, ``components``, ``components_by``, ``sums``. ``n_sample`` columns count sample
@@ -113,7 +114,7 @@ class FitReport(Result):
         for measure, told in (("tvd", _TVD), ("ks", _KS)):
             mine = single[(single["measure"] == measure) & (single["scope"] == "all")]
             if len(mine):
-                worst = mine.loc[mine["value"].idxmax()]
+                worst = mine.iloc[int(mine["value"].to_numpy().argmax())]
                 lines.append(
                     told.format(name=worst["variable"], value=worst["value"])
                     + f" Independent draws differ by {worst['floor']:.2%} by chance; a survey of "
@@ -237,6 +238,8 @@ def _report(request: Request, sides: Sides, codes: Mapping[str, np.ndarray]) -> 
     distances += size_row + values.ks_distances(sides, groups)
     tables = {
         "sizes": size_table,
+        "households_by_size": _margin(size_table, "size"),
+        "households_by_stratum": _margin(size_table, "stratum"),
         "one_way": shares.one_way(sides, request.names),
         "two_way": shares.two_way(sides, pairs),
         "by_stratum": shares.within(sides, strata, request.names) if strata else pd.DataFrame(),
@@ -313,6 +316,17 @@ def _household_sizes(request: Request, sides: Sides) -> tuple[pd.DataFrame, list
         "where": "",
     }
     return table, [row]
+
+
+def _margin(sizes: pd.DataFrame, column: str) -> pd.DataFrame:
+    if sizes.empty:
+        return pd.DataFrame()
+    sums = ["estimate", "population", "n_sample"]
+    table = sizes.groupby([column], sort=False)[sums].sum().reset_index()
+    if column == "size":
+        members = table["size"].map(sizes.groupby("size")["members"].first())
+        table = table.iloc[np.argsort(members.to_numpy(), kind="stable")]
+    return table.reset_index(drop=True)
 
 
 def _number(label: str) -> float:

@@ -16,6 +16,7 @@ from synthpop.weighted import quantile
 PROBS = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)
 BOX = (0.05, 0.25, 0.50, 0.75, 0.95)
 CURVE_POINTS = 201
+COMPARED = ("sample", "population", "difference", "relative")
 Quantiles = Mapping[tuple[str, str], np.ndarray]
 
 
@@ -76,11 +77,17 @@ def statistics(
         mine = sides.sample.numbers[name]
         pairs["smallest"] = (_finite(mine.low), _finite(held.low))
         pairs["largest"] = (_finite(mine.high), _finite(held.high))
+        of_rows = moments(sides.rows, sides, name, ALL).iloc[0]
+        n_rows = dict.fromkeys(pairs, of_rows["n"]) | {"smallest": 1, "largest": 1}
+        n_rows |= {k: of_rows[k] * of_rows["n"] for k in ("zero", "negative")}
+        n_rows["missing"] = sides.rows.numbers[name].missing[ALL][0]
         for statistic, (q, value) in pairs.items():
-            rows.append({"variable": name, "statistic": statistic, **compared(q, value)})
+            n = np.nan_to_num(n_rows[statistic])
+            row = {"variable": name, "statistic": statistic, "n_sample": round(float(n))}
+            rows.append({**row, **compared(q, value)})
     return pd.DataFrame(
         rows,
-        columns=["variable", "statistic", "sample", "population", "difference", "relative"],
+        columns=["variable", "statistic", "n_sample", *COMPARED],
     )
 
 
@@ -104,10 +111,12 @@ def quantile_table(sides: Sides, sample: Quantiles, population: Quantiles) -> pd
     rows = []
     for name in sides.plan.grids:
         values = zip(PROBS, sample[name, ALL][0], population[name, ALL][0], strict=True)
-        rows += [{"variable": name, "p": p, **compared(q, value)} for p, q, value in values]
-    return pd.DataFrame(
-        rows, columns=["variable", "p", "sample", "population", "difference", "relative"]
-    )
+        n = int(sides.rows.numbers[name].cells[ALL].sum())
+        rows += [
+            {"variable": name, "p": p, "n_sample": n, **compared(q, value)}
+            for p, q, value in values
+        ]
+    return pd.DataFrame(rows, columns=["variable", "p", "n_sample", *COMPARED])
 
 
 def sample_quantiles(
@@ -215,7 +224,7 @@ def curve(sides: Sides, name: str, by: str, ends: tuple[float, float]) -> pd.Dat
     cell = 2 * np.searchsorted(grid.points, x, side="right") - 1
     labels = ("all",) if by == ALL else sides.plan.factors[by].labels
     parts = []
-    n_rows = sides.rows.numbers[name].cells[by].sum(axis=1)
+    rows_cells = sides.rows.numbers[name].cells[by]
     q_cells, p_cells = (s.numbers[name].cells[by] for s in (sides.sample, sides.population))
     for group, label in enumerate(labels):
         q, p = q_cells[group], p_cells[group]
@@ -224,7 +233,9 @@ def curve(sides: Sides, name: str, by: str, ends: tuple[float, float]) -> pd.Dat
         table = {"variable": name, "by": by, "level": label, "x": x}
         for side, counts in (("sample", q), ("population", p)):
             reached = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
-            table[side] = reached[np.maximum(cell + 1, 0)]
-        parts.append(pd.DataFrame({**table, "n_sample": int(n_rows[group])}))
-    columns = ["variable", "by", "level", "x", "sample", "population", "n_sample"]
+            table[side] = reached[cell + 1]
+        below = np.concatenate([[0.0], np.cumsum(rows_cells[group])])
+        table |= {"n_sample": int(below[-1]), "n_below": below[cell + 1].astype(np.int64)}
+        parts.append(pd.DataFrame(table))
+    columns = ["variable", "by", "level", "x", "sample", "population", "n_sample", "n_below"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

@@ -1,0 +1,59 @@
+"""Distances of all variables beside their yardsticks: chance, and the survey's own error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from synthpop.figures.style import (
+    LINE,
+    POPULATION,
+    SOFT,
+    WIDE,
+    Names,
+    new_figure,
+    percent_axis,
+    styled,
+    wrapped,
+)
+
+
+@styled
+def distance_dots(table: pd.DataFrame, names: Names) -> Figure:
+    """Draw distances over all persons, total variation left, Kolmogorov-Smirnov right."""
+    groups = [(title, table[table["measure"] == measure]) for measure, title in (
+        ("tvd", "Categorical variables: total variation"),
+        ("ks", "Numbers: Kolmogorov-Smirnov"),
+    )]  # fmt: skip
+    groups = [(title, part) for title, part in groups if len(part)]
+    figure = new_figure(WIDE, 1.4 + 0.3 * max(len(part) for _, part in groups))
+    panels = figure.subplots(1, len(groups), squeeze=False)[0]
+    for axes, (title, part) in zip(panels, groups, strict=True):
+        at = np.arange(len(part))
+        axes.barh(at, part["noise"], height=0.62, color="#e8ebef")
+        axes.vlines(part["floor"], at - 0.31, at + 0.31, color=SOFT, linewidth=1.4)
+        axes.hlines(at, 0, part["value"], color=LINE, linewidth=1.2)
+        axes.scatter(part["value"], at, s=34, color=POPULATION, zorder=4)
+        axes.set_yticks(at, [wrapped(names.short(name), 28) for name in part["variable"]])
+        axes.set_ylim(len(part) - 0.4, -0.6)
+        axes.set_xlim(left=0)
+        axes.set_title(title)
+        axes.grid(axis="x")
+        percent_axis(axes.xaxis)
+    _legend(figure)
+    return figure
+
+
+def _legend(figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Line2D([], [], linestyle="", marker="o", markersize=6, color=POPULATION,
+               label="Population against survey"),
+        Line2D([], [], linestyle="", marker="|", markersize=10, markeredgewidth=1.6, color=SOFT,
+               label="Expected of independent draws"),
+        Patch(facecolor="#e8ebef", label="Sampling error of the survey itself"),
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper left", ncols=3)

@@ -1,0 +1,131 @@
+"""All pictures of a fit report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from synthpop.figures.boxes import boxes
+from synthpop.figures.curves import curve, curves_by_group, curves_of_parts
+from synthpop.figures.distance_dots import distance_dots
+from synthpop.figures.household_sizes import household_sizes
+from synthpop.figures.mosaic import mosaic
+from synthpop.figures.part_totals import part_totals
+from synthpop.figures.share_bars import share_bars
+from synthpop.figures.strata_dots import strata_dots
+from synthpop.figures.style import Names
+
+if TYPE_CHECKING:
+    from synthpop.assess import FitReport
+
+MOSAICS, GROUPS = 6, 3
+
+
+def draw_all(
+    fit: FitReport,
+    *,
+    labels: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> dict[str, Figure]:
+    """Draw every picture of the report.
+
+    Parameters
+    ----------
+    fit : FitReport
+    labels, units : dict, optional
+        Variable -> what it is called, and its unit.
+
+    Returns
+    -------
+    dict of Figure
+        ``distances``, ``sizes``, ``shares <variable>``, ``strata <variable>``,
+        ``mosaic <a> x <b>``, ``curve <variable>``, ``curve <variable> by <group>``,
+        ``boxes <variable> by <group>``, ``totals <total>``, ``curves <total>``.
+    """
+    names = Names(labels or {}, units or {})
+    pictures: dict[str, Figure] = {}
+    overall = overall_distances(fit)
+    if len(overall):
+        pictures["distances"] = distance_dots(overall, names)
+    if len(fit.tables["sizes"]):
+        pictures["sizes"] = household_sizes(
+            fit.tables["households_by_size"],
+            fit.tables["households_by_stratum"],
+            fit.strata,
+            names,
+        )
+    for name, part in _by(fit.tables["one_way"], "variable"):
+        pictures[f"shares {name}"] = share_bars(part, names)
+    for name, part in _by(fit.tables["by_stratum"], "b"):
+        pictures[f"strata {name}"] = strata_dots(part, names)
+    two_way = fit.tables["two_way"]
+    for a, b in shown_pairs(fit):
+        part = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
+        pictures[f"mosaic {a} x {b}"] = mosaic(part, names)
+    pictures |= _number_pictures(fit, names)
+    for total, parts in fit.components.items():
+        table = fit.tables["components"]
+        shown = table[(table["total"] == total) & (table["part"] != total)]
+        pictures[f"totals {total}"] = part_totals(shown, names)
+        curves = fit.tables["curves"]
+        curves = curves[(curves["by"] == "") & curves["variable"].isin(parts)]
+        if len(curves):
+            pictures[f"curves {total}"] = curves_of_parts(curves, names)
+    return pictures
+
+
+def _number_pictures(fit: FitReport, names: Names) -> dict[str, Figure]:
+    pictures: dict[str, Figure] = {}
+    curves, box_table = fit.tables["curves"], fit.tables["boxes"]
+    for name in main_numbers(fit):
+        mine = curves[curves["variable"] == name]
+        if len(mine):
+            pictures[f"curve {name}"] = curve(mine[mine["by"] == ""], names)
+        for by in shown_groups(fit, name):
+            rows = box_table[(box_table["variable"] == name) & (box_table["by"] == by)]
+            if len(rows):
+                pictures[f"boxes {name} by {by}"] = boxes(rows, names)
+        for by in shown_groups(fit, name)[:2]:
+            rows = mine[mine["by"] == by]
+            if len(rows):
+                pictures[f"curve {name} by {by}"] = curves_by_group(rows, names)
+    return pictures
+
+
+def overall_distances(fit: FitReport) -> pd.DataFrame:
+    """Return the distances of single variables over all persons."""
+    table = fit.distances
+    return table[(table["crossed"] == "") & (table["scope"] == "all")].dropna(subset="value")
+
+
+def main_numbers(fit: FitReport) -> list[str]:
+    """Return the numbers that are not parts of a total."""
+    parts = {part for group in fit.components.values() for part in group}
+    return [name for name in fit.ks.index if name not in parts]
+
+
+def shown_groups(fit: FitReport, name: str) -> list[str]:
+    """Return the factors to draw a number by: what explains most of it first, then the strata."""
+    table = fit.tables["association"]
+    mine = table[(table["variable"] == name) & table["sample"].between(0, 0.9)]
+    ranked = mine.sort_values("sample", ascending=False)["by"].tolist()
+    chosen = ranked[:1] + ([fit.strata] if fit.strata in ranked else []) + ranked[1:]
+    return list(dict.fromkeys(chosen))[:GROUPS]
+
+
+def shown_pairs(fit: FitReport) -> list[tuple[str, str]]:
+    """Return the pairs that are farthest from the survey for their sampling error."""
+    table = fit.distances
+    pairs = table[(table["crossed"] != "") & (table["scope"] == "all")]
+    ratio = (pairs["value"] / pairs["noise"]).sort_values(ascending=False, kind="stable")
+    rows = pairs.loc[ratio.index[:MOSAICS]]
+    return list(zip(rows["variable"], rows["crossed"], strict=True))
+
+
+def _by(table: pd.DataFrame, column: str) -> list[tuple[str, pd.DataFrame]]:
+    if table.empty:
+        return []
+    return [(str(name), part) for name, part in table.groupby(column, sort=False)]

@@ -1,0 +1,132 @@
+"""Mosaics of a two-way table: survey, population, and their difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from synthpop.figures.style import (
+    DIVERGING,
+    WIDE,
+    Names,
+    level_colours,
+    new_figure,
+    styled,
+    wrapped,
+)
+
+GAP = 0.006
+
+
+@styled
+def mosaic(table: pd.DataFrame, names: Names) -> Figure:
+    """Draw the rows of one pair of the table ``two_way``.
+
+    The variable with more levels goes along the bottom, with columns as wide as its shares; each
+    column is stacked by the shares of the other variable inside it.
+    """
+    a, b = str(table["a"].iloc[0]), str(table["b"].iloc[0])
+    sample = _matrix(table, "sample")
+    population = _matrix(table, "population")
+    if len(sample.columns) > len(sample.index):
+        a, b, sample, population = b, a, sample.T, population.T
+    figure = new_figure(WIDE, 4.3)
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.05])
+    colours = level_colours([str(level) for level in sample.columns])
+    _tiles(left, sample, colours)
+    _tiles(middle, population, colours)
+    left.set_title("Survey, weighted")
+    middle.set_title("Population")
+    _differences(figure, right, sample, population)
+    left.set_ylabel("Shares within columns")
+    for axes in (left, middle):
+        axes.set_xlabel(names.short(a))
+    right.set_xlabel(names.short(a))
+    _legend(figure, sample.columns, colours, names.short(b))
+    return figure
+
+
+def _matrix(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    matrix = table.pivot(index="level_a", columns="level_b", values=column).astype(float)
+    rows, columns = dict.fromkeys(table["level_a"]), dict.fromkeys(table["level_b"])
+    return matrix.loc[list(rows), list(columns)]
+
+
+def _tiles(axes: Any, shares: pd.DataFrame, colours: list[Any]) -> None:
+    filled = np.nan_to_num(shares.to_numpy())
+    filled = filled / max(filled.sum(), 1e-300)
+    widths = filled.sum(axis=1)
+    inner = max(1 - GAP * (len(widths) - 1), 0.5)
+    starts = np.concatenate([[0], np.cumsum(widths * inner + GAP)[:-1]])
+    for j, colour in enumerate(colours):
+        below = np.divide(filled[:, :j].sum(axis=1), widths, out=np.zeros(len(widths)),
+                          where=widths > 0)  # fmt: skip
+        heights = np.divide(filled[:, j], widths, out=np.zeros(len(widths)), where=widths > 0)
+        axes.bar(starts, heights, widths * inner, bottom=below, align="edge", color=colour,
+                 edgecolor="white", linewidth=0.4)  # fmt: skip
+    _ticks_below(axes, starts + widths * inner / 2, widths, [str(level) for level in shares.index])
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def _ticks_below(axes: Any, centres: np.ndarray, widths: np.ndarray, labels: list[str]) -> None:
+    """Label the columns that leave room, the wide ones first."""
+    kept: list[int] = []
+    for i in np.argsort(-widths):
+        if widths[i] > 0 and all(abs(centres[i] - centres[k]) > 0.055 for k in kept):
+            kept.append(int(i))
+    kept.sort()
+    short = max((len(labels[i]) for i in kept), default=0) <= 3
+    texts = [wrapped(labels[i], 16) for i in kept]
+    axes.set_xticks(centres[kept], texts, rotation=0 if short else 90)
+
+
+def _differences(figure: Figure, axes: Any, sample: pd.DataFrame, population: pd.DataFrame) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    gap = (population - sample).to_numpy() * 100
+    reach = max(float(np.nanmax(np.abs(gap), initial=0.0)), 0.05)
+    colours = LinearSegmentedColormap.from_list("differences", DIVERGING)
+    colours.set_bad("#c9ced6")
+    picture = axes.pcolormesh(
+        np.ma.masked_invalid(gap.T), cmap=colours, vmin=-reach, vmax=reach,
+        edgecolor="white", linewidth=0.6,
+    )  # fmt: skip
+    labels = [wrapped(level, 16) for level in sample.index]
+    short = max(map(len, labels), default=0) <= 3
+    axes.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0 if short else 90)
+    axes.set_yticks(
+        np.arange(sample.shape[1]) + 0.5, [wrapped(level, 16) for level in sample.columns]
+    )
+    axes.set_title("Population minus survey")
+    bar = figure.colorbar(picture, ax=axes, shrink=0.85, aspect=22, pad=0.03)
+    bar.outline.set_visible(False)
+    bar.set_label("percentage points of all persons")
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def _legend(figure: Figure, levels: Any, colours: list[Any], title: str) -> None:
+    from matplotlib.patches import Patch
+
+    texts = [str(level)[:24] for level in levels]
+    texts = ["\u200b" + text if text.startswith("_") else text for text in texts]
+    handles = [
+        Patch(facecolor=colour, label=text) for text, colour in zip(texts, colours, strict=True)
+    ]
+    n_columns = max(1, min(len(texts), 120 // (max(map(len, texts)) + 6)))
+    n_rows = -(-len(texts) // n_columns)  # legends fill columns first: make it read along rows
+    n_columns = -(-len(texts) // n_rows)
+    handles = [handle for column in range(n_columns) for handle in handles[column::n_columns]]
+    legend = figure.legend(
+        handles=handles, loc="outside upper left", ncols=n_columns, title=title,
+        handlelength=1.0, columnspacing=1.2, alignment="left",
+    )  # fmt: skip
+    legend.get_title().set_fontsize(8.5)
+    legend.get_title().set_fontweight("bold")

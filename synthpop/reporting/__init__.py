@@ -1,0 +1,1 @@
+"""From results to the facts of a report: numbers as text, sentences, tables."""

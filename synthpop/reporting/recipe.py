@@ -1,0 +1,101 @@
+"""What was done: the steps of the recipe in their order, the run, the fallbacks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from synthpop.figures.style import Names
+from synthpop.population import Population
+from synthpop.reporting.wording import number, plural, table, whole
+
+KINDS = {
+    "structure": "Household structure",
+    "derive": "Derived variable",
+    "categorical": "Categorical variable",
+    "continuous": "Continuous variable",
+    "components": "Components",
+}
+MOST_FALLBACKS = 60
+
+
+def steps(recipe: Any, names: Names) -> dict[str, Any]:
+    """Return the table of steps, in the order in which they ran."""
+    rows = []
+    for place, stage in enumerate(recipe, 1):
+        kind = stage["type"]
+        what, how = _described(kind, stage, names)
+        rows.append([str(place), KINDS.get(kind, kind.capitalize()), what, how])
+    return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
+
+
+def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+    if kind == "structure":
+        how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
+    if kind == "derive":
+        source = f"from {names.title(stage['source'])}"
+        rule = "by mapping" if stage.get("breaks") is None else "in classes"
+        return names.title(stage["name"]), f"{source}, {rule}"
+    if kind == "components":
+        how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
+        return ", ".join(names.short(part) for part in stage["parts"]), how
+    model = stage.get("model") or stage.get("method") or ""
+    predictors = stage.get("predictors", "all")
+    given = predictors if isinstance(predictors, str) else ", ".join(predictors)
+    how = f"{model}, given {given}"
+    if stage.get("tail"):
+        how += "; generalised Pareto tail in the top class"
+    if stage.get("upper") is not None:
+        how += f"; at most {number(float(stage['upper']))}"
+    if stage.get("impossible"):
+        how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
+    return names.title(stage.get("name", "")), how
+
+
+def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
+    """Return how the run can be repeated, as pairs of a name and a value."""
+    identity, sample = population.manifest["identity"], population.manifest["sample"]
+    seed = "kept in the internal report" if external else str(identity["seed"])
+    facts = [
+        ("Survey", f"{whole(sample['n_persons'])} persons in {whole(sample['n_households'])} "
+                   f"households, weight {sample['weight']}"),
+        ("Scale", f"{identity['scale']:g} (persons of the population for one unit of weight)"),
+        ("Seed", seed),
+        ("Software", f"synthpop {identity['version']}"),
+        ("Blocks", f"{plural(len(population.manifest['blocks']), 'block')} of at most "
+                   f"{whole(identity['rows_per_block'])} persons"),
+    ]  # fmt: skip
+    if population.path is not None and not external:
+        facts.append(("Folder", str(population.path)))
+    return facts
+
+
+def fallbacks(population: Population, external: bool) -> dict[str, Any]:
+    """Return a sentence and a table on what was too sparse for the stratum's own model."""
+    found = population.fallbacks
+    if not found:
+        return {"sentence": "No fallback was needed: every model was fitted as asked, in every "
+                "stratum.", "table": None}  # fmt: skip
+    strata = {item.stratum for item in found}
+    sentence = (
+        f"{plural(len(found), 'fallback was', 'fallbacks were')} needed in "
+        f"{plural(len(strata), 'stratum', 'strata')}: where the survey was too sparse for a model "
+        "of the stratum itself, the next coarser one was used. Nothing was left out."
+    )
+    if external:
+        by_stage: dict[str, set[str]] = defaultdict(set)
+        for item in found:
+            by_stage[item.stage].add(item.stratum)
+        rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
+        return {"sentence": sentence, "table": table(["Step", "Strata"], rows)}
+    rows = [
+        [item.stage, item.stratum, item.what, whole(item.n_persons) if item.n_persons else "fit"]
+        for item in found[:MOST_FALLBACKS]
+    ]
+    if len(found) > MOST_FALLBACKS:
+        left = len(found) - MOST_FALLBACKS
+        rows.append([f"and {left:,} more, listed in the manifest", "", "", ""])
+    head = ["Step", "Stratum", "What was missing, what was used instead", "Persons"]
+    return {"sentence": sentence, "table": table(head, rows, text_columns=3)}
