@@ -13,6 +13,7 @@ import pandas as pd
 from benchmarks._measure import measure
 from synthpop.calibration import Margin
 from synthpop.stages.annealing import anneal
+from synthpop.stages.distribute import distribute
 
 REGIONS = [f"R{i}" for i in range(9)]
 
@@ -50,6 +51,8 @@ def make_margin(frame: pd.DataFrame, seed: int = 2) -> Margin:
 def main() -> None:
     small = make_population(3000)
     anneal(small, make_margin(small), household="hid", split="region", seed=1)
+    options = {"within": "region", "household": "hid", "seed": 1}
+    distribute(small, "area", margins=make_areas(small), **options)  # compile
     for n in (35_000,) if "quick" in sys.argv else (35_000, 3_600_000):
         frame = make_population(n)
         margin = make_margin(frame)
@@ -69,6 +72,26 @@ def main() -> None:
                     )
                 ),
             )
+        areas = make_areas(frame)
+        measure(
+            "distribute to 180 areas",
+            f"{len(frame):,} persons",
+            lambda frame=frame, areas=areas: distribute(
+                frame, "area", within="region", margins=areas, household="hid", seed=1
+            ),
+        )
+
+
+def make_areas(frame: pd.DataFrame, per_region: int = 20) -> list[Margin]:
+    """Households and persons of small areas, as a random allotment gives them."""
+    rng = np.random.default_rng(3)
+    area = rng.integers(0, per_region, int(frame["hid"].max()) + 1)[frame["hid"]]
+    other = frame.assign(area=area)
+    keys = ["region", "area"]
+    persons = other.groupby(keys, observed=True).size().rename("total").reset_index()
+    first = other.drop_duplicates("hid")
+    households = first.groupby(keys, observed=True).size().rename("total").reset_index()
+    return [Margin(households, level="household"), Margin(persons)]
 
 
 def show(result: object) -> None:

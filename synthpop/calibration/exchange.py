@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,23 +117,18 @@ def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchan
     totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
     start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
     slots = start_slots(region, totals, n_donors, rng)
-    state = _State(region, search, rng, slots)
-    if search.temperature is None:
-        state.descend()
-        heat = HEAT * state.uphill
-    else:
-        heat = search.temperature
-    if state.going:
-        state.anneal(heat)
-    state.take_best()
+    state = _Exchange(region, search, rng, slots)
+    slots = state.search_all()
+    used = np.bincount(slots, minlength=n_donors).astype(np.float64)
+    gaps = region.per_table(np.abs(region.matrix.T @ used - region.target))
     return Exchanged(
-        slots=state.slots,
-        converged=bool((state.gaps <= region.limits(search.tolerance)).all()),
+        slots=slots,
+        converged=bool((gaps <= region.limits(search.tolerance)).all()),
         start=start,
-        objective=state.objective,
+        objective=float(region.importance @ gaps),
         proposals=state.proposals,
         kept=state.kept,
-        temperature=heat if state.annealed else 0.0,
+        temperature=state.heat,
         stopped=state.stopped,
         trace=state.trace,
     )
@@ -163,62 +158,126 @@ def start_slots(
     return np.concatenate([np.arange(n_donors), extra]).astype(np.int64)
 
 
-@dataclass
-class _State:
-    """The running search; the best state seen at the end of a batch is remembered."""
+class Cooling:
+    """A running search: descent, then heat and cooling; the best state seen is remembered.
 
-    region: Region
-    search: Search
-    rng: np.random.Generator
-    slots: np.ndarray
-    proposals: int = 0
-    kept: int = 0
-    uphill: float = 0.0
-    annealed: bool = False
-    stopped: str = ""
-    trace: list[tuple[int, float, float, int]] = field(default_factory=list)
+    A subclass proposes and knows its state; this class decides how hot and how long.
+    """
 
-    def __post_init__(self) -> None:
-        region, search = self.region, self.search
-        used = np.bincount(self.slots, minlength=region.matrix.shape[0]).astype(np.float64)
-        room = np.zeros(int(ROOM * len(self.slots)) + 10, dtype=np.int64)
-        room[: len(self.slots)] = self.slots
-        self.active = np.array([len(self.slots)])
-        self.slots = room
+    def __init__(self, search: Search, n: int) -> None:
+        budget = search.max_proposals
+        self.search = search
+        self.budget = (
+            max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n) if budget is None else budget
+        )
+        self.batch = int(np.clip(2 * n, SMALLEST_BATCH, LARGEST_BATCH))
+        self.proposals = self.kept = 0
+        self.uphill = self.heat = 0.0
+        self.heated = False
+        self.began = time.monotonic()
+        self.trace = [(0, 0.0, self.objective, 0)]
+        self.stopped = "tolerance" if self.good_enough else ""
+        self.best = self.snapshot()
+
+    objective: float
+    good_enough: bool
+
+    def propose(self, temperature: float, proposals: int) -> tuple[int, int, float]:
+        """Make proposals; return how many, how many were kept, and the mean increase."""
+        raise NotImplementedError  # the two searches below differ in it
+
+    def snapshot(self) -> tuple[float, np.ndarray]:
+        """Return objective and state."""
+        raise NotImplementedError
+
+    def search_all(self) -> np.ndarray:
+        """Search until the tolerance is reached or the budget is spent; return the best state."""
+        if self.search.temperature is None:
+            self._descend()
+            self.heat = HEAT * self.uphill
+        else:
+            self.heat = self.search.temperature
+        if not self.stopped:
+            self._anneal()
+        else:
+            self.heat = 0.0
+        if self.objective <= self.best[0]:
+            self.best = self.snapshot()
+        return self.best[1]
+
+    def _run(self, temperature: float) -> None:
+        n = min(self.batch, self.budget - self.proposals)
+        made, kept, self.uphill = self.propose(temperature, n)
+        self.proposals += int(made)
+        self.kept += int(kept)
+        self.trace.append((self.proposals, temperature, self.objective, self.kept))
+        if self.objective < self.best[0]:
+            self.best = self.snapshot()
+        limit = self.search.time_limit
+        if self.good_enough:
+            self.stopped = "tolerance"
+        elif self.proposals >= self.budget:
+            self.stopped = "proposals"
+        elif limit is not None and time.monotonic() - self.began > limit:
+            self.stopped = "time"
+
+    def _descend(self) -> None:
+        """Keep improvements only, until that stands still."""
+        stalls = 0
+        while not self.stopped and stalls < STALLS:
+            before = self.objective
+            self._run(0.0)
+            stalls = stalls + 1 if before - self.objective < STALLED * before else 0
+
+    def _anneal(self) -> None:
+        """Heat, cool down batch by batch so that the budget lasts, and descend at the end."""
+        self.heated = True
+        steps = max(1, int(np.ceil(np.log(COLD) / np.log(self.search.cooling))))
+        self.batch = max(self.batch, (self.budget - self.proposals) // (steps + 4) + 1)
+        temperature = self.heat
+        for _ in range(steps):
+            if self.stopped:
+                return
+            self._run(temperature)
+            temperature *= self.search.cooling
+        while not self.stopped:
+            self._run(0.0)
+
+
+class _Exchange(Cooling):
+    """Households of one region exchanged for donors."""
+
+    def __init__(
+        self, region: Region, search: Search, rng: np.random.Generator, slots: np.ndarray
+    ) -> None:
+        self.region, self.rng = region, rng
+        used = np.bincount(slots, minlength=region.matrix.shape[0]).astype(np.float64)
         self.current = np.asarray(region.matrix.T @ used, dtype=np.float64)
         self.gaps = region.per_table(np.abs(self.current - region.target))
         present = np.asarray(region.matrix.getnnz(axis=0)).reshape(-1) > 0
         out_of_reach = np.where(present, 0.0, np.abs(region.target))
         self.limit = region.limits(search.tolerance) + region.per_table(out_of_reach)
-        n = int(self.active[0])
-        budget = search.max_proposals
-        self.budget = (
-            max(SMALLEST_BUDGET, PROPOSALS_PER_HOUSEHOLD * n) if budget is None else budget
-        )
-        self.batch = int(np.clip(2 * n, SMALLEST_BATCH, LARGEST_BATCH))
-        self.began = time.monotonic()
-        self.best = self.snapshot()
-        self.trace.append((0, 0.0, self.objective, 0))
-        if (self.gaps <= self.limit).all():
-            self.stopped = "tolerance"
+        self.slots = np.zeros(int(ROOM * len(slots)) + 10, dtype=np.int64)
+        self.slots[: len(slots)] = slots
+        self.active = np.array([len(slots)])
+        super().__init__(search, len(slots))
 
     @property
-    def objective(self) -> float:
+    def objective(self) -> float:  # type: ignore[override]
         return float(self.region.importance @ self.gaps)
 
     @property
-    def going(self) -> bool:
-        return not self.stopped
+    def good_enough(self) -> bool:  # type: ignore[override]
+        return bool((self.gaps <= self.limit).all())
 
-    def snapshot(self) -> tuple[float, np.ndarray, np.ndarray]:
-        return self.objective, self.slots[: self.active[0]].copy(), self.gaps.copy()
+    def snapshot(self) -> tuple[float, np.ndarray]:
+        return self.objective, self.slots[: self.active[0]].copy()
 
-    def run(self, temperature: float) -> None:
-        """Make one batch of proposals."""
+    def propose(self, temperature: float, proposals: int) -> tuple[int, int, float]:
         from synthpop.kernels.annealing import exchange_households
 
         region = self.region
-        made, kept, self.uphill = exchange_households(
+        made: tuple[int, int, float] = exchange_households(
             region.matrix.indptr,
             region.matrix.indices,
             region.matrix.data,
@@ -227,50 +286,12 @@ class _State:
             region.target,
             self.limit,
             temperature,
-            RESIZING if self.annealed else 0.0,
-            min(self.batch, self.budget - self.proposals),
+            RESIZING if self.heated else 0.0,
+            proposals,
             self.rng,
             self.slots,
             self.active,
             self.current,
             self.gaps,
         )
-        self.proposals += int(made)
-        self.kept += int(kept)
-        self.trace.append((self.proposals, temperature, self.objective, self.kept))
-        if self.objective < self.best[0]:
-            self.best = self.snapshot()
-        limit = self.search.time_limit
-        if (self.gaps <= self.limit).all():
-            self.stopped = "tolerance"
-        elif self.proposals >= self.budget:
-            self.stopped = "proposals"
-        elif limit is not None and time.monotonic() - self.began > limit:
-            self.stopped = "time"
-
-    def descend(self) -> None:
-        """Keep improvements only, until that stands still."""
-        stalls = 0
-        while self.going and stalls < STALLS:
-            before = self.objective
-            self.run(0.0)
-            stalls = stalls + 1 if before - self.objective < STALLED * before else 0
-
-    def anneal(self, heat: float) -> None:
-        """Heat, cool down batch by batch so that the budget lasts, and descend at the end."""
-        self.annealed = True
-        steps = max(1, int(np.ceil(np.log(COLD) / np.log(self.search.cooling))))
-        self.batch = max(self.batch, (self.budget - self.proposals) // (steps + 4) + 1)
-        temperature = heat
-        for _ in range(steps):
-            if not self.going:
-                return
-            self.run(temperature)
-            temperature *= self.search.cooling
-        while self.going:
-            self.run(0.0)
-
-    def take_best(self) -> None:
-        if self.objective <= self.best[0]:
-            self.best = self.snapshot()
-        _, self.slots, self.gaps = self.best
+        return made

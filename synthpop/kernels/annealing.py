@@ -129,11 +129,11 @@ def swap_areas(
     indptr (H + 1,), indices, counts: rows of the households over the K cells of any one area;
     table (K,), importance (M,); target (A, K); limit (M,). Changed in place: areas (H,), current
     (A, K), gaps (M,). The number of households of each area stays as it is. Returns the proposals
-    made and the swaps kept.
+    made, the swaps kept and the mean of the deltas above zero.
     """
     n_households, n_tables = len(areas), len(gaps)
     change = np.zeros(n_tables)
-    kept = 0
+    kept, worse, uphill = 0, 0, 0.0
     step = 0
     while step < proposals:
         step += 1
@@ -150,6 +150,9 @@ def swap_areas(
         delta = 0.0
         for m in range(n_tables):
             delta += importance[m] * change[m]
+        if delta > 0.0:
+            worse += 1
+            uphill += delta
         if delta < -1e-9 or (
             delta > 1e-9 and temperature > 0.0 and rng.random() < np.exp(-delta / temperature)
         ):
@@ -166,4 +169,4 @@ def swap_areas(
             _uncount(indptr, indices, counts, i, 1.0, current[b])
             _uncount(indptr, indices, counts, j, -1.0, current[b])
             _uncount(indptr, indices, counts, j, 1.0, current[a])
-    return step, kept
+    return step, kept, uphill / max(worse, 1)

@@ -413,13 +413,14 @@ def _search_regions(
         return number, rows[found.slots], found
 
     results: dict[int, tuple[np.ndarray, Exchanged | None]] = {}
-    for done, (number, rows, found) in enumerate(_map(one, numbers, workers), 1):
+    for done, (number, rows, found) in enumerate(map_regions(one, numbers, workers), 1):
         results[number] = (rows, found)
         listener(Event("progress", "anneal", done, len(numbers), str(table.levels[number])))
     return {number: results[number] for number in numbers}
 
 
-def _map(function: Any, items: list[int], workers: int) -> Any:
+def map_regions(function: Any, items: list[int], workers: int) -> Any:
+    """Apply a function to each region, in threads when there are several workers, in any order."""
     if workers == 1:
         return map(function, items)
     import joblib
