@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from synthpop.generate import Workers
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.io import read_survey
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, stage_to_dict
 from synthpop.population import Population
 from synthpop.stages.base import Stage
 from synthpop.stages.registry import STAGES
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SurveyInput(_Table):
+class SurveyInput(Table):
     """The table ``[survey]``: a file (or ``demo = true``) and the roles of its columns."""
 
     file: str | None = None
@@ -39,7 +35,7 @@ class SurveyInput(_Table):
     psu: str | None = None
 
 
-class RunOptions(_Table):
+class RunOptions(Table):
     """The table ``[run]``."""
 
     seed: int | None = Field(default=None, ge=0)
@@ -48,7 +44,7 @@ class RunOptions(_Table):
     out: str | None = None
 
 
-class RiskOptions(_Table):
+class RiskOptions(Table):
     """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
 
     keys: list[str]
@@ -57,7 +53,7 @@ class RiskOptions(_Table):
     intervals: list[str] | None = None
 
 
-class ReportOptions(_Table):
+class ReportOptions(Table):
     """The table ``[report]``."""
 
     title: str | None = None
@@ -65,7 +61,7 @@ class ReportOptions(_Table):
     audience: Literal["internal", "external"] = "internal"
 
 
-SECTIONS: dict[str, type[_Table]] = {
+SECTIONS: dict[str, type[Table]] = {
     "survey": SurveyInput,
     "run": RunOptions,
     "risk": RiskOptions,
@@ -123,15 +119,7 @@ def load_runfile(path: Path | str) -> RunFile:
     (Structure(variables=['age'], method='direct'),)
     """
     file = Path(path)
-    faults = Faults(f"run file {file.name}", RunFileError)
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        faults.add(str(file), "there is no such file", remedy="Check the path.")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        faults.add(str(file), f"is not TOML: {problem}")
-    faults.raise_if_any()
-    return parse_runfile(data, folder=file.parent, subject=faults.subject)
+    return parse_runfile(read_toml(file), folder=file.parent, subject=f"run file {file.name}")
 
 
 def parse_runfile(
@@ -139,16 +127,13 @@ def parse_runfile(
 ) -> RunFile:
     """Check the content of a run file; see `load_runfile`."""
     faults = Faults(subject, RunFileError)
-    for key in data:
-        if key not in (*SECTIONS, "stage"):
-            faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, [*SECTIONS, "stage"]))
+    check_sections(faults, data, [*SECTIONS, "stage"])
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
         if name == "risk" and name not in data:
             tables[name] = None
             continue
-        adapter = TypeAdapter(model)
-        tables[name] = _validate(faults, f"[{name}]", adapter, data.get(name, {}), model)
+        tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
     stages = _stages(faults, data.get("stage", []))
     survey = tables["survey"]
     if survey is not None:
@@ -178,30 +163,8 @@ def _stages(faults: Faults, tables: Any) -> tuple[Stage, ...]:
             faults.add(where, what, remedy=did_you_mean(kind, STAGES))
             continue
         cls = STAGES[kind]
-        stages.append(_validate(faults, where, _adapter(cls), options, cls))
+        stages.append(validate(faults, where, cls, options))
     return tuple(stage for stage in stages if stage is not None)
-
-
-def _adapter(cls: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(cls)
-
-
-def _validate(
-    faults: Faults, where: str, adapter: TypeAdapter[Any], data: Any, cls: type[Any]
-) -> Any:
-    known = getattr(cls, "model_fields", None) or cls.__dataclass_fields__
-    if isinstance(data, Mapping):
-        unknown = [key for key in data if key not in known]
-        for key in unknown:
-            faults.add(f"{where} {key}", "is unknown", remedy=did_you_mean(key, known))
-        data = {key: value for key, value in data.items() if key in known}
-    try:
-        return adapter.validate_python(data)
-    except ValidationError as problem:
-        for error in problem.errors():
-            key = ".".join(str(part) for part in error["loc"] if str(part) in known)
-            faults.add(f"{where} {key}".strip(), error["msg"][:1].lower() + error["msg"][1:])
-    return None
 
 
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:

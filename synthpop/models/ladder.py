@@ -86,7 +86,7 @@ def _fit(model: Any, design: Design, seed: int) -> Any:
 
 def _predict(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(model, str) and model in MODELS:
-        return MODELS[model][1](fitted, digits)  # type: ignore[no-any-return]
+        return MODELS[model][1](fitted, digits)
     return predict_learner(fitted, digits)
 
 
