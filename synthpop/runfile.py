@@ -49,7 +49,7 @@ class RiskOptions(Table):
 
     keys: list[str]
     target: str
-    accuracy: list[float] = [0.01, 0.02, 0.05]
+    accuracy: list[float] = Field(default=[0.01, 0.02, 0.05])
     intervals: list[str] | None = None
 
 
