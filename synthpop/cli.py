@@ -1,8 +1,9 @@
-"""Command line of the generator: ``synthpop demo``, ``init``, ``run``, ``verify``."""
+"""Command line of the generator: demo, init, run, calibrate, verify."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from synthpop._version import __version__
-from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.errors import ConvergenceWarning, MicrodataError
 from synthpop.microdata.events import Event, Listener, silent
 
 app = typer.Typer(
@@ -73,6 +74,31 @@ def init(
 
 
 @app.command()
+def calibrate(
+    file: Annotated[Path, typer.Argument(help="Run file (TOML) with [survey] and [calibrate].")],
+    out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,
+) -> None:
+    """Calibrate the weights of a survey to known totals and write the survey and a table."""
+    from synthpop.microdata.io import write_table
+    from synthpop.runfile import load_runfile
+
+    plan = load_runfile(file)
+    if plan.calibrate is None:
+        _fail(f"{file} has no table [calibrate].")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        result = plan.calibration(plan.read_survey())
+    target = out or file.with_name(f"{file.stem}-calibrated.parquet")
+    controls = target.with_name(f"{target.stem}-controls.csv")
+    typer.echo(result.summary())
+    if not result.converged:
+        _fail("Nothing was written: the totals are not met.")
+    write_table(result.survey.frame, target)
+    write_table(result.margins, controls)
+    typer.echo(f"Wrote {target} and the table of controls {controls}.")
+
+
+@app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population.")]) -> None:
     """Hash the files of a population again and compare with its manifest."""
     from synthpop.storage import verify as verify_folder
@@ -89,6 +115,10 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
 
     survey = plan.read_survey()
     typer.echo(survey.summary())
+    calibration = plan.calibration(survey)
+    if calibration is not None:
+        typer.echo(calibration.summary())
+        survey = calibration.survey
     with _progress() as listener:
         fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=listener)
         population = fitted.simulate(

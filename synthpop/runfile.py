@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from synthpop.generate import Workers
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
-from synthpop.microdata.io import read_survey
+from synthpop.microdata.io import read_survey, read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, stage_to_dict
 from synthpop.population import Population
 from synthpop.stages.base import Stage
 from synthpop.stages.registry import STAGES
+
+if TYPE_CHECKING:
+    from synthpop.calibration.result import Calibration
 
 
 class SurveyInput(Table):
@@ -44,6 +47,31 @@ class RunOptions(Table):
     out: str | None = None
 
 
+class MarginInput(Table):
+    """A table ``[[calibrate.margin]]``: a file of known totals; see `Margin`."""
+
+    file: str
+    level: Literal["person", "household"] = "person"
+    total: str = "total"
+    importance: float | None = Field(default=None, gt=0)
+    variable: str | None = None
+    size: float | None = Field(default=None, gt=0)
+    name: str | None = None
+
+
+class CalibrateOptions(Table):
+    """The table ``[calibrate]``: known totals for the weights; see `calibrate`."""
+
+    margin: list[MarginInput] = Field(min_length=1)
+    method: str = "raking"
+    bounds: tuple[float, float] | None = None
+    weight_bounds: tuple[float, float] | None = None
+    tolerance: float = Field(default=1e-6, gt=0)
+    max_iterations: int = Field(default=1000, ge=1)
+    household_equal: bool = True
+    distance_over: Literal["person", "household"] | None = None
+
+
 class RiskOptions(Table):
     """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
 
@@ -63,6 +91,7 @@ class ReportOptions(Table):
 
 SECTIONS: dict[str, type[Table]] = {
     "survey": SurveyInput,
+    "calibrate": CalibrateOptions,
     "run": RunOptions,
     "risk": RiskOptions,
     "report": ReportOptions,
@@ -80,6 +109,7 @@ class RunFile:
     run : RunOptions
     risk : RiskOptions or None
     report : ReportOptions
+    calibrate : CalibrateOptions or None
     folder : Path
         Where relative paths start: the folder of the file.
     """
@@ -89,6 +119,7 @@ class RunFile:
     run: RunOptions
     risk: RiskOptions | None
     report: ReportOptions
+    calibrate: CalibrateOptions | None = None
     folder: Path = Path()
 
     def read_survey(self) -> Survey:
@@ -99,6 +130,20 @@ class RunFile:
 
             return load_demo_survey()
         return read_survey(self.folder / str(self.survey.file), **roles)
+
+    def calibration(self, survey: Survey) -> Calibration | None:
+        """Calibrate the weights as the file says; None where it has no ``[calibrate]``."""
+        if self.calibrate is None:
+            return None
+        from synthpop.calibration.calibrating import calibrate
+        from synthpop.calibration.margins import Margin
+
+        margins = [
+            Margin(read_table(self.folder / item.file), **item.model_dump(exclude={"file"}))
+            for item in self.calibrate.margin
+        ]
+        options = self.calibrate.model_dump(exclude={"margin"})
+        return calibrate(survey, margins, **options)
 
 
 def load_runfile(path: Path | str) -> RunFile:
@@ -130,16 +175,26 @@ def parse_runfile(
     check_sections(faults, data, [*SECTIONS, "stage"])
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
-        if name == "risk" and name not in data:
+        if name in ("risk", "calibrate") and name not in data:
             tables[name] = None
             continue
         tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
-    stages = _stages(faults, data.get("stage", []))
+    stages: tuple[Stage, ...] = ()
+    if "stage" in data or "calibrate" not in data:
+        stages = _stages(faults, data.get("stage", []))
     survey = tables["survey"]
     if survey is not None:
         _check_survey(faults, survey)
     faults.raise_if_any()
-    return RunFile(survey, stages, tables["run"], tables["risk"], tables["report"], folder)
+    return RunFile(
+        survey,
+        stages,
+        tables["run"],
+        tables["risk"],
+        tables["report"],
+        tables["calibrate"],
+        folder,
+    )
 
 
 def _check_survey(faults: Faults, survey: SurveyInput) -> None:
@@ -150,6 +205,7 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
 
 
 def _stages(faults: Faults, tables: Any) -> tuple[Stage, ...]:
+    """Read the stages; a file that only calibrates has none."""
     if not isinstance(tables, list) or not tables:
         faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
         return ()
@@ -179,6 +235,8 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         "run": runfile.run.model_dump(exclude_none=True),
         "report": runfile.report.model_dump(exclude_none=True),
     }
+    if runfile.calibrate is not None:
+        data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
     if runfile.risk is not None:
         data["risk"] = runfile.risk.model_dump(exclude_none=True)
     data["stage"] = [_plain(stage_to_dict(stage)) for stage in runfile.stages]
@@ -203,7 +261,7 @@ def run(
     workers: Workers = 1,
     on_event: Listener | None = None,
 ) -> Population:
-    """Run a run file: read the survey, fit the stages, simulate the population.
+    """Run a run file: read the survey, calibrate it, fit the stages, simulate the population.
 
     Parameters
     ----------
@@ -223,6 +281,9 @@ def run(
     plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
     target = plan.folder / plan.run.out if out is None and plan.run.out is not None else out
     survey = plan.read_survey()
+    calibration = plan.calibration(survey)
+    if calibration is not None:
+        survey = calibration.survey
     fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,

@@ -128,3 +128,59 @@ def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
         open_population(folder / "killed").households(),
         open_population(folder / "whole").households(),
     )
+
+
+CALIBRATE = """
+[survey]
+file = "survey.parquet"
+weight = "w"
+household = "hid"
+
+[calibrate]
+method = "raking"
+
+[[calibrate.margin]]
+file = "sex.csv"
+size = 9000
+
+[[calibrate.margin]]
+file = "regions.csv"
+level = "household"
+"""
+
+
+@pytest.fixture
+def totals(folder: Path) -> Path:
+    (folder / "sex.csv").write_text("sex,total\nf,0.55\nm,0.45\n")
+    (folder / "regions.csv").write_text("region,total\nnorth,1700\nsouth,1000\nwest,700\n")
+    (folder / "cal.toml").write_text(CALIBRATE)
+    return folder
+
+
+def test_calibrate_writes_the_survey_and_its_controls(totals: Path) -> None:
+    done = call("calibrate", "cal.toml", "--out", "out.parquet", cwd=totals)
+    assert done.returncode == 0, done.stderr
+    survey = pd.read_parquet(totals / "out.parquet")
+    assert survey.groupby("sex")["w"].sum().round(2).to_dict() == {"f": 4950.0, "m": 4050.0}
+    controls = pd.read_csv(totals / "out-controls.csv")
+    assert controls["relative_error"].abs().max() < 1e-5
+    assert len(controls) == 5
+
+
+def test_calibrate_says_what_does_not_fit(totals: Path) -> None:
+    (totals / "sex.csv").write_text("sex,total\nf,0.55\nx,0.45\n")
+    done = call("calibrate", "cal.toml", cwd=totals)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "x" in done.stderr
+    assert not list(totals.glob("*calibrated*"))
+
+
+def test_run_calibrates_first(totals: Path) -> None:
+    stages = TEXT[TEXT.index("[[stage]]") :]
+    (totals / "cal.toml").write_text(CALIBRATE + stages)
+    done = call("run", "cal.toml", "--seed", 1, "--out", "p", cwd=totals)
+    assert done.returncode == 0, done.stderr
+    households = open_population(totals / "p").n_households
+    assert abs(households - 3400) < 5
+    assert call("calibrate", "run.toml", cwd=totals).returncode == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.errors import Fault, InputError, OutputError
 from synthpop.microdata.survey import Survey
 
 SNIFFED = 65536
@@ -58,6 +58,30 @@ def read_table(path: Path | str) -> pd.DataFrame:
         raise _fault(file, "needs the package pyreadstat", remedy) from None
     except (OSError, ValueError, csv.Error) as problem:
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
+
+
+def write_table(frame: pd.DataFrame, path: Path | str) -> None:
+    """Write a frame as ``.csv`` or ``.parquet``, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    file = Path(path)
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        if file.suffix.lower() == ".csv":
+            frame.to_csv(temporary, index=False)
+        elif file.suffix.lower() == ".parquet":
+            frame.to_parquet(temporary, index=False)
+        else:
+            raise OutputError(f"{file}: tables are written as .csv or .parquet.")
+        temporary.replace(file)
+    except OSError as problem:
+        temporary.unlink(missing_ok=True)
+        reason = problem.strerror or str(problem)
+        raise OutputError(f"cannot write {file}: {reason}. Nothing was left there.") from None
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
