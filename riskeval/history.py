@@ -1,0 +1,141 @@
+"""Steps of a session as data: recorded, written to JSON, printed as Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.errors import Faults
+
+
+@dataclass(frozen=True)
+class Step:
+    """One verb with everything that is needed to repeat it.
+
+    Attributes
+    ----------
+    verb : str
+        Name in ``riskeval.protect``.
+    parameters : mapping
+        Keyword arguments as plain values, the resolved seed among them.
+    """
+
+    verb: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the step; None where nothing is drawn."""
+        return self.parameters.get("seed")
+
+    def __str__(self) -> str:
+        return f"{self.verb}({arguments(self.parameters)})"
+
+
+def plain(where: str, value: Any) -> Any:
+    """Return a value as None, bool, number, text, list, dict or DataFrame of these.
+
+    Arrays and series become lists, a result with the array ``risk`` becomes that list.
+
+    Examples
+    --------
+    >>> plain("x", {"a": np.array([1, 2]), "b": (None, np.float64(0.5))})
+    {'a': [1, 2], 'b': [None, 0.5]}
+    """
+    if isinstance(value, np.generic):
+        return plain(where, value.item())
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {plain(where, key): plain(where, item) for key, item in value.items()}
+    if isinstance(value, pd.DataFrame):
+        cells = [plain(where, row) for row in value.to_numpy(dtype=object).tolist()]
+        return pd.DataFrame(
+            cells, index=plain(where, list(value.index)), columns=plain(where, list(value.columns))
+        )
+    if isinstance(value, (np.ndarray, pd.Series, pd.Index)):
+        return [plain(where, item) for item in value.tolist()]
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [plain(where, item) for item in value]
+    if hasattr(value, "risk"):
+        return plain(where, value.risk)
+    faults = Faults("ProtectionSession")
+    faults.add(where, f"a {type(value).__name__} cannot be recorded", remedy="Give plain values.")
+    raise faults.error(faults.subject, faults.found)
+
+
+def to_json(value: Any) -> Any:
+    """Return a plain value as JSON values that `from_json` reads back without loss.
+
+    Examples
+    --------
+    >>> from_json(to_json({1: [float("inf"), "a"]}))
+    {1: [inf, 'a']}
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"type": "float", "value": str(value)}
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        items = [[to_json(key), to_json(item)] for key, item in value.items()]
+        return {"type": "mapping", "items": items}
+    if isinstance(value, pd.DataFrame):
+        return {
+            "type": "table",
+            "index": to_json(value.index.tolist()),
+            "columns": to_json(value.columns.tolist()),
+            "values": to_json(value.to_numpy(dtype=object).tolist()),
+        }
+    return value
+
+
+def from_json(value: Any) -> Any:
+    """Read back what `to_json` wrote."""
+    if isinstance(value, list):
+        return [from_json(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value["type"] == "float":
+        return float(value["value"])
+    if value["type"] == "mapping":
+        return {from_json(key): from_json(item) for key, item in value["items"]}
+    return pd.DataFrame(
+        from_json(value["values"]),
+        index=from_json(value["index"]),
+        columns=from_json(value["columns"]),
+    )
+
+
+def source(value: Any) -> str:
+    """Return a plain value as Python source.
+
+    Examples
+    --------
+    >>> source({"breaks": [0, float("inf")]})
+    "{'breaks': [0, float('inf')]}"
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    if isinstance(value, list):
+        return f"[{', '.join(source(item) for item in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{source(k)}: {source(v)}' for k, v in value.items())}}}"
+    if isinstance(value, pd.DataFrame):
+        cells = source(value.to_numpy(dtype=object).tolist())
+        index, columns = source(value.index.tolist()), source(value.columns.tolist())
+        return f"pd.DataFrame({cells}, index={index}, columns={columns})"
+    return repr(value)
+
+
+def arguments(parameters: Mapping[str, Any]) -> str:
+    """Return keyword arguments as Python source."""
+    return ", ".join(f"{name}={source(value)}" for name, value in parameters.items())
