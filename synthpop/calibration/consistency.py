@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from synthpop.calibration.margins import Controls
@@ -10,6 +12,8 @@ from synthpop.microdata.errors import Faults
 
 SHOWN = 8
 NULL_SPACE_CONTROLS = 800
+LSQR_STEPS = 400
+LEAST_SQUARES = 2  # LSQR's word for: solved, but not exactly solvable
 
 
 def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
@@ -115,14 +119,40 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
         faults.add("bounds", f"{len(found) - SHOWN} more controls are out of reach")
 
 
-def _total(matrix: object, weights: np.ndarray) -> np.ndarray:
+def _total(matrix: Any, weights: np.ndarray) -> np.ndarray:
     """Column sums weighted; infinite weights count only where the matrix has an entry."""
     finite = np.where(np.isfinite(weights), weights, 0.0)
-    total = matrix.T @ finite  # type: ignore[attr-defined]
+    total = matrix.T @ finite
     if np.isfinite(weights).all():
         return np.asarray(total)
-    endless = matrix.T @ np.where(np.isinf(weights), np.sign(weights), 0.0)  # type: ignore[attr-defined]
+    endless = matrix.T @ np.where(np.isinf(weights), np.sign(weights), 0.0)
     return np.where(endless != 0, np.copysign(np.inf, endless), total)
+
+
+def _contradiction_exact(matrix: Any, weights: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """Part of the gap that no weights can close, from the eigenvectors of the Gram matrix."""
+    from scipy.linalg import eigh
+
+    gram = (matrix.multiply(weights[:, None]).T @ matrix).toarray()
+    unit = 1.0 / np.sqrt(np.maximum(gram.diagonal(), 1e-300))
+    values, vectors = eigh(gram * unit[:, None] * unit[None, :])
+    null = vectors[:, values < 1e-11 * values[-1]]
+    return np.asarray((null @ (null.T @ (gap * unit))) / unit)
+
+
+def _contradiction_iterative(matrix: Any, weights: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """The same for many controls by LSQR; zero unless a contradiction is certain."""
+    from scipy.sparse import diags
+    from scipy.sparse.linalg import lsqr
+
+    squares = matrix.copy()
+    squares.data = squares.data**2
+    unit = 1.0 / np.sqrt(np.maximum(squares.T @ weights, 1e-300))
+    system = (diags(np.sqrt(weights)) @ matrix @ diags(unit)).T.tocsr()
+    solution, reason, *_ = lsqr(system, gap * unit, atol=1e-8, btol=1e-10, iter_lim=LSQR_STEPS)
+    if reason != LEAST_SQUARES:
+        return np.zeros(len(gap))
+    return np.asarray((gap * unit - system @ solution) / unit)
 
 
 def check_linked(problem: Problem, controls: Controls, tolerance: float, faults: Faults) -> None:
@@ -133,20 +163,16 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
     part of the targets along such combinations is the contradiction.
     """
     hard = np.flatnonzero(problem.hard)
-    if not 1 < len(hard) <= NULL_SPACE_CONTROLS:
+    if len(hard) < 2:
         return
-    from scipy.linalg import eigh
-
     matrix = problem.matrix[:, hard]
-    gram = (matrix.multiply(problem.start[:, None] / problem.size[:, None]).T @ matrix).toarray()
-    unit = 1.0 / np.sqrt(np.maximum(gram.diagonal(), 1e-300))
-    values, vectors = eigh(gram * unit[:, None] * unit[None, :])
-    null = vectors[:, values < 1e-11 * values[-1]]
-    if null.shape[1] == 0:
-        return
     targets = problem.targets[hard]
-    gap = (targets - matrix.T @ problem.start) * unit
-    apart = (null @ (null.T @ gap)) / unit
+    gap = targets - matrix.T @ problem.start
+    weights = problem.start / problem.size
+    if len(hard) <= NULL_SPACE_CONTROLS:
+        apart = _contradiction_exact(matrix, weights, gap)
+    else:
+        apart = _contradiction_iterative(matrix, weights, gap)
     relative = np.abs(apart) / problem.scale()[hard]
     if relative.max() <= tolerance:
         return
@@ -160,5 +186,6 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
     faults.add(
         "margins",
         f"these totals contradict each other in any sample like this one: {shown}{more}",
-        remedy="Correct them, leave one margin out, or give one an importance.",
+        remedy="Correct them, leave one margin out, give one an importance, or allow a larger "
+        "tolerance.",
     )

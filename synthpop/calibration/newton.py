@@ -18,6 +18,7 @@ from synthpop.calibration.problem import Problem, Solution
 DENSE_CONTROLS = 1500
 RIDGE = 1e-12
 HALVINGS = 40
+STALLED = 50  # steps without a gap that is 1 % smaller
 
 
 def solve_dual(
@@ -48,9 +49,10 @@ def solve_dual(
     """
     dual = _Dual(problem, distance)
     point = dual.at(np.zeros(len(problem.targets)) if multipliers is None else multipliers)
-    ridge, iteration, best = RIDGE, 0, point
+    ridge, iteration, best, stalls = RIDGE, 0, point, 0
     while point.gap > tolerance and iteration < max_iterations:
         iteration += 1
+        stalls += 1
         direction = dual.direction(point, ridge)
         following = dual.line_search(point, direction)
         if following is None:
@@ -60,8 +62,9 @@ def solve_dual(
             continue
         ridge = max(RIDGE, ridge / 1e3)
         point = following
+        stalls = 0 if point.gap < 0.99 * best.gap else stalls
         best = point if point.gap < best.gap else best
-        if iteration % 10 == 0 and len(dual.proof(point)):
+        if stalls >= STALLED or (iteration % 10 == 0 and len(dual.proof(point))):
             break
     converged = bool(point.gap <= tolerance)
     proof = np.empty(0, dtype=np.int64) if converged else dual.proof(point)

@@ -344,6 +344,30 @@ def test_contradiction_through_the_sample_is_named(survey):
         calibrate(people, [Margin(by_size, level="household"), Margin(persons * 1.1)])
 
 
+def test_contradiction_is_named_among_many_controls(survey, margins, monkeypatch):
+    from synthpop.calibration import consistency
+
+    monkeypatch.setattr(consistency, "NULL_SPACE_CONTROLS", 1)
+    assert calibrate(survey, margins).converged
+    frame = survey.frame.assign(size=survey.household_sizes[survey.household_index])
+    people = Survey(frame, weight="w", household="hid")
+    by_size = frame.drop_duplicates("hid").groupby("size")["w"].sum().rename("total")
+    total = Margin(float(people.weights.sum()) * 1.1)
+    with pytest.raises(InputError, match=r"contradict.*off by"):
+        calibrate(people, [Margin(by_size, level="household"), total])
+
+
+def test_hopeless_search_stops_early(survey, margins, monkeypatch):
+    from synthpop.calibration import calibrating
+
+    monkeypatch.setattr(calibrating, "check_sums", lambda *arguments: None)
+    monkeypatch.setattr(calibrating, "check_linked", lambda *arguments: None)
+    more = margins[1].frame.assign(total=margins[1].targets * 1.1)
+    with pytest.warns(ConvergenceWarning, match="NOT CONVERGED"):
+        result = calibrate(survey, [margins[0], Margin(more)], max_iterations=100_000)
+    assert result.iterations < 500
+
+
 def test_difference_in_a_shared_category_is_named(survey):
     first, second = table(survey, ["sex", "region"]), table(survey, ["age", "region"])
     second.loc[second["region"] == "S", "total"] *= 1.01

@@ -216,6 +216,18 @@ def test_numeric_totals_with_counts(survey):
     np.testing.assert_allclose(sums, expected.loc[sums.index], rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("column", "equal", "rtol"),
+    [("P_only_no_meanHH", False, 1e-8), ("P_only_geometric", True, 2e-5)],
+)
+def test_raking_agrees_with_ipf(survey, column, equal, rtol):
+    weights = golden("pop", "b_ipf_weights.parquet")
+    order = np.argsort(survey.frame["db030"].to_numpy(), kind="stable")
+    margins = [Margin(golden("pop", f"b_ipf_conP{i}.parquet"), total="Freq") for i in (1, 2)]
+    result = calibrate(survey, margins, household_equal=equal, tolerance=1e-10)
+    np.testing.assert_allclose(result.weights[order], weights[column], rtol=rtol)
+
+
 def test_persons_and_households_with_limits_of_weights(survey):
     frame = survey.frame.assign(hs5=survey.frame["hsize"].clip(upper=5))
     people = Survey(frame, weight="rb050", household="db030")
