@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from synthpop import weighted
 from synthpop.microdata.errors import InputError
+from synthpop.weighted import LARGE, _by_buckets
 from tests.reference_data import golden, survey_data
 
 
@@ -110,6 +111,36 @@ def test_quantiles_agree_with_the_definition(
     assert got == naive_quantile(x, w, p, definition)
     repeated = np.repeat(x, w)
     assert weighted.quantile(repeated, None, p, definition=definition) == got
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.integers(-4, 4), st.floats(-1e9, 1e9)), st.integers(1, 5)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    st.sampled_from(["reached", "exceeded"]),
+)
+def test_buckets_agree_with_sorting(
+    rows: list[tuple[float, int]], p: list[float], definition: str
+) -> None:
+    x, w = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    order = np.argsort(x)
+    by_sorting = weighted.sorted_quantiles(x[order], w[order], np.array(p), definition)
+    np.testing.assert_array_equal(_by_buckets(x, w, np.array(p), definition), by_sorting)
+
+
+def test_large_arrays_take_buckets() -> None:
+    rng = np.random.default_rng(1)
+    x, w = rng.lognormal(0, 2, LARGE + 1) - 1, rng.random(LARGE + 1)
+    probs = np.array([0.0, 0.01, 0.5, 0.99, 1.0])
+    order = np.argsort(x)
+    for definition in ("reached", "exceeded"):
+        got = weighted.quantile(x, w, probs, definition=definition)
+        by_sorting = weighted.sorted_quantiles(x[order], w[order], probs, definition)
+        np.testing.assert_array_equal(got, by_sorting)
 
 
 def test_definitions_differ_at_ties() -> None:

@@ -131,6 +131,34 @@ def rejective(p, n, rng, out, limit):
 
 
 @kernel
+def log_generating(p, turn, out):
+    """Put into out (m,) the logarithm of the product over units of 1 - p + p turn (m,).
+
+    The imaginary part is a phase, up to whole turns.
+    """
+    for j in range(len(turn)):
+        step = turn[j] - 1.0
+        z = 1.0 + 0.0j
+        size = 0.0
+        for k in range(len(p)):
+            z *= 1.0 + p[k] * step
+            if abs(z.real) + abs(z.imag) < 1e-100:
+                size -= 230.0
+                z *= np.exp(230.0)
+        out[j] = size + np.log(z)
+
+
+@kernel
+def inclusion_sums(p, turn, mass, out):
+    """Put into out (N,) the real part of sum_j mass_j turn_j / (1 - p + p turn_j)."""
+    for k in range(len(p)):
+        total = 0.0
+        for j in range(len(turn)):
+            total += (mass[j] * turn[j] / (1.0 + p[k] * (turn[j] - 1.0))).real
+        out[k] = total
+
+
+@kernel
 def null_vector(b, u, tolerance):
     """Put into u (m,) a vector with b u = 0, for b (q, m) with q < m; b is used up.
 

@@ -37,11 +37,14 @@ def nodes(p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     log_phi : complex array, shape (m,)
         Sum over units of log(1 - p + p exp(i t)).
     """
+    from synthpop.kernels import sampling as kernels
+
     variance = float(np.sum(p * (1 - p)))
     period = min(len(p) + 1, int(np.ceil(2 * REACH * np.sqrt(variance))) + 24) | 1
     t = 2 * np.pi * np.arange(period // 2 + 1) / period
     t = t[variance * (1 - np.cos(t)) <= NEGLIGIBLE]  # bounds log |phi| from above
-    log_phi = np.array([np.log1p(p * np.expm1(1j * angle)).sum() for angle in t])
+    log_phi = np.empty(len(t), dtype=np.complex128)
+    kernels.log_generating(p, np.exp(1j * t), log_phi)
     return t, np.where(t == 0, 1.0, 2.0), log_phi
 
 
@@ -63,14 +66,13 @@ def inclusion(p: np.ndarray, n: int) -> np.ndarray:
     >>> inclusion(np.array([0.5, 0.5, 0.5, 0.5]), 2).round(12).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
+    from synthpop.kernels import sampling as kernels
+
     t, times, log_phi = nodes(p)
     mass = times * np.exp(log_phi - 1j * n * t)
-    total = mass.sum().real
-    result = np.zeros(len(p))
-    turn = np.exp(1j * t)
-    for j in range(len(t)):
-        result += (mass[j] * turn[j] / (1 - p + p * turn[j])).real
-    return p * result / total
+    result = np.empty(len(p))
+    kernels.inclusion_sums(p, np.exp(1j * t), mass, result)
+    return p * result / mass.sum().real
 
 
 def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np.ndarray:

@@ -244,3 +244,23 @@ def test_kernels_agree_with_their_python_form(name: str) -> None:
             samples.append(out.copy())
         results.append(np.array(samples))
     np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_sums_agree_with_their_python_form_and_with_numpy() -> None:
+    rng = np.random.default_rng(2)
+    p, angles = rng.random(50), np.array([0.0, 0.3, 2.5])
+    turn, mass = np.exp(1j * angles), rng.random(3) * np.exp(1j * rng.random(3))
+    for kernel in (kernels.log_generating, kernels.log_generating.py_func):
+        out = np.empty(3, dtype=np.complex128)
+        kernel(p, turn, out)
+        exact = np.prod(1 - p[:, None] + p[:, None] * turn, axis=0)
+        np.testing.assert_allclose(np.exp(out), exact, rtol=1e-12)
+    for kernel in (kernels.inclusion_sums, kernels.inclusion_sums.py_func):
+        sums = np.empty(50)
+        kernel(p, turn, mass, sums)
+        exact = (mass * turn / (1 - p[:, None] + p[:, None] * turn)).real.sum(axis=1)
+        np.testing.assert_allclose(sums, exact, rtol=1e-12)
+    small = np.full(3000, 0.5)
+    out = np.empty(1, dtype=np.complex128)
+    kernels.log_generating(small, np.exp(np.array([3.0j])), out)
+    assert out[0].real == pytest.approx(3000 * np.log(abs(0.5 + 0.5 * np.exp(3.0j))))
