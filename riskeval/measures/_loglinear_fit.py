@@ -15,12 +15,12 @@ from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 Term = frozenset[int]
 MOST_CELLS = 20_000_000
 MOST_DESIGN = 2_000_000
-MOST_PARAMETERS = 3_000
+MOST_PARAMETERS = 2_000
 TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d][\w.]*)|(\d+)|(\*\*|[~+\-:*^().]))")
 
 
@@ -254,8 +254,8 @@ def fit_margins(
     sizes: Sequence[int],
     terms: Sequence[Term],
     *,
-    tolerance: float = 1e-10,
-    max_iterations: int = 1000,
+    tolerance: float = 1e-8,
+    max_iterations: int = 2000,
 ) -> Fit:
     """Fit a hierarchical log-linear model by iterative proportional fitting, part by part.
 
@@ -339,7 +339,7 @@ def design_columns(
     """Return the design of a part over all its cells, without the intercept.
 
     Categories are coded against their first level where the term without them is in the model,
-    with all levels otherwise; numbers are centred and scaled.
+    with all levels otherwise; numbers are scaled, and centred where this leaves the model the same.
 
     Parameters
     ----------
@@ -353,11 +353,15 @@ def design_columns(
     """
     held: set[Term] = {*terms, frozenset()}
     grid = np.indices(shape).reshape(len(shape), -1)
+    coded = [
+        None if x is None else _scaled_number(x, all(t - {j} in held for t in terms if j in t))
+        for j, x in enumerate(numbers)
+    ]
     columns = []
     for term in terms:
         block = sparse.csr_matrix(np.ones((grid.shape[1], 1)))
         for j in sorted(term):
-            block = _crossed(block, _coded(grid[j], shape[j], numbers[j], term - {j} in held))
+            block = _crossed(block, _coded(grid[j], shape[j], coded[j], term - {j} in held))
         columns.append(block)
     return sparse.csr_matrix(sparse.hstack(columns, format="csr"))
 
@@ -371,13 +375,20 @@ def _coded(
             (np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), size)
         )
         return held[:, 1:] if contrast else held
-    spread = numbers.std()
-    scaled = (numbers - numbers.mean()) / spread if spread > 0 else numbers * 0.0
-    return sparse.csr_matrix(scaled[place][:, None])
+    return sparse.csr_matrix(numbers[place][:, None])
+
+
+def _scaled_number(values: np.ndarray, centre: bool) -> np.ndarray:
+    """Return the values of a number by level, on a scale near one."""
+    shifted = values - values.mean() if centre else values
+    size = np.abs(shifted).max()
+    return np.asarray(shifted / size if size > 0 else shifted)
 
 
 def _crossed(left: sparse.csr_matrix, right: sparse.csr_matrix) -> sparse.csr_matrix:
     """Return all products of a column of `left` and one of `right`."""
+    if right.shape[1] == 0:  # a category of one level, against itself
+        return sparse.csr_matrix((left.shape[0], 0))
     blocks = [left.multiply(right[:, [k]]) for k in range(right.shape[1])]
     return sparse.csr_matrix(sparse.hstack(blocks, format="csr"))
 
@@ -453,10 +464,15 @@ def _scaled(hessian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _solve(hessian: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Return the Newton step; directions without information stay where they are."""
+    """Return the Newton step; directions without information hardly move."""
     scaled, size = _scaled(hessian)
-    solution = np.linalg.lstsq(scaled, score / size, rcond=1e-10)[0]
-    return np.asarray(solution / size)
+    ridge = 1e-11
+    while True:
+        try:
+            factor = linalg.cho_factor(scaled + ridge * np.eye(len(score)))
+            return np.asarray(linalg.cho_solve(factor, score / size) / size)
+        except linalg.LinAlgError:
+            ridge *= 10
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,7 @@ def fit_model(
     numbers: Sequence[np.ndarray | None],
     method: str,
     fit: str = "book",
+    tolerance: float = 1e-8,
 ) -> Fit:
     """Fit one of the five variants; means are on the scale of the sample.
 
@@ -232,6 +233,8 @@ def fit_model(
     numbers : for each key its values by level, or None for a category
     method, fit : str
         See `loglinear_risk`.
+    tolerance : float
+        Of the margins, where the fit is by iterative proportional fitting.
 
     Returns
     -------
@@ -249,7 +252,7 @@ def fit_model(
     elif method == "weighted":
         covariate = table.weights / table.weights.mean()
     if offset is None and covariate is None and not any(x is not None for x in numbers):
-        return fitting.fit_margins(table.codes, counts, table.sizes, terms)
+        return fitting.fit_margins(table.codes, counts, table.sizes, terms, tolerance=tolerance)
     return fitting.fit_newton(
         table.codes,
         counts,

@@ -33,6 +33,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
 MOST_CELLS = 1_000_000_000
+SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ def _too_large(table: CellTable, terms: Sequence[Term]) -> bool:
 def _row(
     table: CellTable, terms: Sequence[Term], pi: float, step: int, added: str
 ) -> dict[str, Any]:
-    fit = fit_model(table, terms, [None] * len(table.sizes), "poisson")
+    fit = fit_model(table, terms, [None] * len(table.sizes), "poisson", tolerance=SEARCH_TOLERANCE)
     error = estimated_error(table, fit, pi)
     unique, match = unique_risks(fit.mean / pi, np.full(len(fit.mean), pi))
     alone = table.counts == 1
