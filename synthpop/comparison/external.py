@@ -26,7 +26,8 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST) -> FitReport:
     ----------
     fit : FitReport
     smallest : int
-        Cells of the sample with fewer persons become NaN. Where one cell of a distribution alone
+        Cells of the sample with fewer persons become NaN; where household size is one of the
+        variables, cells with fewer households. Where one cell of a distribution alone
         would go, the next smallest goes with it, as the others add up to one.
 
     Notes
@@ -35,7 +36,7 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST) -> FitReport:
     on both sides of it, rounded to three digits; distribution functions keep the points with at
     least `smallest` sample persons in between.
     """
-    tables = dict(fit.tables)
+    tables = {name: _in_households(table, fit.size) for name, table in fit.tables.items()}
     shown = ["sample", "population"]
     tables["one_way"] = _masked(tables["one_way"], [["variable"]], shown, smallest)
     crossed = [["a", "b", "level_a"], ["a", "b", "level_b"]]
@@ -53,6 +54,19 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST) -> FitReport:
     for name in ("components", "components_by"):
         tables[name] = _components(tables[name], smallest)
     return replace(fit, tables=tables)
+
+
+def _in_households(table: pd.DataFrame, size: str | None) -> pd.DataFrame:
+    """Count cells of a household size in households: nine persons of size 9 are one household."""
+    if size is None or "n_sample" not in table:
+        return table
+    members = np.ones(len(table))
+    for variable, level in (("variable", "level"), ("a", "level_a"), ("b", "level_b")):
+        if variable in table and level in table and "by" not in table:
+            of_size = (table[variable] == size).to_numpy()
+            numbers = pd.to_numeric(table[level], errors="coerce").to_numpy(dtype=float)
+            members = np.where(of_size & (numbers >= 1), numbers, members)
+    return table.assign(n_sample=table["n_sample"] // members)
 
 
 def _masked(

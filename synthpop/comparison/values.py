@@ -230,7 +230,7 @@ def curve(sides: Sides, name: str, by: str, ends: tuple[float, float]) -> pd.Dat
         q, p = q_cells[group], p_cells[group]
         if q.sum() == 0 or p.sum() == 0:
             continue
-        table = {"variable": name, "by": by, "level": label, "x": x}
+        table: dict[str, Any] = {"variable": name, "by": by, "level": label, "x": x}
         for side, counts in (("sample", q), ("population", p)):
             reached = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
             table[side] = reached[cell + 1]

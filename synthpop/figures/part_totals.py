@@ -33,6 +33,6 @@ def part_totals(table: pd.DataFrame, names: Names) -> Figure:
     axes.invert_yaxis()
     axes.grid(axis="x")
     percent_axis(axes.xaxis)
-    axes.set_xlabel(wrapped(f"Share of the sum of |{total}|", 60))
+    axes.set_xlabel(wrapped(f"Share of the sum of absolute values of {total}", 60))
     side_legend(figure)
     return figure

@@ -69,7 +69,7 @@ def _panel(axes: Any, corner: tuple[float, float], title: str, q: Any, p: Any) -
     n = len(q)
     reach = float(np.nanmax(np.concatenate([q, p, [0.0]])))
     reach = 1.07 * reach if reach > 0 else 1.0
-    ticks = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, reach)
+    ticks = np.asarray(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]).tick_values(0, reach))
     ticks = ticks[(ticks >= 0) & (ticks <= reach)]
     at = y + np.arange(n) + 0.5
     axes.vlines(x + ticks / reach, y, y + n, color="#e8ebef", linewidth=0.8, zorder=0)
@@ -88,7 +88,7 @@ def _panel(axes: Any, corner: tuple[float, float], title: str, q: Any, p: Any) -
 def _legend(figure: Figure, left: float) -> None:
     from matplotlib.lines import Line2D
 
-    common = {"linestyle": "", "marker": "o"}
+    common: dict[str, Any] = {"linestyle": "", "marker": "o"}
     handles = [
         Line2D([], [], label="Survey, weighted", markerfacecolor="white", markeredgecolor=SAMPLE,
                markeredgewidth=1.6, markersize=6, **common),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from synthpop.assess import FitReport
 from synthpop.figures.gallery import main_numbers, shown_groups
 from synthpop.figures.style import Names
-from synthpop.reporting.wording import change, number, percent, points, table, whole
+from synthpop.reporting.wording import BLANK, change, number, percent, points, table, whole
 
 STATISTICS = {
     "mean": ("Mean", number),
@@ -22,6 +23,7 @@ STATISTICS = {
     "largest": ("Largest", number),
 }
 SHARES = {"zero", "negative", "missing"}
+AMOUNT = 200.0
 
 
 def households(fit: FitReport) -> dict[str, Any]:
@@ -41,11 +43,11 @@ def households(fit: FitReport) -> dict[str, Any]:
                .pivot(index="stratum", columns="size", values="gap"))  # fmt: skip
         columns = list(fit.tables["households_by_size"]["size"])
         order = list(dict.fromkeys(sizes["stratum"]))
-        rows = [
+        body = [
             [str(s), *(_with_gap(wide.loc[s, c], gap.loc[s, c]) for c in columns)] for s in order
         ]
         head = ["Stratum", *(f"{c} persons" if c != "1" else "1 person" for c in columns)]
-        found["crossed"] = table(head, rows)
+        found["crossed"] = table(head, body)
     return found
 
 
@@ -91,14 +93,15 @@ def _distance_sentence(fit: FitReport, name: str) -> str:
         & (fit.distances["variable"] == name)
         & (fit.distances["crossed"] == "")
     ].set_index("scope")
-    row = mine.loc["all"]
+    found = {str(scope): mine.loc[scope].to_dict() for scope in mine.index}
+    row: dict[str, Any] = found["all"]
     text = (
         f"{percent(row['value'])} of the persons would have to change category to match the "
         f"survey (chance {percent(row['floor'])}, sampling error {percent(row['noise'])})."
     )
     scope = f"largest over {fit.strata}"
-    if scope in mine.index:
-        mean, largest = mine.loc[f"mean over {fit.strata}"], mine.loc[scope]
+    if scope in found:
+        mean, largest = found[f"mean over {fit.strata}"], found[scope]
         text += (
             f" Inside strata it is {percent(mean['value'])} on average and at most "
             f"{percent(largest['value'])} ({largest['where']}; sampling error there "
@@ -141,7 +144,7 @@ def numbers(fit: FitReport, names: Names) -> list[dict[str, Any]]:
 
 def _curve_sentence(fit: FitReport, name: str) -> str:
     rows = fit.distances[(fit.distances["measure"] == "ks") & (fit.distances["variable"] == name)]
-    row = rows.set_index("scope").loc["all"]
+    row = rows[rows["scope"] == "all"].to_dict("records")[0]
     return (
         f"The share of persons at or below any value differs by at most {percent(row['value'])} "
         f"(chance {percent(row['floor'])}, sampling error {percent(row['noise'])})."
@@ -154,9 +157,19 @@ def _statistics(fit: FitReport, name: str) -> dict[str, Any]:
     for row in rows[rows["variable"] == name].to_dict("records"):
         title, text = STATISTICS[row["statistic"]]
         share = row["statistic"] in SHARES
+        if (share and row["sample"] == row["population"] == 0) or (
+            row["statistic"] == "gini" and not _is_amount(fit, name)
+        ):
+            continue
         gap = f"{points(row['difference'])} points" if share else change(row["relative"])
         body.append([title, text(row["sample"]), text(row["population"]), gap])
     return table(["Statistic", "Survey", "Population", "Difference"], body)
+
+
+def _is_amount(fit: FitReport, name: str) -> bool:
+    """Whether a Gini coefficient says something: for sums of money, not for ages."""
+    rows = fit.tables["quantiles"]
+    return bool(rows[rows["variable"] == name]["sample"].max() >= AMOUNT)
 
 
 def _quantiles(fit: FitReport, name: str) -> dict[str, Any]:
@@ -192,8 +205,7 @@ def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
         body = [
             [names.title(row["part"]), whole(row["sample"]), whole(row["population"]),
              change(row["population"] / row["sample"] - 1 if row["sample"] else float("nan")),
-             percent(row["sample_share"]), percent(row["population_share"]),
-             points(row["population_share"] - row["sample_share"])]
+             *_part_shares(row, total)]
             for row in mine.to_dict("records")
         ]  # fmt: skip
         head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
@@ -202,18 +214,36 @@ def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
     return found
 
 
+def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:
+    if row["part"] == total:
+        return [BLANK] * 3
+    q, p = row["sample_share"], row["population_share"]
+    return [percent(q), percent(p), points(p - q)]
+
+
 def distances(fit: FitReport, names: Names) -> dict[str, Any]:
-    """Return all distances but those of pairs."""
-    rows = fit.distances[(fit.distances["crossed"] == "") | (fit.distances["scope"] != "all")]
-    body = []
-    for row in rows.to_dict("records"):
-        scope = {"all": "all persons", "households": "households by stratum and size"}.get(
-            row["scope"], row["scope"]
-        )
-        where = f" ({row['where']})" if row["where"] else ""
-        body.append(
-            [names.short(row["variable"]), row["measure"].upper(), scope + where,
-             percent(row["value"]), percent(row["floor"]), percent(row["noise"])]
-        )  # fmt: skip
+    """Return the distances over all persons, and those inside groups (parts of totals left out)."""
+    rows = fit.distances
+    overall = rows[
+        (rows["crossed"] == "") & (rows["scope"] == "all") | (rows["scope"] == "households")
+    ]
+    parts = {part for group in fit.components.values() for part in group}
+    inside = rows[rows["scope"].str.contains(" over ") & ~rows["variable"].isin(parts)]
     head = ["Variable", "Measure", "Over", "Distance", "Chance", "Sampling error"]
-    return table(head, body, text_columns=3)
+    return {
+        key: table(head, [_distance(row, names) for row in some.to_dict("records")], text_columns=3)
+        for key, some in (("overall", overall), ("inside", inside))
+    }
+
+
+def _distance(row: Mapping[Any, Any], names: Names) -> list[str]:
+    scopes = {"all": "all persons", "households": "households by stratum and size"}
+    scope = scopes.get(row["scope"], row["scope"])
+    if " over " in scope:
+        how, by = scope.split(" over ", 1)
+        scope = f"{how} over {names.short(by).lower() if by in names.labels else by}"
+    where = f" ({row['where']})" if row["where"] else ""
+    return [
+        names.short(row["variable"]), row["measure"].upper(), scope + where,
+        percent(row["value"]), percent(row["floor"]), percent(row["noise"]),
+    ]  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from synthpop.assess import FitReport
 from synthpop.figures.gallery import main_numbers, overall_distances
 from synthpop.figures.style import Names
@@ -141,7 +143,8 @@ def _numbers(fit: FitReport, names: Names) -> list[str]:
     told = []
     for name in main_numbers(fit):
         mean = table[(table["variable"] == name) & (table["statistic"] == "mean")]["relative"]
-        median = quantiles.loc[name, 0.5] if name in quantiles.index else float("nan")
+        medians = quantiles[0.5].to_dict() if len(quantiles) else {}
+        median = float(medians.get(name, float("nan")))
         told.append(
             f"{names.short(name)}: mean {change(float(mean.iloc[0]))}, median {change(median)} "
             f"against the survey; the share of persons below any value differs by at most "
@@ -158,7 +161,7 @@ def _parts(fit: FitReport, names: Names) -> list[str]:
         gap = (rows["population_share"] - rows["sample_share"]).abs()
         if gap.isna().all():
             continue
-        row = rows.loc[gap.idxmax()]
+        row = rows.iloc[int(np.nanargmax(gap.to_numpy(dtype=float)))]
         sums = fit.tables["sums"].set_index("total")["population"]
         told.append(
             f"Components: the parts of every person add up to {names.short(total)} "
@@ -192,17 +195,17 @@ def stands_out(fit: FitReport, names: Names) -> list[str]:
     """Return the comparisons beyond the survey's own sampling error, the farthest first."""
     table = fit.distances[fit.distances["scope"].isin(["all"])].dropna(subset="value")
     limit = table[["noise", "floor"]].max(axis=1)
-    beyond = table[table["value"] > limit].assign(ratio=table["value"] / limit)
-    rows = beyond.sort_values("ratio", ascending=False, kind="stable")
+    table = table.assign(ratio=table["value"] / limit)
+    rows = table[table["ratio"] > 1].sort_values("ratio", ascending=False, kind="stable")
     told = []
-    for row in rows.head(MOST_NOTED).itertuples():
-        what = names.title(str(row.variable))
-        if row.crossed:
-            what += f" by {names.title(str(row.crossed))}"
-        kind = "of the persons in the wrong cell" if row.measure == "tvd" else "KS distance"
+    for row in rows.head(MOST_NOTED).to_dict("records"):
+        what = names.title(row["variable"])
+        if row["crossed"]:
+            what += f" by {names.title(row['crossed'])}"
+        kind = "of the persons in the wrong cell" if row["measure"] == "tvd" else "KS distance"
         told.append(
-            f"{what}: {percent(float(row.value))} {kind}, {float(row.ratio):.1f} times the "
-            f"sampling error of the survey ({percent(float(row.noise))})."
+            f"{what}: {percent(row['value'])} {kind}, {row['ratio']:.1f} times the "
+            f"sampling error of the survey ({percent(row['noise'])})."
         )
     if len(rows) > MOST_NOTED:
         told.append(f"And {len(rows) - MOST_NOTED} more in the table of distances.")

@@ -28,14 +28,14 @@ def number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> number(15173.8), number(0.41328), number(-23.0)
-    ('15,174', '0.413', '−23')
+    >>> number(15173.8), number(0.41328), number(-23.0), number(20.98)
+    ('15,174', '0.413', '−23', '21.0')
     """
     if not _there(value):
         return BLANK
     if abs(value) >= 1000 or float(value).is_integer():
         return _signed(f"{value:,.0f}")
-    return _signed(f"{value:.{digits}g}")
+    return _signed(f"{value:#.{digits}g}".rstrip("."))
 
 
 def percent(value: float, digits: int = 2) -> str:
