@@ -1,4 +1,4 @@
-"""Command line of the generator: demo, init, run, calibrate, verify."""
+"""Command line of the generator: demo, init, run, calibrate, sample, verify."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,12 +17,14 @@ from synthpop.microdata.events import Event, Listener, silent
 
 app = typer.Typer(
     add_completion=False,
+    pretty_exceptions_enable=False,
     no_args_is_help=True,
     help="Synthetic populations of households and persons from a survey sample.",
 )
 
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+Allocation = Literal["proportional", "power"]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
 
 
@@ -88,6 +90,7 @@ def calibrate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         result = plan.calibration(plan.read_survey())
+    assert result is not None
     target = out or file.with_name(f"{file.stem}-calibrated.parquet")
     controls = target.with_name(f"{target.stem}-controls.csv")
     typer.echo(result.summary())
@@ -96,6 +99,36 @@ def calibrate(
     write_table(result.survey.frame, target)
     write_table(result.margins, controls)
     typer.echo(f"Wrote {target} and the table of controls {controls}.")
+
+
+@app.command()
+def sample(
+    population: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    n: Annotated[int, typer.Option("-n", help="Households (or persons) to draw in all.")],
+    strata: Annotated[str | None, typer.Option(help="Column of strata; none: one stratum.")] = None,
+    allocation: Annotated[Allocation, typer.Option(help="Over strata.")] = "proportional",
+    persons: Annotated[bool, typer.Option("--persons", help="Draw single persons.")] = False,
+    seed: Seed = None,
+    out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
+        "sample.parquet"
+    ),
+) -> None:
+    """Draw a random sample of whole households (or persons) with design weights."""
+    from synthpop.microdata.io import write_table
+    from synthpop.population import open_population
+    from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
+    from synthpop.sampling.drawing import draw_sample
+
+    source = open_population(population)
+    household = source.manifest["roles"]["household"]
+    unit = Cluster(household, SimpleRandom(n)) if household and not persons else SimpleRandom(n)
+    design = unit
+    if strata is not None:
+        spread = Proportional(n) if allocation == "proportional" else Power(n)
+        design = Stratified(spread, by=strata, within=unit)
+    survey = draw_sample(source, design, seed=seed)
+    write_table(survey.frame, out)
+    typer.echo(f"{survey.summary()} Seed {survey.frame.attrs['seed']}. Wrote {out}.")
 
 
 @app.command()

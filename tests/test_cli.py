@@ -184,3 +184,25 @@ def test_run_calibrates_first(totals: Path) -> None:
     households = open_population(totals / "p").n_households
     assert abs(households - 3400) < 5
     assert call("calibrate", "run.toml", cwd=totals).returncode == 1
+
+
+def test_sample_draws_whole_households_with_weights(folder: Path) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    arguments = ["sample", "run", "-n", 100, "--strata", "region", "--seed", 3, "--out", "s.csv"]
+    done = call(*arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    drawn = pd.read_csv(folder / "s.csv")
+    people = open_population(folder / "run").frame()
+    assert drawn["hid"].nunique() == 100
+    assert (drawn.groupby("hid").size() == drawn.groupby("hid")["size"].first()).all()
+    total = drawn.drop_duplicates("hid")["design_weight"].sum()
+    assert abs(total - people["hid"].nunique()) < 1e-6
+    assert call(*arguments[:-1], "t.csv", cwd=folder).returncode == 0
+    assert (folder / "s.csv").read_bytes() == (folder / "t.csv").read_bytes()
+    single = call("sample", "run", "-n", 50, "--persons", "--out", "p.csv", cwd=folder)
+    assert single.returncode == 0
+    assert len(pd.read_csv(folder / "p.csv")) == 50
+    power = call(*arguments[:-1], "q.csv", "--allocation", "power", cwd=folder)
+    assert power.returncode == 0
+    spread = pd.read_csv(folder / "q.csv").drop_duplicates("hid")["region"].value_counts()
+    assert spread.min() > drawn.drop_duplicates("hid")["region"].value_counts().min()
