@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +34,20 @@ Definition = Literal["reached", "exceeded"]
 SHARE_TOLERANCE = 1e-12
 LARGE = 200_000
 BUCKET_BITS = 22
+
+
+def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
+    """Note an option that is not one of the allowed ones (without the checks of frames).
+
+    Examples
+    --------
+    >>> faults = Faults("quantile")
+    >>> check_option(faults, "definition", "reach", ("reached", "exceeded"))
+    >>> print(faults.found[0])
+    definition: 'reach' is not allowed. Did you mean 'reached'? There are: reached, exceeded.
+    """
+    if value not in allowed:
+        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, allowed))
 
 
 def clean(
@@ -63,7 +76,7 @@ def clean(
     ([1.0, 3.0], [1.0, 3.0], False)
     """
     faults = Faults("weighted statistic")
-    check_choice(faults, "missing", missing, ("drop", "propagate"))
+    check_option(faults, "missing", missing, ("drop", "propagate"))
     x = _numbers(faults, values, "values")
     w = None if weights is None else _weights(faults, weights, len(x))
     faults.raise_if_any()
@@ -268,7 +281,7 @@ def _one_pair(
     statistic: Any, x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None, missing: str
 ) -> float:
     faults = Faults("weighted statistic")
-    check_choice(faults, "missing", missing, ("drop", "propagate"))
+    check_option(faults, "missing", missing, ("drop", "propagate"))
     a = _numbers(faults, x, "x")
     b = a if y is x else _numbers(faults, y, "y")
     w = None if weights is None else _weights(faults, weights, len(a))
@@ -356,7 +369,7 @@ def quantile(
     p = np.asarray(probs, dtype=np.float64)
     if not bool(np.all((p >= 0) & (p <= 1))):
         faults.add("probs", "not between 0 and 1", remedy="Give shares, not percent.")
-    check_choice(faults, "definition", definition, ("reached", "exceeded"))
+    check_option(faults, "definition", definition, ("reached", "exceeded"))
     faults.raise_if_any()
     x, w, _ = clean(values, weights, missing)
     result = _quantiles(x, w, np.atleast_1d(p), definition)
@@ -393,7 +406,7 @@ def _by_buckets(x: np.ndarray, w: np.ndarray, p: np.ndarray, definition: str) ->
     key -= low
     share = np.cumsum(np.bincount(key, weights=w))
     total = share[-1]
-    share /= total
+    share = share / total
     side: Literal["left", "right"] = "right" if definition == "exceeded" else "left"
     sign = 1 if definition == "exceeded" else -1
     bucket = np.searchsorted(share, p + sign * SHARE_TOLERANCE, side=side)
@@ -478,7 +491,7 @@ def table(
     from synthpop.microdata.codes import encode
 
     faults = Faults("weighted table")
-    check_choice(faults, "missing", missing, ("drop", "level"))
+    check_option(faults, "missing", missing, ("drop", "level"))
     frame = data if isinstance(data, pd.DataFrame) else pd.Series(data).to_frame()
     w = np.ones(len(frame)) if weights is None else _weights(faults, weights, len(frame))
     faults.raise_if_any()

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.weighted import clean, mean, quantile
+from synthpop.weighted import check_option, clean, mean, quantile
 
 LARGEST_SHAPE = 1e3
 TAIL_PROBS = (0.97, 0.98)
@@ -251,7 +250,7 @@ def fit_pareto(
     [3.0, 3.0]
     """
     faults = Faults("Pareto tail")
-    check_choice(faults, "method", method, tuple(ESTIMATORS))
+    check_option(faults, "method", method, tuple(ESTIMATORS))
     if k is not None and threshold is not None:
         faults.add("k, threshold", "both are given", remedy="Give one of them.")
     if weights is not None and method in ("wml", "qq", "tm"):

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.models.pareto import ParetoTail, draw_between, fit_pareto, van_kerm_threshold
-from synthpop.weighted import clean
+from synthpop.weighted import check_option, clean
 
 __all__ = ["GpdTail", "ParetoTail", "fit_gpd", "fit_pareto", "van_kerm_threshold"]
 
@@ -208,7 +207,7 @@ def fit_gpd(
     (10.0, 0.2)
     """
     faults = Faults("generalised Pareto tail")
-    check_choice(faults, "method", method, tuple(ESTIMATORS))
+    check_option(faults, "method", method, tuple(ESTIMATORS))
     if not np.isfinite(threshold):
         faults.add("threshold", f"is {threshold}", remedy="Give a finite number.")
     faults.raise_if_any()

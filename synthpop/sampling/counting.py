@@ -16,7 +16,7 @@ import numpy as np
 from synthpop.microdata.errors import ConvergenceWarning
 
 REACH = 9.0  # standard deviations: exp(-81 / 2) is below the precision of a double
-NEWTON_UNITS = 300
+NEWTON_UNITS = 30
 FINE = 1e-9
 NEGLIGIBLE = 42.0  # -log of what does not count
 
@@ -93,12 +93,15 @@ def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np
     Notes
     -----
     The log odds maximise a concave function whose gradient is the difference to the target. Up to
-    300 units: Newton's method with the exact joint probabilities. Above: the odds are multiplied by
+    30 units: Newton's method with the exact joint probabilities. Above: the odds are multiplied by
     the ratio of target and reached odds (Deville 2000); when that does not halve the error, by the
     ratio of probabilities, which always converges (Chen, Dempster and Liu 1994).
     """
-    step = _newton if len(target) <= NEWTON_UNITS else _scaling
-    p, error = step(target, round(float(target.sum())), tolerance)
+    n = round(float(target.sum()))
+    if len(target) <= NEWTON_UNITS:
+        p, error = _newton(target, n, tolerance)
+    else:
+        p, error = _scaling(target, n, tolerance)
     if error > 1e-7:
         warnings.warn(
             f"working probabilities of conditional Poisson sampling are off by {error:.2g}",
@@ -144,8 +147,6 @@ def _scaling(target: np.ndarray, n: int, tolerance: float) -> tuple[np.ndarray, 
             if not gentle or stalled > 1:
                 break
             reached = inclusion(p, n)
-        elif gentle and error > best_error:
-            break
         if error < best_error:
             best, best_error = p, error
         if error <= tolerance:
