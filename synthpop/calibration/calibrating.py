@@ -115,10 +115,9 @@ def calibrate(
     items = margin_list(margins)
     _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
-    controls, problem = _prepare(
+    controls, problem, grouped, group = _prepare(
         survey, items, method, limits, weight_bounds, tolerance, household_equal, distance_over
     )
-    grouped, group = group_units(problem)
     solution = _solve(grouped, method, tolerance, max_iterations)
     g_unit = solution.g[group]
     unit = survey.household_index if household_equal else np.arange(survey.n_persons)
@@ -187,8 +186,12 @@ def _prepare(
     tolerance: float,
     household_equal: bool,
     distance_over: str | None,
-) -> tuple[Controls, Problem]:
-    """Match margins, set the problem up and report everything that cannot work."""
+) -> tuple[Controls, Problem, Problem, np.ndarray]:
+    """Match margins, set the problem up and report everything that cannot work.
+
+    Returns the controls, the problem over units, the problem over groups of equal units, and the
+    group of each unit.
+    """
     faults = Faults("calibrate")
     index = survey.household_index if survey.roles.household is not None else None
     controls = resolve_margins(survey.frame, margins, faults, household_index=index)
@@ -215,12 +218,13 @@ def _prepare(
     if method == "ipu":
         _check_positive(problem, controls, faults)
     check_sums(controls, tolerance, faults)
+    grouped, group = group_units(problem)
     if not faults:
-        check_linked(group_units(problem)[0], controls, tolerance, faults)
+        check_linked(grouped, controls, tolerance, faults)
     if bounds is not None or weight_bounds is not None:
-        check_bounds(problem, controls, tolerance, faults)
+        check_bounds(grouped, controls, tolerance, faults)
     faults.raise_if_any()
-    return controls, problem
+    return controls, problem, grouped, group
 
 
 def _check_positive(problem: Problem, controls: Controls, faults: Faults) -> None:

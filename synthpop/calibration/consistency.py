@@ -31,10 +31,11 @@ def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
     faults : Faults
     """
     n_margins = len(controls.names)
+    covers = [bool((cell >= 0).all()) for cell in controls.cells]
     for i in range(n_margins):
         for j in range(i + 1, n_margins):
             if _comparable(controls, i, j):
-                _compare(controls, i, j, tolerance, faults)
+                _compare(controls, i, j, covers, tolerance, faults)
 
 
 def _comparable(controls: Controls, i: int, j: int) -> bool:
@@ -57,17 +58,20 @@ def _shared_keys(controls: Controls, i: int, j: int) -> tuple[np.ndarray, np.nda
     return ids[: len(parts[0])], ids[len(parts[0]) :], int(ids.max(initial=-1)) + 1
 
 
-def _compare(controls: Controls, i: int, j: int, tolerance: float, faults: Faults) -> None:
+def _compare(
+    controls: Controls, i: int, j: int, covers: list[bool], tolerance: float, faults: Faults
+) -> None:
     keys_i, keys_j, n_keys = _shared_keys(controls, i, j)
     start = [int(np.searchsorted(controls.margin, m)) for m in (i, j)]
-    inside = [
-        np.where(controls.cells[m] >= 0, keys[np.maximum(controls.cells[m] - first, 0)], -1)
-        for m, keys, first in zip((i, j), (keys_i, keys_j), start, strict=True)
-    ]
-    apart = inside[0] != inside[1]
     same = np.ones(n_keys, dtype=bool)
-    for part in inside:
-        same[np.unique(part[apart & (part >= 0)])] = False
+    if not (covers[i] and covers[j]):
+        inside = [
+            np.where(controls.cells[m] >= 0, keys[np.maximum(controls.cells[m] - first, 0)], -1)
+            for m, keys, first in zip((i, j), (keys_i, keys_j), start, strict=True)
+        ]
+        apart = inside[0] != inside[1]
+        for part in inside:
+            same[np.unique(part[apart & (part >= 0)])] = False
     sums = [
         np.bincount(keys, controls.targets[first : first + len(keys)], minlength=n_keys)
         for keys, first in ((keys_i, start[0]), (keys_j, start[1]))
@@ -133,7 +137,11 @@ def _contradiction_exact(matrix: Any, weights: np.ndarray, gap: np.ndarray) -> n
     """Part of the gap that no weights can close, from the eigenvectors of the Gram matrix."""
     from scipy.linalg import eigh
 
-    gram = (matrix.multiply(weights[:, None]).T @ matrix).toarray()
+    from synthpop.kernels.raking import weighted_gram
+
+    gram = np.zeros((matrix.shape[1], matrix.shape[1]))
+    weighted_gram(matrix.indptr, matrix.indices, matrix.data, weights, gram)
+    gram += np.triu(gram, 1).T
     unit = 1.0 / np.sqrt(np.maximum(gram.diagonal(), 1e-300))
     values, vectors = eigh(gram * unit[:, None] * unit[None, :])
     null = vectors[:, values < 1e-11 * values[-1]]
@@ -165,7 +173,7 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
     hard = np.flatnonzero(problem.hard)
     if len(hard) < 2:
         return
-    matrix = problem.matrix[:, hard]
+    matrix = problem.matrix if problem.hard.all() else problem.matrix[:, hard]
     targets = problem.targets[hard]
     gap = targets - matrix.T @ problem.start
     weights = problem.start / problem.size

@@ -8,7 +8,7 @@ from synthpop.calibration.distances import Exponential
 from synthpop.calibration.newton import solve_dual
 from synthpop.calibration.problem import Problem, Solution
 
-SWEEPS_FIRST = 10
+SWEEPS_FIRST = 5
 
 
 def solve_raking(problem: Problem, *, tolerance: float, max_iterations: int) -> Solution:

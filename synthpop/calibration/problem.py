@@ -46,8 +46,12 @@ class Problem:
 
     def scale(self) -> np.ndarray:
         """Return what a gap is divided by: the target; where it is 0, the gross start total."""
-        gross = abs(self.matrix).T @ self.start
-        return np.where(self.targets != 0, np.abs(self.targets), np.maximum(gross, 1e-300))
+        scale = np.abs(self.targets)
+        zero = scale == 0
+        if zero.any():
+            gross = abs(self.matrix).T @ self.start
+            scale[zero] = np.maximum(gross[zero], 1e-300)
+        return scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +113,37 @@ def constraint_matrix(
     ... ).toarray().tolist()
     [[2.0, 0.0], [0.0, 1.0]]
     """
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import csr_matrix
+
+    from synthpop.kernels.raking import build_rows
 
     n_persons = len(household_index)
-    sizes = np.bincount(household_index).astype(np.float64)
-    rows, columns, amounts = [], [], []
-    for cell, value, by_household in zip(cells, values, household_level, strict=True):
-        inside = np.flatnonzero(cell >= 0)
-        amount = np.ones(len(inside)) if value is None else np.nan_to_num(value[inside])
-        if by_household:
-            amount = amount / sizes[household_index[inside]]
-        rows.append(household_index[inside] if household_equal else inside)
-        columns.append(cell[inside])
-        amounts.append(amount)
-    n_units = len(sizes) if household_equal else n_persons
-    matrix = coo_matrix(
-        (np.concatenate(amounts), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(n_units, n_controls),
-    ).tocsr()
-    matrix.sum_duplicates()
-    whole = np.round(matrix.data)
-    near = np.abs(matrix.data - whole) < 1e-12 * np.maximum(1.0, np.abs(whole))
-    matrix.data[near] = whole[near]  # 1/3 + 1/3 + 1/3 is one household
-    matrix.eliminate_zeros()
-    matrix.sort_indices()
+    sizes = np.bincount(household_index)
+    order, offsets = np.arange(n_persons), np.arange(n_persons + 1)
+    if household_equal:
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        if (np.diff(household_index) < 0).any():
+            order = np.argsort(household_index, kind="stable")
+    summed = [value for value in values if value is not None]
+    given = np.array([value is not None for value in values])
+    room = sum(int((cell >= 0).sum()) for cell in cells)
+    indptr = np.empty(len(offsets), dtype=np.int64)
+    indices, data = np.empty(room, dtype=np.int32), np.empty(room)
+    n_entries = build_rows(
+        order,
+        offsets,
+        np.array(cells),
+        np.where(given, np.cumsum(given) - 1, -1),
+        np.array(summed) if summed else np.empty((0, n_persons)),
+        np.array(household_level),
+        1.0 / sizes[household_index],
+        indptr,
+        indices,
+        data,
+    )
+    parts = (data[:n_entries], indices[:n_entries], indptr)
+    matrix = csr_matrix(parts, shape=(len(offsets) - 1, n_controls))
+    matrix.has_canonical_format = True
     return matrix
 
 

@@ -10,6 +10,56 @@ from synthpop.microdata.accelerate import kernel
 
 
 @kernel
+def build_rows(order, offsets, cells, value_row, values, shared, share, indptr, indices, data):
+    """Fill the CSR rows of units: how much each counts for each control, sorted by control.
+
+    order (n,), offsets (G + 1,): persons of each unit; cells (M, n): control of a person in each
+    margin, -1 none; value_row (M,): row of `values` (V, n) that the margin sums, -1 counts;
+    shared (M,): the person counts as share (n,), its part of the household. indptr (G + 1,),
+    indices and data, long enough, are filled; zeros are left out. Returns the number of entries.
+    """
+    end = 0
+    indptr[0] = 0
+    for u in range(len(offsets) - 1):
+        start = end
+        for j in range(offsets[u], offsets[u + 1]):
+            i = order[j]
+            for m in range(cells.shape[0]):
+                k = cells[m, i]
+                if k < 0:
+                    continue
+                amount = share[i] if shared[m] else 1.0
+                if value_row[m] >= 0:
+                    value = values[value_row[m], i]
+                    amount = 0.0 if np.isnan(value) else amount * value
+                p = end
+                while p > start and indices[p - 1] > k:
+                    p -= 1
+                if p > start and indices[p - 1] == k:
+                    data[p - 1] += amount
+                    continue
+                for q in range(end, p, -1):
+                    indices[q] = indices[q - 1]
+                    data[q] = data[q - 1]
+                indices[p] = k
+                data[p] = amount
+                end += 1
+        kept = start
+        for p in range(start, end):
+            whole = np.round(data[p])
+            value = data[p]
+            if abs(value - whole) < 1e-12 * max(1.0, abs(whole)):
+                value = whole  # 1/3 + 1/3 + 1/3 is one household
+            if value != 0.0:
+                indices[kept] = indices[p]
+                data[kept] = value
+                kept += 1
+        end = kept
+        indptr[u + 1] = end
+    return end
+
+
+@kernel
 def row_hashes(indptr, indices, data, extra, out):
     """Hash each row of a CSR matrix with sorted indices, together with `extra` (G,).
 
