@@ -19,6 +19,7 @@ _WHERE = {
     "FittedPipeline": "pipeline",
     "Pipeline": "pipeline",
     "Population": "population",
+    "Relation": "stages.relation",
     "Structure": "stages.structure",
     "Survey": "microdata.survey",
     "load_demo_population": "datasets",

@@ -102,11 +102,11 @@ class Categorical:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
-        field = _as_categorical(sample, self.name)
+        field = coded_field(sample, self.name)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         coding = make_coding(sample, resolve_terms(self.predictors, names, basic), conditions)
-        classes = _codes_of(sample, self.name, field).astype(np.int64) + 1
+        classes = codes_of(sample, self.name, field).astype(np.int64) + 1
         n_classes = len(field.levels) + 1
         ladder = fit_ladder(
             self.model,
@@ -126,7 +126,7 @@ class Categorical:
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
         field = model.fields[0]
-        return {field.name: _codes_of(sample, field.name, field).astype(field.dtype)}
+        return {field.name: codes_of(sample, field.name, field).astype(field.dtype)}
 
     def simulate(
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
@@ -184,7 +184,8 @@ def fit_fallbacks(
     return tuple(found)
 
 
-def _as_categorical(sample: Sample, name: str) -> Field:
+def coded_field(sample: Sample, name: str) -> Field:
+    """Return the field of a variable that is simulated by its levels, numbers included."""
     field = sample.fields[name]
     if field.kind == "categorical":
         return field
@@ -194,7 +195,8 @@ def _as_categorical(sample: Sample, name: str) -> Field:
     return replace(coded, original=field.original)
 
 
-def _codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
+def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
+    """Return the sample's codes of such a variable, shape (n_persons,)."""
     values = sample.columns[name]
     if sample.fields[name].kind == "categorical":
         return values

@@ -1,0 +1,282 @@
+"""A categorical variable of household members given the value of the head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.models.ladder import Ladder, fit_ladder
+from synthpop.stages.base import Outlook, check_available, check_in_survey
+from synthpop.stages.categorical import (
+    SMALLEST_STRATUM,
+    check_model,
+    coded_field,
+    codes_of,
+)
+from synthpop.stages.predictors import (
+    Coding,
+    Predictors,
+    check_predictors,
+    distribution_table,
+    make_coding,
+    make_design,
+    resolve_terms,
+    usable,
+)
+
+HEAD_VALUE = "(value of the head)"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Simulate citizenship, religion, language ... of households, from the head to the others.
+
+    The head's value is drawn from a model given its own predictors; members in a relation of
+    `direct` take the head's value; the others are drawn from a model of such members given their
+    predictors and the head's value.
+
+    Parameters
+    ----------
+    name : str
+        Column of the survey; a missing value is a level of its own while simulating.
+    relationship : str
+        Categorical variable of the population at this step, the relation to the head.
+    head : level of `relationship`
+        A household without a head in this sense takes its first member; this is recorded. Of
+        several heads the first counts, the others are members like any other.
+    direct : levels of `relationship`
+    model : see `Categorical`
+    predictors : see `Categorical`
+    smallest_stratum : see `Categorical`
+
+    Notes
+    -----
+    One uniform number per person from the stream (stage, variable, stratum, block).
+
+    Examples
+    --------
+    >>> Relation("pb220a", relationship="relation", head="head", direct=["child"]).provides
+    ('pb220a',)
+    """
+
+    name: str
+    relationship: str
+    head: Any
+    direct: Sequence[Any] = ()
+    model: Any = "multinomial"
+    predictors: Predictors = "all"
+    smallest_stratum: int = SMALLEST_STRATUM
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return f"relation {self.name}"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes."""
+        return (self.name,)
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        return (self.name,)
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        check_in_survey(faults, self.label, [self.name], outlook, "variable")
+        check_available(faults, self.label, [self.relationship], outlook, "relationship")
+        check_predictors(faults, self.label, self.predictors, outlook)
+        check_model(faults, self.label, self.model)
+        if self.smallest_stratum < 0:
+            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        field = outlook.survey.get(self.relationship)
+        if field is None:
+            return
+        for role, level in (("head", self.head), *(("direct", item) for item in self.direct)):
+            if level not in field.levels:
+                what = f"{role} names the level {level!r} that {self.relationship!r} does not have"
+                faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column as far as it is known before the fit."""
+        return outlook.survey.get(name)
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> RelationModel:
+        """Learn the model of heads and that of the others; `rng` seeds models that need it."""
+        field = coded_field(sample, self.name)
+        classes = codes_of(sample, self.name, field).astype(np.int64) + 1
+        n_classes = len(field.levels) + 1
+        relation = self._relation_codes(sample.fields[self.relationship])
+        codes = sample.columns[self.relationship]
+        heads, missing = head_of_each(codes, relation[0], sample.offsets)
+        is_head = np.zeros(sample.n_persons, dtype=bool)
+        is_head[heads] = True
+        others = np.flatnonzero(~is_head & ~np.isin(codes, relation[1]))
+        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
+        terms = resolve_terms(self.predictors, names, basic)
+        coding = make_coding(sample, terms)
+        sizes = np.diff(sample.offsets)
+        with_head = sample.with_columns(
+            {HEAD_VALUE: Field.categorical(HEAD_VALUE, field.levels)},
+            {HEAD_VALUE: np.repeat(classes[heads] - 1, sizes)},
+        )
+        wide = make_coding(with_head, [*terms, (HEAD_VALUE,)])
+        seed = int(rng.integers(2**31))
+        head_design = make_design(sample, coding, classes, n_classes, np.sort(heads))
+        head_ladder = fit_ladder(
+            self.model, head_design, smallest_stratum=self.smallest_stratum, seed=seed
+        )
+        other_ladder = None
+        if len(others):
+            other_design = make_design(with_head, wide, classes, n_classes, others)
+            other_ladder = fit_ladder(
+                self.model, other_design, smallest_stratum=self.smallest_stratum, seed=seed + 10_000
+            )
+        return RelationModel(
+            fields=(field,),
+            relation=relation,
+            head_coding=coding,
+            head_ladder=head_ladder,
+            other_coding=wide,
+            other_ladder=other_ladder,
+            strata_levels=sample.strata_levels,
+            fallbacks=self._fit_fallbacks(sample, missing, others),
+        )
+
+    def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
+        return field.levels.index(self.head), tuple(field.levels.index(x) for x in self.direct)
+
+    def _fit_fallbacks(
+        self, sample: Sample, missing: int, others: np.ndarray
+    ) -> tuple[Fallback, ...]:
+        found = []
+        if missing:
+            what = f"{missing} sample households have no head: their first member"
+            found.append(Fallback(self.label, "all", what))
+        if not len(others):
+            what = (
+                "no member of the sample is neither head nor direct: such members take the head's"
+            )
+            found.append(Fallback(self.label, "all", what))
+        return tuple(found)
+
+    def observed(self, model: RelationModel, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of the new columns."""
+        field = model.fields[0]
+        return {field.name: codes_of(sample, field.name, field).astype(field.dtype)}
+
+    def simulate(
+        self, model: RelationModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw the heads, hand their values on, draw the others."""
+        field, stratum = model.fields[0], str(model.strata_levels[block.stratum])
+        codes = block.columns[self.relationship]
+        heads, missing = head_of_each(codes, model.relation[0], block.offsets)
+        if missing:
+            what = "households without a head: their first member"
+            block.fallbacks.append(Fallback(self.label, stratum, what, missing))
+        uniforms = rng.random(block.n_persons)
+        head_values = self._draw(
+            model.head_ladder,
+            model.head_coding,
+            block,
+            heads,
+            block.columns,
+            uniforms,
+            field,
+            stratum,
+        )
+        out = np.repeat(head_values, np.diff(block.offsets))
+        is_head = np.zeros(block.n_persons, dtype=bool)
+        is_head[heads] = True
+        others = np.flatnonzero(~is_head & ~np.isin(codes, model.relation[1]))
+        if len(others) and model.other_ladder is not None:
+            columns = {**block.columns, HEAD_VALUE: out}
+            out[others] = self._draw(
+                model.other_ladder,
+                model.other_coding,
+                block,
+                others,
+                columns,
+                uniforms,
+                field,
+                stratum,
+            )
+        return {field.name: out}
+
+    def _draw(
+        self,
+        ladder: Ladder,
+        coding: Coding,
+        block: Block,
+        rows: np.ndarray,
+        columns: Any,
+        uniforms: np.ndarray,
+        field: Field,
+        stratum: str,
+    ) -> np.ndarray:
+        """Draw a level for the persons in `rows`."""
+        from synthpop.kernels.draws import draw_classes
+
+        names = [item.name for item in coding.variables]
+        part = Block(
+            block.stratum,
+            block.number,
+            np.arange(len(rows) + 1),
+            {name: columns[name][rows] for name in names},
+            block.fallbacks,
+        )
+        cells, row_of_cell, table = distribution_table(
+            coding, ladder, part, label=self.label, stratum_name=stratum
+        )
+        out = np.empty(len(rows), dtype=field.dtype)
+        draw_classes(cells, row_of_cell, table, uniforms[rows], MISSING, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class RelationModel:
+    """What `Relation` learned: one ladder for heads, one for members who are not direct.
+
+    Attributes
+    ----------
+    relation : (int, tuple of int)
+        Codes of the head and of the direct relations.
+    """
+
+    fields: tuple[Field, ...]
+    relation: tuple[int, tuple[int, ...]]
+    head_coding: Coding
+    head_ladder: Ladder
+    other_coding: Coding
+    other_ladder: Ladder | None
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...]
+
+
+def head_of_each(codes: np.ndarray, head: int, offsets: np.ndarray) -> tuple[np.ndarray, int]:
+    """Find the head of each household: its first member with that code, else its first member.
+
+    Returns
+    -------
+    heads : int array, shape (n_households,)
+        Row positions.
+    missing : int
+        Households without a head.
+
+    Examples
+    --------
+    >>> head_of_each(np.array([1, 0, 0, 2, 2]), 0, np.array([0, 3, 5]))
+    (array([1, 3]), 1)
+    """
+    position = np.where(codes == head, np.arange(len(codes)), len(codes))
+    first = np.minimum.reduceat(position, offsets[:-1]) if len(offsets) > 1 else position[:0]
+    none = first == len(codes)
+    return np.where(none, offsets[:-1], first), int(none.sum())
