@@ -7,9 +7,10 @@ from inspect import signature
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults, InputError
 
 
@@ -46,6 +47,47 @@ def iter_frames(
         faults.add(name, "holds no table", remedy="Give at least one block of persons.")
         raise InputError(faults.subject, faults.found)
     return chain([first], blocks)
+
+
+def draw_records(
+    population: Any, name: str, columns: Sequence[str], most: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Draw at most so many records of a stream, each equally likely, and keep their order.
+
+    Returns
+    -------
+    DataFrame
+        The columns asked for; the index is the position of each record in the stream.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": ["f", "m", "f"]})
+    >>> draw_records(table, "synthetic", ["sex"], 9, np.random.default_rng(1)).index.tolist()
+    [0, 1, 2]
+    """
+    kept: list[pd.DataFrame] = []
+    marks: list[np.ndarray] = []
+    offset = 0
+    for block in iter_frames(population, name, columns):
+        faults = Faults(name)
+        check_columns(faults, block, columns, f"column of the {name} file")
+        faults.raise_if_any()
+        kept.append(block[list(columns)].set_axis(range(offset, offset + len(block)), axis=0))
+        marks.append(rng.random(len(block)))
+        offset += len(block)
+        if sum(map(len, kept)) > 2 * most:
+            kept, marks = _smallest(kept, marks, most)
+    return _smallest(kept, marks, most)[0][0]
+
+
+def _smallest(
+    frames: list[pd.DataFrame], marks: list[np.ndarray], most: int
+) -> tuple[list[pd.DataFrame], list[np.ndarray]]:
+    frame, mark = pd.concat(frames), np.concatenate(marks)
+    if len(frame) > most:
+        chosen = np.sort(np.argpartition(mark, most - 1)[:most])
+        frame, mark = frame.iloc[chosen], mark[chosen]
+    return [frame], [mark]
 
 
 def _blocks(population: Any, name: str, columns: Sequence[str]) -> Iterable[Any]:

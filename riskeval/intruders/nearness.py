@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.intruders.blocks import draw_records
 from riskeval.intruders.shares import auc, wilson
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
@@ -109,8 +110,9 @@ def membership(
     Parameters
     ----------
     original, synthetic, holdout : DataFrame
-        The survey the synthetic file was made from, the synthetic file, and other persons of the
-        same population who were not in the survey.
+        The survey the synthetic file was made from, the synthetic file (which may also be an
+        object with ``iter_blocks()`` or an iterable of frames), and other persons of the same
+        population who were not in the survey.
     variables : names of columns of all three
         What the intruder knows about a person; numbers and categories (Gower distance).
     method : {"density", "nearest"}
@@ -156,10 +158,11 @@ def membership(
     names = (variables,) if isinstance(variables, str) else tuple(variables)
     check_choice(faults, "method", method, ["density", "nearest"])
     _check_numbers(faults, confidence, neighbours=neighbours, most_records=most_records)
-    parts = {"original": original, "synthetic": synthetic, "holdout": holdout}
+    parts = {"original": original, "holdout": holdout}
     frames = _frames(faults, parts, names, least={"holdout": 4})
     seed = resolve_seed(seed)
     streams = Streams(seed)
+    frames["synthetic"] = _synthetic(synthetic, names, most_records, streams)
     if method == "nearest":  # nearness inside and between files compares files of equal size
         most_records = min(most_records, *map(len, frames.values()))
     drawn = {
@@ -272,7 +275,8 @@ def distance_screen(
     Parameters
     ----------
     original, synthetic : DataFrame
-        The survey and the synthetic file made from it.
+        The survey and the synthetic file made from it (also an object with ``iter_blocks()`` or an
+        iterable of frames).
     variables : names of columns of both
         Numbers and categories (Gower distance).
     holdout : DataFrame, optional
@@ -308,20 +312,18 @@ def distance_screen(
     faults = Faults("distance_screen")
     names = (variables,) if isinstance(variables, str) else tuple(variables)
     _check_numbers(faults, confidence, most_records=most_records)
-    parts = {"original": original, "synthetic": synthetic}
+    parts = {"original": original}
     if holdout is not None:
         parts["holdout"] = holdout
     frames = _frames(faults, parts, names, least={"original": 2})
     seed = resolve_seed(seed)
     streams = Streams(seed)
+    frames["synthetic"] = _synthetic(synthetic, names, most_records, streams)
     base = "original" if holdout is None else "holdout"
-    rows = {
-        role: _sample(len(frames[role]), most_records, streams.at("distance_screen", role))
-        for role in ("synthetic", base)
-    }
+    rows = _sample(len(frames[base]), most_records, streams.at("distance_screen", base))
     space = _Space(frames, names)
-    ours = space.nearest("original", "synthetic", rows["synthetic"])
-    theirs = space.nearest("original", base, rows[base], leave_out=holdout is None)
+    ours = space.nearest("original", "synthetic")
+    theirs = space.nearest("original", base, rows, leave_out=holdout is None)
     cut = np.quantile(theirs[:, 0], CLOSE_SHARE)
     below = int((ours[:, 0] < cut).sum())
     return DistanceScreen(
@@ -330,7 +332,7 @@ def distance_screen(
         close_interval=wilson(below, len(ours), confidence),
         table=pd.DataFrame([_distances("synthetic", ours), _distances("baseline", theirs)]),
         per_record=pd.DataFrame(
-            {"row": rows["synthetic"], "dcr": ours[:, 0], "nndr": _ratio(ours)}
+            {"row": frames["synthetic"].index, "dcr": ours[:, 0], "nndr": _ratio(ours)}
         ),
         baseline="original" if holdout is None else "hold-out",
         confidence=confidence,
@@ -359,6 +361,15 @@ def _frames(
             faults.add(role, f"{len(frame)} records are too few")
     faults.raise_if_any()
     return frames
+
+
+def _synthetic(synthetic: Any, names: tuple[str, ...], most: int, streams: Streams) -> pd.DataFrame:
+    drawn = draw_records(synthetic, "synthetic", names, most, streams.at("synthetic", "draw"))
+    if len(drawn) == 0:
+        faults = Faults("synthetic")
+        faults.add("synthetic", "has no records")
+        faults.raise_if_any()
+    return drawn
 
 
 def _sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.intruders.blocks import iter_frames
+from riskeval.intruders.blocks import draw_records
 from riskeval.intruders.shares import newcombe, wilson
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
@@ -197,7 +197,8 @@ def rapid(
                 faults.add(role, "has no records")
     faults.raise_if_any()
     seed = resolve_seed(seed)
-    train = _draw(synthetic, [*names, target], train_rows, Streams(seed).at("rapid", "train"))
+    rng = Streams(seed).at("rapid", "train")
+    train = draw_records(synthetic, "synthetic", [*names, target], train_rows, rng)
     numeric = _is_number(frame[target])
     if numeric != _is_number(train[target]):
         what = f"is {frame[target].dtype} in the original and {train[target].dtype} in the other"
@@ -264,31 +265,6 @@ def _check(
     for name, count, least in (("permutations", permutations, 0), ("train_rows", train_rows, 1)):
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
             faults.add(name, f"{count!r} is not a whole number of at least {least}")
-
-
-def _draw(synthetic: Any, columns: list[str], rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """At most `rows` records of a stream, each equally likely; one block in memory at a time."""
-    kept: list[pd.DataFrame] = []
-    marks: list[np.ndarray] = []
-    for block in iter_frames(synthetic, "synthetic", columns):
-        faults = Faults("synthetic")
-        check_columns(faults, block, columns, "key or target of the synthetic file")
-        faults.raise_if_any()
-        kept.append(block[columns])
-        marks.append(rng.random(len(block)))
-        if sum(map(len, kept)) > 2 * rows:
-            kept, marks = _smallest(kept, marks, rows)
-    return _smallest(kept, marks, rows)[0][0]
-
-
-def _smallest(
-    frames: list[pd.DataFrame], marks: list[np.ndarray], rows: int
-) -> tuple[list[pd.DataFrame], list[np.ndarray]]:
-    frame, mark = pd.concat(frames, ignore_index=True), np.concatenate(marks)
-    if len(frame) > rows:
-        chosen = np.sort(np.argpartition(mark, rows - 1)[:rows])
-        frame, mark = frame.iloc[chosen].reset_index(drop=True), mark[chosen]
-    return [frame], [mark]
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -83,10 +83,14 @@ class TestMembership:
     def test_faults(self) -> None:
         with pytest.raises(InputError) as caught:
             self.ask(
-                people(10, 1).drop(columns="b"), holdout=people(3, 1), method="guess",
+                people(10, 1), holdout=people(3, 1).drop(columns="b"), method="guess",
                 neighbours=0, most_records=1.5, confidence=1.0,
             )  # fmt: skip
         assert len(caught.value.faults) == 6
+        with pytest.raises(InputError, match="column of the synthetic file"):
+            self.ask(people(10, 1).drop(columns="b"))
+        with pytest.raises(InputError, match="has no records"):
+            self.ask(people(0, 1))
         with pytest.raises(InputError, match="no column"):
             membership(people(9, 1), people(9, 2), [], holdout=people(9, 3))
 
@@ -132,6 +136,14 @@ class TestDistanceScreen:
         wide = distance_screen(people(90, 1), people(90, 2), NAMES, confidence=0.99, **asked)
         usual = distance_screen(people(90, 1), people(90, 2), NAMES, **asked)
         assert wide.close_interval[1] > usual.close_interval[1]
+
+    def test_a_stream_of_blocks(self) -> None:
+        synthetic = people(90, 2)
+        blocks = [synthetic.iloc[start : start + 8] for start in range(0, 90, 8)]
+        asked = {"most_records": 20, "seed": 1}
+        whole = distance_screen(people(90, 1), synthetic, NAMES, **asked)
+        parts = distance_screen(people(90, 1), iter(blocks), NAMES, **asked)
+        pd.testing.assert_frame_equal(whole.per_record, parts.per_record)
 
     def test_faults(self) -> None:
         with pytest.raises(InputError, match="1 records are too few"):
