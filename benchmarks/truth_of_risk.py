@@ -246,11 +246,14 @@ def main() -> None:
                 for name, score in scores.items():
                     finds[name].append((correlation(score, truth), area(score, truth == 1)))
             for (quantity, method), estimates in values.items():
+                solved = np.isfinite(estimates)  # some models have no solution on some samples
                 true = np.array(truths[quantity, method])
-                error = np.array(estimates) - true
+                error = (np.array(estimates) - true)[solved]
+                if not solved.any():
+                    continue
                 level = max(true.mean(), 1e-12)
                 files.append(
-                    (key_set, design, quantity, method, np.mean(estimates), error.mean() / level,
+                    (key_set, design, quantity, method, np.nanmean(estimates), error.mean() / level,
                      np.sqrt((error**2).mean()) / level, true.mean())
                 )  # fmt: skip
             for name, pairs in finds.items():

@@ -201,8 +201,9 @@ class IndividualRisk(Result):
             "benchmark rule of Templ 2017, equation 3.5). "
         )
         text += (
-            "Population frequencies are estimated from the weights; for rare keys this "
-            "underestimates the risk."
+            "How many persons share a key is estimated from the weights of the records that have "
+            "it, which is rough for rare keys: with detailed keys the risk of unique records is "
+            "easily understated, with broad keys overstated."
             if self.weighted
             else "Without weights the file counts as the whole population: the risk is 1/f."
         )

@@ -6,7 +6,7 @@ fraction; they give the risk of the file, not of a record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from synthpop.microdata.results import Result
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
+CLEARLY = 1.92  # gain in log-likelihood that one more parameter needs at the 5 % level
+LARGEST_SHAPE = 10.0  # above it all keys are about equally frequent, which no keys of persons are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +118,10 @@ def population_uniqueness(
 
     Notes
     -----
-    Pitman: maximum likelihood in the Pitman sampling formula (Hoshino 2001), then the expected
-    number of classes of size one, N Gamma(theta + alpha + N - 1) Gamma(theta + 1) /
-    (Gamma(theta + alpha) Gamma(theta + N)). Zayatz (1991): Bayes' rule with hypergeometric
+    Pitman: maximum likelihood in the Pitman sampling formula (Hoshino 2001), over both of its
+    domains (alpha from 0 to 1; alpha below 0, with a finite number of keys, where that is clearly
+    more likely), then the expected number of classes of size one,
+    N Gamma(theta + alpha + N - 1) Gamma(theta + 1) / (Gamma(theta + alpha) Gamma(theta + N)). Zayatz (1991): Bayes' rule with hypergeometric
     sampling and the class sizes of the sample as prior. Slide negative binomial (Chen and
     Keller-McNulty 1998): class sizes are one plus a negative binomial; three moments (persons,
     non-empty classes, unique classes) under Bernoulli sampling. Rule of Dankar et al. (2012),
@@ -252,41 +255,86 @@ def pitman_uniques(counts: np.ndarray, population: float) -> float:
         - gammaln(theta + alpha)
         - gammaln(theta + big)
     )
-    value = float(np.exp(log_uniques))
+    value = float(np.exp(min(float(log_uniques), 700.0)))
     return value if np.isfinite(value) and value <= big else float("nan")
 
 
 def pitman_fit(counts: np.ndarray) -> tuple[float, float] | None:
-    """Maximum likelihood estimates (theta, alpha), 0 <= alpha < 1, theta > -alpha.
+    """Maximum likelihood estimates (theta, alpha) of Pitman's formula; None where there are none.
 
-    None where the likelihood has no maximum inside (all keys occur once, or there is one key).
+    Either 0 <= alpha < 1 and theta > -alpha, or alpha < 0 and theta = -m alpha: a population of m
+    keys in all (the symmetric Dirichlet-multinomial model), which fits when the sample has seen
+    most keys. The second is taken only when it is clearly more likely, as it is the riskier one to
+    be wrong with (it finds few uniques). There is no maximum when all keys occur once, or when
+    there is one key.
     """
-    from scipy.optimize import minimize
-    from scipy.special import expit, gammaln
-
     n, u = int(counts.sum()), len(counts)
     if u <= 1 or u == n:
         return None
+    open_ended = _best(
+        _pitman_loss(counts), [(0.0, np.log(u)), (1.5, 1.0), (-6.0, np.log(10.0 * u))]
+    )
+    finite = _best(_dirichlet_loss(counts), [(0.0, 0.0), (-3.0, 2.0), (2.0, -2.0)])
+    if not np.isfinite(open_ended.fun) or open_ended.x[1] > 39 or open_ended.x[0] > 25:
+        return None
+    b, m = _finite_of(finite.x, u)
+    if n * (open_ended.fun - finite.fun) > CLEARLY and b < LARGEST_SHAPE:
+        return m * b, -b
+    alpha = _alpha_of(open_ended.x[0])
+    return float(np.exp(open_ended.x[1])) - alpha, alpha
+
+
+def _best(loss: Callable[[np.ndarray], float], starts: list[tuple[float, float]]) -> Any:
+    from scipy.optimize import minimize
+
+    options = {"xatol": 1e-7, "fatol": 1e-13, "maxiter": 2000}
+    fits = [minimize(loss, start, method="Nelder-Mead", options=options) for start in starts]
+    return min(fits, key=lambda fit: fit.fun)
+
+
+def _alpha_of(x: float) -> float:
+    return float(np.clip(1 / (1 + np.exp(-np.clip(x, -30, 30))), 1e-9, 1 - 1e-9))
+
+
+def _finite_of(x: np.ndarray, u: int) -> tuple[float, float]:
+    """Shape b and number of keys m, kept where differences of log-gammas are exact enough."""
+    b = float(np.exp(np.clip(x[0], -12, 6)))
+    return b, u - 1 + float(np.exp(np.clip(x[1], -12, np.log(1e4 * u))))
+
+
+def _pitman_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
+    """Minus the mean log-likelihood for alpha >= 0 in (logit alpha, log(theta + alpha))."""
+    from scipy.special import gammaln
+
+    n, u = int(counts.sum()), len(counts)
     sizes, classes = np.unique(counts, return_counts=True)
 
     def loss(x: np.ndarray) -> float:
-        alpha = float(np.clip(expit(x[0]), 1e-9, 1 - 1e-9))
+        alpha = _alpha_of(x[0])
         theta = float(np.exp(np.clip(x[1], -30, 40))) - alpha
         steps = (u - 1) * np.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
         draws = gammaln(theta + n) - gammaln(theta + 1)
         inside = (classes * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
         return float(-(steps - draws + inside) / n)
 
-    starts = [(0.0, np.log(max(u, 2.0))), (1.5, 1.0), (-2.0, np.log(10.0 * u))]
-    options = {"xatol": 1e-7, "fatol": 1e-13, "maxiter": 2000}
-    best = min(
-        (minimize(loss, start, method="Nelder-Mead", options=options) for start in starts),
-        key=lambda fit: fit.fun,
-    )
-    if not np.isfinite(best.fun) or best.x[1] > 39 or abs(best.x[0]) > 25:
-        return None
-    alpha = float(expit(best.x[0]))
-    return float(np.exp(best.x[1])) - alpha, alpha
+    return loss
+
+
+def _dirichlet_loss(counts: np.ndarray) -> Callable[[np.ndarray], float]:
+    """Minus the mean log-likelihood for alpha = -b < 0 in (log b, log(m - u + 1))."""
+    from scipy.special import gammaln
+
+    n, u = int(counts.sum()), len(counts)
+    sizes, classes = np.unique(counts, return_counts=True)
+
+    def loss(x: np.ndarray) -> float:
+        b, m = _finite_of(x, u)
+        steps = (u - 1) * np.log(b) + gammaln(m) - gammaln(m - u + 1)
+        draws = gammaln(m * b + n) - gammaln(m * b + 1)
+        inside = (classes * (gammaln(sizes + b) - gammaln(1 + b))).sum()
+        return float(-(steps - draws + inside) / n)
+
+    return loss
 
 
 def snb_uniques(counts: np.ndarray, population: float) -> float:

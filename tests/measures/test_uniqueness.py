@@ -67,6 +67,21 @@ def test_pitman_without_a_maximum():
     assert np.isnan(pitman_uniques(np.ones(5, dtype=int), 100))
 
 
+def test_pitman_with_a_finite_number_of_keys():
+    """Keys of about equal size: the Dirichlet-multinomial branch, alpha below 0."""
+    rng = np.random.default_rng(2)
+    people = rng.choice(500, size=40_000, p=rng.dirichlet(np.full(500, 0.8)))
+    sizes = np.bincount(people)
+    counts = np.bincount(rng.permutation(people)[:4_000])
+    theta, alpha = pitman_fit(counts[counts > 0])
+    assert alpha == pytest.approx(-0.8, rel=0.25)
+    assert theta / -alpha == pytest.approx(500, rel=0.15)
+    found = pitman_uniques(counts[counts > 0], 40_000)
+    assert abs(found - (sizes == 1).sum()) < 12
+    tiny = np.array([1] * 946 + [2] * 95 + [3] * 11)  # cannot tell: stays with alpha >= 0
+    assert pitman_fit(tiny)[1] >= 0
+
+
 def test_zayatz_by_its_definition():
     counts = np.array([1, 1, 1, 2, 2, 5])
     n, big, u = 12, 40, 6
