@@ -17,7 +17,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures import _loglinear_fit as fitting
-from riskeval.measures._loglinear_fit import Fit, FormulaError, Term
+from riskeval.measures._formula import FormulaError, Term, format_formula, parse_formula
+from riskeval.measures._loglinear_fit import Fit
+from riskeval.measures._loglinear_newton import fit_newton
 from riskeval.measures.frequencies import read_weights
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode
@@ -253,7 +255,7 @@ def fit_model(
         covariate = table.weights / table.weights.mean()
     if offset is None and covariate is None and not any(x is not None for x in numbers):
         return fitting.fit_margins(table.codes, counts, table.sizes, terms, tolerance=tolerance)
-    return fitting.fit_newton(
+    return fit_newton(
         table.codes,
         counts,
         table.sizes,
@@ -407,7 +409,7 @@ def loglinear_risk(
     categorical: set[int] = set()
     if formula is not None and keys:
         try:
-            terms, categorical = fitting.parse_formula(formula, keys)
+            terms, categorical = parse_formula(formula, keys)
         except FormulaError as error:
             faults.add("formula", str(error), remedy="For instance '~ a + b + a:b'.")
     if found and not faults and frame[keys].isna().any(axis=1).all():
@@ -430,7 +432,7 @@ def loglinear_risk(
         for j, name in enumerate(table.names)
         if numbers[j] is None and pd.api.types.is_numeric_dtype(frame[name].dtype)
     }
-    text = fitting.format_formula(terms, table.names, written)
+    text = format_formula(terms, table.names, written)
     return _assemble(table, fitted, text, terms, numbers, method, fit, inclusion, float(bound))
 
 

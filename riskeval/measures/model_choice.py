@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures import _loglinear_fit as fitting
-from riskeval.measures._loglinear_fit import Fit, Term
+from riskeval.measures._formula import Term, format_formula
+from riskeval.measures._loglinear_fit import Fit
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear import (
     CellTable,
@@ -203,7 +203,7 @@ def choose_model(
         terms.append(pair)
         left.remove(pair)
     numeric = {j for j, key in enumerate(keys) if pd.api.types.is_numeric_dtype(frame[key].dtype)}
-    formula = fitting.format_formula(terms, keys, numeric)
+    formula = format_formula(terms, keys, numeric)
     risk = loglinear_risk(frame, keys, weights=weights, formula=formula)
     return ModelChoice(formula, pd.DataFrame(path), risk, criterion, tuple(skipped))
 
