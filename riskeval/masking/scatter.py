@@ -43,9 +43,11 @@ def scatter(values: np.ndarray, kind: str, rng: np.random.Generator) -> Scatter:
     Returns
     -------
     Scatter
-        The robust covariance is made consistent at the normal distribution (Croux and Haesbroeck
-        1999). Classical, with a note, where there are too few records (n <= 2 p) or half of them
-        lie in a plane (for instance more than half of a variable are zeros).
+        The half with the smallest determinant gives raw estimates; all records within their 0.975
+        quantile enter the final ones. Both are made consistent at the normal distribution by the
+        share of records in them (Croux and Haesbroeck 1999). Classical, with a note, where there
+        are too few records (n <= 2 p) or half of them lie in a plane (for instance more than half
+        of a variable are zeros).
 
     Examples
     --------
@@ -91,12 +93,21 @@ def _mcd(values: np.ndarray, rng: np.random.Generator) -> Scatter | None:
             fitted = MinCovDet(random_state=int(rng.integers(2**31))).fit(searched)
         except ValueError:  # every half of the records is singular
             return None
-    covariance = np.atleast_2d(fitted.covariance_)
-    if not np.isfinite(covariance).all() or np.linalg.eigvalsh(covariance)[0] <= SINGULAR:
+    raw = _consistent(searched[fitted.raw_support_], len(searched))
+    if np.linalg.eigvalsh(raw.covariance)[0] <= SINGULAR:
         return None
-    factor = CUT / chi2.cdf(chi2.ppf(CUT, p), p + 2)
-    unscaled = factor * covariance * np.outer(spread, spread)
-    return Scatter(middle + fitted.location_ * spread, unscaled)
+    inside = squared_distances(scaled, raw) <= chi2.ppf(CUT, p)
+    final = _consistent(scaled[inside], n)
+    return Scatter(middle + final.centre * spread, final.covariance * np.outer(spread, spread))
+
+
+def _consistent(kept: np.ndarray, n: int) -> Scatter:
+    """Mean and covariance of the innermost records of n, widened to be right for normal data."""
+    from scipy.stats import chi2
+
+    cloud, p, share = _classical(kept), kept.shape[1], len(kept) / n
+    factor = share / chi2.cdf(chi2.ppf(share, p), p + 2) if share < 1 else 1.0
+    return Scatter(cloud.centre, factor * cloud.covariance)
 
 
 def whitened(values: np.ndarray, cloud: Scatter) -> np.ndarray:
