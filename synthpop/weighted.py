@@ -77,7 +77,7 @@ def clean(
     """
     faults = Faults("weighted statistic")
     check_option(faults, "missing", missing, ("drop", "propagate"))
-    x = _numbers(faults, values, "values")
+    x = as_numbers(faults, values, "values")
     w = None if weights is None else _weights(faults, weights, len(x))
     faults.raise_if_any()
     keep = ~np.isnan(x)
@@ -92,7 +92,14 @@ def clean(
     return x, w, False
 
 
-def _numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
+def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
+    """Return one column as float64, missing values as NaN; note what is not numbers.
+
+    Examples
+    --------
+    >>> as_numbers(Faults("example"), [1, None], "values")
+    array([ 1., nan])
+    """
     to_numpy = getattr(values, "to_numpy", None)
     try:
         x = (
@@ -110,7 +117,7 @@ def _numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
 
 
 def _weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarray:
-    w = _numbers(faults, weights, "weights")
+    w = as_numbers(faults, weights, "weights")
     if len(w) != n and not faults:
         faults.add("weights", f"{len(w)} weights for {n} values", remedy="Give one a row.")
     bad = ~np.isfinite(w)
@@ -263,9 +270,12 @@ def _pairs(
 ) -> float | np.ndarray:
     if y is not None:
         return _one_pair(statistic, x, y, weights, missing)
-    if hasattr(x, "to_numpy"):
-        x = x.to_numpy(dtype=np.float64, na_value=np.nan)
-    matrix = np.asarray(x, dtype=np.float64)
+    try:
+        matrix = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        faults = Faults("weighted statistic")
+        faults.add("x", "has columns that are not numbers", remedy="Leave them out.")
+        faults.raise_if_any()
     if matrix.ndim == 1:
         matrix = matrix[:, None]
     p = matrix.shape[1]
@@ -282,8 +292,8 @@ def _one_pair(
 ) -> float:
     faults = Faults("weighted statistic")
     check_option(faults, "missing", missing, ("drop", "propagate"))
-    a = _numbers(faults, x, "x")
-    b = a if y is x else _numbers(faults, y, "y")
+    a = as_numbers(faults, x, "x")
+    b = a if y is x else as_numbers(faults, y, "y")
     w = None if weights is None else _weights(faults, weights, len(a))
     if len(a) != len(b) and not faults:
         faults.add("y", f"{len(b)} values for {len(a)} of x", remedy="Give pairs.")

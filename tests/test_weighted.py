@@ -197,6 +197,8 @@ def test_faults_are_listed_together() -> None:
         weighted.quantile([1.0], None, 0.5, definition="type7")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="pairs"):
         weighted.covariance([1.0, 2.0], [1.0])
+    with pytest.raises(InputError, match="columns that are not numbers"):
+        weighted.covariance(pd.DataFrame({"a": ["x", "y"]}))
     with pytest.raises(InputError, match="dimensions"):
         weighted.mean([[1.0]])  # type: ignore[list-item]
     with pytest.raises(InputError, match="missing"):

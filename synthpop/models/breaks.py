@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, MicrodataWarning
-from synthpop.weighted import clean, quantile
+from synthpop.weighted import as_numbers, clean, quantile
 
 STEPS = tuple(np.arange(1, 10) / 10)
 TAIL_STEPS = (0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)
@@ -103,14 +103,18 @@ def _group_means(
     values: npt.ArrayLike, weights: npt.ArrayLike | None, strata: npt.ArrayLike
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Weighted mean and mean weight of each group, over its members with a value."""
-    x = np.asarray(values, dtype=np.float64)
+    faults = Faults("breaks")
+    x = as_numbers(faults, values, "values")
+    w = np.ones(len(x)) if weights is None else as_numbers(faults, weights, "weights")
     group = np.asarray(strata)
+    code = np.zeros(len(group), dtype=np.int64)
     if len(group) != len(x):
-        faults = Faults("breaks")
         faults.add("strata", f"{len(group)} groups for {len(x)} values", remedy="One a row.")
-        faults.raise_if_any()
-    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-    _, code = np.unique(group, return_inverse=True)
+    try:
+        code = np.unique(group, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        faults.add("strata", "are missing or of mixed types", remedy="Give ids of one type.")
+    faults.raise_if_any()
     here = ~np.isnan(x) & (w > 0)
     total = np.bincount(code[here], weights=w[here], minlength=code.max() + 1)
     sums = np.bincount(code[here], weights=(w * x)[here], minlength=code.max() + 1)
@@ -203,7 +207,9 @@ def classify(
     >>> classify([0.0, 5.0, 10.0], [0, 5, 10], zeros=False, right=False).tolist()
     [0, 1, 1]
     """
-    x = np.asarray(values, dtype=np.float64)
+    faults = Faults("classes")
+    x = as_numbers(faults, values, "values")
+    faults.raise_if_any()
     points = _checked(with_zero(limits) if zeros else np.asarray(limits, dtype=np.float64))
     n_limits = len(points)
     if zeros:

@@ -26,6 +26,7 @@ _WHERE = {
     "draw_balanced": "balanced",
     "draw_sample": "drawing",
     "draw_unequal": "unequal",
+    "horvitz_thompson": "totals",
     "inclusion_probabilities": "unequal",
     "inclusion_probabilities_of": "drawing",
     "joint_probabilities": "unequal",

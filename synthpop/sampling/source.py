@@ -57,15 +57,11 @@ class FrameSource:
 class PopulationSource:
     """Rows of a `Population`: columns are read when asked for, rows block by block."""
 
-    def __init__(self, population: Any) -> None:
+    def __init__(self, population: Any, columns: Sequence[str] | None = None) -> None:
         self.population = population
         self.n = int(population.n_persons)
+        self.names = tuple(population.columns if columns is None else columns)
         self._known: dict[str, pd.Series] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.population.columns)
 
     def column(self, name: str) -> pd.Series:
         """Return one column of all persons; kept for the next time."""
@@ -76,42 +72,51 @@ class PopulationSource:
     def take(self, rows: np.ndarray) -> pd.DataFrame:
         """Return some rows; one block is in memory at a time."""
         parts, start = [], 0
-        for block in self.population.iter_blocks():
+        for block in self.population.iter_blocks(list(self.names)):
             stop = start + len(block)
             low, high = np.searchsorted(rows, [start, stop])
             if high > low:
                 parts.append(block.take(rows[low:high] - start))
             start = stop
         if not parts:
-            return self.population.frame().head(0)
+            return self.population.frame(list(self.names)).head(0)
         return pd.concat(parts, ignore_index=True)
 
 
+def is_population(population: Any) -> bool:
+    """Whether this is an object that gives its rows block by block."""
+    return callable(getattr(population, "iter_blocks", None))
+
+
 def open_source(population: Any, columns: Sequence[str] | None = None) -> Source:
-    """Return the rows of a frame, a Survey, or an object with ``frame(columns)``.
+    """Return the rows of a frame, a Survey, or an object with ``iter_blocks``.
 
     Parameters
     ----------
     population : DataFrame, Arrow table, Survey or Population
     columns : sequence of str, optional
-        Keep these only, all of them in memory.
+        Keep these only.
     """
-    is_population = callable(getattr(population, "iter_blocks", None))
-    if is_population and columns is None:
-        return PopulationSource(population)
-    frame = (
-        population.frame(list(columns or ()))
-        if is_population
-        else as_frame(population, "population")
-    )
-    if columns is not None and not is_population:
+    blocks = is_population(population)
+    frame = None if blocks else as_frame(population, "population")
+    if columns is not None:
+        present = population.columns if frame is None else frame.columns
         faults = Faults("population")
         for name in columns:
-            if name not in frame.columns:
-                faults.add(name, "is not a column", remedy=did_you_mean(name, frame.columns))
+            if name not in present:
+                faults.add(name, "is not a column", remedy=did_you_mean(name, present))
         faults.raise_if_any()
-        frame = frame[list(columns)]
-    return FrameSource(frame)
+    if frame is None:
+        return PopulationSource(population, columns)
+    return FrameSource(frame if columns is None else frame[list(columns)])
+
+
+def in_memory(population: Any, columns: Sequence[str] | None = None) -> Any:
+    """Return a population of blocks as one frame, so that drawing again does not read again."""
+    if not is_population(population):
+        return population
+    source = open_source(population, columns)
+    return population.frame(list(source.names))
 
 
 @dataclass(frozen=True)

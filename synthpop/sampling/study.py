@@ -27,6 +27,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.sampling.drawing import WEIGHT, Sampler, prepare
+from synthpop.sampling.source import in_memory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -193,7 +194,8 @@ def simulate_study(
     household : str, optional
         As in `draw_sample`.
     columns : sequence of str, optional
-        Columns of the population that are needed: fewer are faster and take less memory.
+        Columns of the population that are needed: they are held in memory during the study, so
+        that fewer are faster and take less of it. Default: all.
     level : float
         Confidence level of intervals from standard errors.
     workers : int
@@ -233,7 +235,8 @@ def simulate_study(
     named = _named(estimators)
     _check(named, repetitions, level, workers)
     seed = resolve_seed(seed)
-    sampler = prepare(population, design, household=household, columns=columns)
+    held = in_memory(population, columns)
+    sampler = prepare(held, design, household=household, columns=columns)
     job = _Repetition(
         sampler,
         named,

@@ -120,6 +120,28 @@ def test_calibrated_replicates(frame: pd.DataFrame) -> None:
     assert "not calibrated anew" in naive.summary()
 
 
+def test_reference_calibrated_households() -> None:
+    data = survey_data("laeken_eusilc")
+    case = golden("pop", "f_indicators.json")["bootstrap"]["gini_calibrated_cluster"]
+    totals = data.groupby("db040", observed=True)["rb050"].sum()
+
+    def to_regions(part: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
+        now = pd.Series(weights).groupby(part["db040"].to_numpy(), observed=True).sum()
+        return weights * (totals / now).reindex(part["db040"]).to_numpy()
+
+    got = ind.bootstrap(
+        lambda part, w: ind.gini(part["eqIncome"], w),
+        data[["eqIncome", "db040", "db030"]],
+        weights=data["rb050"],
+        strata="db040",
+        cluster="db030",
+        calibrate=to_regions,
+        seed=3,
+    )
+    assert got.standard_error == pytest.approx(case["se"], rel=0.25)
+    np.testing.assert_allclose(got.interval, case["ci"], rtol=0.02)
+
+
 def test_domains_and_results(frame: pd.DataFrame) -> None:
     by = ind.bootstrap(
         ind.gini, frame["income"], weights=frame["w"], by=frame["region"], replicates=40, seed=2

@@ -155,3 +155,7 @@ def test_faults() -> None:
         classify([1.0], [3, 2, 1])
     with pytest.raises(InputError, match="groups"):
         breaks([1.0, 2.0], strata=[1])
+    with pytest.raises(InputError, match="mixed types"):
+        breaks([1.0, 2.0], strata=["a", None])
+    with pytest.raises(InputError, match="not numbers"):
+        classify(["a"], [1, 2, 3])  # type: ignore[list-item]

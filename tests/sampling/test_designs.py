@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,6 +24,7 @@ from synthpop.sampling import (
     draw_sample,
     inclusion_probabilities_of,
     joint_probabilities_of,
+    simulate_study,
 )
 from synthpop.sampling.drawing import prepare
 
@@ -194,7 +197,7 @@ def test_arguments_are_honoured(people: pd.DataFrame) -> None:
     assert set(np.diff(ranks)) <= {2.0, 3.0, 4.0}
 
 
-def test_population_kinds(people: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_population_kinds(people: pd.DataFrame) -> None:
     survey = Survey(people.assign(w=3.0), weight="w")
     from_survey = draw_sample(survey, SimpleRandom(6), seed=1)
     assert from_survey.weights.sum() == pytest.approx(len(people))
@@ -217,8 +220,10 @@ class Blocks:
         return self.whole if columns is None else self.whole[columns]
 
     def iter_blocks(self, columns: list[str] | None = None):  # type: ignore[no-untyped-def]
-        for start in range(0, len(self.whole), 10):
-            yield self.whole.iloc[start : start + 10].reset_index(drop=True)
+        self.read.append(columns)
+        whole = self.whole if columns is None else self.whole[columns]
+        for start in range(0, len(whole), 10):
+            yield whole.iloc[start : start + 10].reset_index(drop=True)
 
 
 def test_population_on_disk_reads_what_is_needed(people: pd.DataFrame) -> None:
@@ -228,23 +233,42 @@ def test_population_on_disk_reads_what_is_needed(people: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(
         survey.frame.astype(object), draw_sample(people, design, seed=3).frame.astype(object)
     )
-    assert blocks.read == [["region"], ["hid"]]
-    few = draw_sample(Blocks(people), design, seed=3, columns=["hid", "region", "income"])
+    assert blocks.read == [["region"], ["hid"], list(people.columns)]
+    blocks = Blocks(people)
+    few = draw_sample(blocks, design, seed=3, columns=["hid", "region", "income"])
     assert "sex" not in few.frame
+    assert blocks.read == [["region"], ["hid"], ["hid", "region", "income"]]
+    with pytest.raises(InputError, match="Did you mean 'income'"):
+        draw_sample(blocks, design, columns=["incom"])
 
 
-def test_real_population_object() -> None:
-    synthpop = pytest.importorskip("synthpop")
-    if not hasattr(synthpop, "Pipeline"):
-        pytest.skip("no pipeline")
+def test_study_holds_the_population(people: pd.DataFrame) -> None:
+    blocks = Blocks(people)
+    study = simulate_study(
+        blocks,
+        SimpleRandom(5),
+        {"n": lambda survey: float(survey.n_persons)},
+        repetitions=3,
+        columns=["income"],
+    )
+    assert blocks.read == [["income"]]
+    assert study.table["mean"].iloc[0] == 5
+
+
+def test_synthetic_population_in_memory_and_on_disk(tmp_path: Path) -> None:
+    import synthpop
+
     data = pd.DataFrame({"hid": [1, 1, 2], "w": [20.0, 20.0, 30.0], "age": [40, 9, 71]})
     fitted = synthpop.Pipeline([synthpop.Structure(["age"])]).fit(
         Survey(data, weight="w", household="hid"), seed=1
     )
-    population = fitted.simulate()
+    population = fitted.simulate(seed=5)
     survey = draw_sample(population, Cluster("hid", SimpleRandom(10)), seed=1)
     assert survey.n_households == 10
     assert survey.weights.sum() == pytest.approx(5 * survey.n_persons)
+    written = fitted.simulate(out=tmp_path / "population", seed=5)
+    again = draw_sample(written, Cluster("hid", SimpleRandom(10)), seed=1)
+    assert again.frame["age"].tolist() == survey.frame["age"].tolist()
 
 
 def test_unsorted_households(people: pd.DataFrame) -> None:

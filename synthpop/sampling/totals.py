@@ -1,0 +1,141 @@
+"""Horvitz-Thompson totals and their variance on arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Total(Result):
+    """An estimated total.
+
+    Attributes
+    ----------
+    estimate : float
+    variance : float
+        May be negative when it comes from joint probabilities; the interval is then NaN.
+    method : str
+        "sen-yates-grundy", "horvitz-thompson" or "hajek-deville".
+    level : float
+    n : int
+    """
+
+    estimate: float
+    variance: float
+    method: str
+    level: float
+    n: int
+
+    @property
+    def standard_error(self) -> float:
+        """Square root of the variance; NaN where it is negative."""
+        return float(np.sqrt(self.variance)) if self.variance >= 0 else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Normal confidence interval."""
+        half = NormalDist().inv_cdf((1 + self.level) / 2) * self.standard_error
+        return (self.estimate - half, self.estimate + half)
+
+    def summary(self) -> str:
+        """Return the total with its interval."""
+        low, high = self.interval
+        return (
+            f"Estimated total {self.estimate:.6g} from {self.n} units, "
+            f"{100 * self.level:g} % interval {low:.6g} to {high:.6g} ({self.method})."
+        )
+
+
+def horvitz_thompson(
+    values: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    *,
+    joint: npt.ArrayLike | None = None,
+    method: str | None = None,
+    level: float = 0.95,
+) -> Total:
+    """Estimate a total from a sample with unequal probabilities, with its variance.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Of the drawn units; NaN is not allowed.
+    probabilities : array, shape (n,)
+        Their inclusion probabilities.
+    joint : array, shape (n, n), optional
+        Their joint inclusion probabilities, positive.
+    method : {"sen-yates-grundy", "horvitz-thompson", "hajek-deville"}, optional
+        The first is for designs of fixed size, the second also for random size; both need `joint`.
+        The third needs none: an approximation for designs near to maximum entropy (conditional
+        Poisson, Sampford, Brewer, Tillé, pivotal in random order). Default: the first with
+        `joint`, the third without.
+    level : float
+
+    Returns
+    -------
+    Total
+
+    Raises
+    ------
+    InputError
+        Missing values, probabilities outside 0 and 1, shapes that do not match.
+
+    Notes
+    -----
+    Sen, Yates and Grundy: sum_{k<l} (p_k p_l - p_kl) / p_kl (y_k/p_k - y_l/p_l)^2. Horvitz and
+    Thompson: sum_kl (p_kl - p_k p_l) / p_kl y_k/p_k y_l/p_l. Deville (1993): sum c_k (y_k/p_k -
+    B)^2 with c_k = (1 - p_k) n / (n - 1), B the mean of y/p weighted by c (Tillé 2006, chapter 7).
+
+    Examples
+    --------
+    >>> total = horvitz_thompson([10.0, 30.0, 20.0], [0.1, 0.3, 0.2])
+    >>> total.estimate, total.variance
+    (300.0, 0.0)
+    """
+    faults = Faults("total")
+    y, p = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
+    n = len(y)
+    if np.isnan(y).any():
+        faults.add("values", "are missing", rows=np.flatnonzero(np.isnan(y)), remedy="Impute them.")
+    if len(p) != n:
+        faults.add("probabilities", f"{len(p)} for {n} values", remedy="Give one a unit.")
+    elif not bool(np.all((p > 0) & (p <= 1 + 1e-9))):
+        faults.add("probabilities", "are not between 0 and 1")
+    pairs = None if joint is None else np.asarray(joint, dtype=np.float64)
+    if pairs is not None and pairs.shape != (n, n):
+        faults.add("joint", f"has shape {pairs.shape}", remedy=f"Give ({n}, {n}).")
+    elif pairs is not None and not bool(np.all(pairs > 0)):
+        faults.add("joint", "has pairs that cannot be drawn", remedy="Use 'hajek-deville'.")
+    chosen = method or ("hajek-deville" if pairs is None else "sen-yates-grundy")
+    if chosen not in ("sen-yates-grundy", "horvitz-thompson", "hajek-deville"):
+        faults.add("method", f"{chosen!r} is not allowed")
+    elif chosen != "hajek-deville" and pairs is None:
+        faults.add("joint", f"is needed by {chosen}")
+    if not 0 < level < 1:
+        faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
+    faults.raise_if_any()
+    expanded = y / p
+    variance = _variance(chosen, expanded, p, pairs)
+    return Total(float(expanded.sum()), variance, chosen, level, n)
+
+
+def _variance(method: str, expanded: np.ndarray, p: np.ndarray, pairs: np.ndarray | None) -> float:
+    if pairs is None or method == "hajek-deville":
+        n = len(p)
+        c = (1 - p) * n / max(n - 1, 1)
+        level = np.dot(c, expanded) / c.sum() if c.sum() > 0 else 0.0
+        return float(np.dot(c, (expanded - level) ** 2))
+    full = pairs.copy()
+    np.fill_diagonal(full, p)
+    ratio = 1 - np.outer(p, p) / full
+    if method == "horvitz-thompson":
+        return float(expanded @ ratio @ expanded)
+    differences = (expanded[:, None] - expanded[None, :]) ** 2
+    return float(-0.5 * (ratio * differences).sum())
