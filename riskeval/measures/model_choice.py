@@ -115,7 +115,7 @@ def estimated_error(table: CellTable, fit: Fit, pi: float) -> ErrorEstimate:
 
     References
     ----------
-    Skinner and Shlomo (2008), doi:10.1198/016214507000001328, section 3.
+    Skinner and Shlomo (2008), doi:10.1198/016214507000001328.
     """
     from riskeval.kernels.loglinear import error_sums
 
