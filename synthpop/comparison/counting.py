@@ -54,10 +54,12 @@ class NumberCounts:
     Attributes
     ----------
     cells : dict of arrays, shape (groups, cells)
-    missing, total, absolute, squares : dicts of arrays, shape (groups,)
-        Number missing; sums of x, of |x| and of (x - centre)^2.
+    missing, total, absolute : dicts of arrays, shape (groups,)
+        Number missing; sums of x and of |x|.
     cell_totals : array, shape (cells,)
         Sum of x by cell, all persons.
+    squares : float
+        Sum of (x - centre)^2, all persons.
     low, high : float
         Smallest and largest value.
     """
@@ -66,8 +68,8 @@ class NumberCounts:
     missing: dict[str, np.ndarray]
     total: dict[str, np.ndarray]
     absolute: dict[str, np.ndarray]
-    squares: dict[str, np.ndarray]
     cell_totals: np.ndarray
+    squares: float = 0.0
     low: float = np.inf
     high: float = -np.inf
 
@@ -98,12 +100,8 @@ def _empty(plan: Plan) -> Counts:
     numbers = {}
     for name, grid in plan.grids.items():
         cells = {by: np.zeros((k, grid.n_cells)) for by, k in groups.items()}
-        missing, total, absolute, squares = (
-            {by: np.zeros(k) for by, k in groups.items()} for _ in range(4)
-        )
-        numbers[name] = NumberCounts(
-            cells, missing, total, absolute, squares, np.zeros(grid.n_cells)
-        )
+        missing, total, absolute = ({by: np.zeros(k) for by, k in groups.items()} for _ in range(3))
+        numbers[name] = NumberCounts(cells, missing, total, absolute, np.zeros(grid.n_cells))
     return Counts(
         n=0.0,
         single={name: np.zeros(k) for name, k in size.items()},
@@ -116,14 +114,19 @@ def _empty(plan: Plan) -> Counts:
 def _add(plan: Plan, counts: Counts, frame: pd.DataFrame, weights: np.ndarray | None) -> None:
     codes = {key: f.code(frame[f.name]) for key, f in plan.factors.items()}
     counts.n += len(frame) if weights is None else weights.sum()
-    for name, values in codes.items():
-        counts.single[name] += _bincount(values, weights, len(counts.single[name]))
+    persons = {
+        name: _bincount(values, weights, len(counts.single[name])) for name, values in codes.items()
+    }
+    for name, added in persons.items():
+        counts.single[name] += added
     for (a, b), table in counts.pairs.items():
         joint = codes[a] * table.shape[1] + codes[b]
         table += _bincount(joint, weights, table.size).reshape(table.shape)
+    codes[ALL] = np.zeros(len(frame), dtype=np.int64)
+    persons[ALL] = _bincount(codes[ALL], weights, 1)
     values_of = {name: numbers_of(frame[name]) for name in plan.grids}
     for name, values in values_of.items():
-        _add_number(plan, counts.numbers[name], name, values, codes, weights)
+        _add_number(plan, counts.numbers[name], name, values, codes, persons, weights)
     for total, parts in plan.sums.items():
         whole = np.zeros(len(frame))
         for part in parts:
@@ -139,6 +142,7 @@ def _add_number(
     name: str,
     values: np.ndarray,
     codes: Mapping[str, np.ndarray],
+    persons: Mapping[str, np.ndarray],
     weights: np.ndarray | None,
 ) -> None:
     grid, centre = plan.grids[name], plan.centres[name]
@@ -149,35 +153,37 @@ def _add_number(
     w = None if weights is None else weights[rows]
     cells = grid.locate(x)
     weighted = x if w is None else x * w
-    absolute, squares = np.abs(weighted), np.square(x - centre)
-    squares -= centre * centre  # so that zeros can be added as a multiple of centre^2
-    if w is not None:
-        squares *= w
     if len(x):
         held.low, held.high = min(held.low, float(x.min())), max(held.high, float(x.max()))
     if len(rows) + len(missing) < len(values):
         held.low, held.high = min(held.low, 0.0), max(held.high, 0.0)
     held.cell_totals += np.bincount(cells, weights=weighted, minlength=grid.n_cells)
+    held.squares += _squares(x, w, centre)
+    absolute = np.abs(weighted)
+    zeros = None if weights is None else np.flatnonzero(values == 0)
     for by in held.cells:
-        k = len(held.total[by])
-        group = None if by == ALL else codes[by]
-        here = np.zeros(len(rows), dtype=np.int64) if group is None else group[rows]
-        joint = cells if group is None else here * grid.n_cells + cells
+        k, everybody = len(held.total[by]), codes[by]
+        here = everybody[rows]
+        joint = here * grid.n_cells
+        joint += cells
         added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
-        everybody = group if group is not None else np.zeros(len(values), dtype=np.int64)
-        persons = _bincount(everybody, weights, k)
         lost = _bincount(everybody[missing], None if weights is None else weights[missing], k)
-        if weights is None:
-            added[:, grid.zero_cell] += persons - lost - _bincount(here, None, k)
+        if zeros is None or weights is None:
+            n_zero = persons[by] - lost - _bincount(here, None, k)
         else:
-            zeros = values == 0
-            added[:, grid.zero_cell] += _bincount(everybody[zeros], weights[zeros], k)
+            n_zero = _bincount(everybody[zeros], weights[zeros], k)
+        added[:, grid.zero_cell] += n_zero
+        if by == ALL:
+            held.squares += centre * centre * float(n_zero[0])
         held.cells[by] += added
         held.missing[by] += lost
         held.total[by] += np.bincount(here, weights=weighted, minlength=k)
         held.absolute[by] += np.bincount(here, weights=absolute, minlength=k)
-        held.squares[by] += np.bincount(here, weights=squares, minlength=k)
-        held.squares[by] += centre * centre * (persons - lost)
+
+
+def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:
+    gaps = x - centre
+    return float(gaps @ gaps) if w is None else float((gaps * w) @ gaps)
 
 
 def _bincount(codes: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:

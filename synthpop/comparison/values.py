@@ -21,21 +21,18 @@ Quantiles = Mapping[tuple[str, str], np.ndarray]
 
 
 def moments(counts: Counts, sides: Sides, name: str, by: str) -> pd.DataFrame:
-    """Size, missing share, mean, standard deviation, zero and negative share of each group."""
+    """Size, missing share, mean, zero and negative share, and sums of each group."""
     held, grid = counts.numbers[name], sides.plan.grids[name]
     cells = held.cells[by]
     n = cells.sum(axis=1)
     there = np.where(n > 0, n, np.nan)
     mean = held.total[by] / there
-    shift = mean - sides.plan.centres[name]
-    variance = (held.squares[by] - n * shift**2) / np.where(n > 1, n - 1, np.nan)
     everybody = np.where(n + held.missing[by] > 0, n + held.missing[by], np.nan)
     return pd.DataFrame(
         {
             "n": n,
             "missing": held.missing[by] / everybody,
             "mean": mean,
-            "sd": np.sqrt(np.clip(variance, 0, None)),
             "zero": cells[:, grid.zero_cell] / there,
             "negative": cells[:, : grid.zero_cell].sum(axis=1) / there,
             "total": held.total[by],
@@ -54,7 +51,7 @@ def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
     mean = total.sum() / n.sum()
     between = float(np.sum(n[some] * (total[some] / n[some] - mean) ** 2))
     shift = mean - centre
-    whole = float(held.squares[ALL][0] - n.sum() * shift**2)
+    whole = float(held.squares - n.sum() * shift**2)
     return between / whole if whole > 0 else float("nan")
 
 
@@ -67,7 +64,11 @@ def statistics(
         s = moments(sides.sample, sides, name, ALL).iloc[0]
         p = moments(sides.population, sides, name, ALL).iloc[0]
         there = ~np.isnan(columns[name])
-        pairs: dict[str, tuple[float, float]] = {k: (s[k], p[k]) for k in ("mean", "sd")}
+        pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
+        pairs["sd"] = (
+            _deviation(sides.sample, sides, name),
+            _deviation(sides.population, sides, name),
+        )
         held = sides.population.numbers[name]
         pairs["gini"] = (
             gini(columns[name][there], weights[there]),
@@ -100,6 +101,16 @@ def compared(sample: float, population: float) -> dict[str, float]:
         "difference": float(population - sample),
         "relative": float(relative),
     }
+
+
+def _deviation(counts: Counts, sides: Sides, name: str) -> float:
+    """Standard deviation with divisor sum(w) - 1."""
+    held = counts.numbers[name]
+    n = float(held.cells[ALL].sum())
+    if n <= 1:
+        return float("nan")
+    shift = float(held.total[ALL][0]) / n - sides.plan.centres[name]
+    return float(np.sqrt(max((held.squares - n * shift**2) / (n - 1), 0.0)))
 
 
 def _finite(value: float) -> float:

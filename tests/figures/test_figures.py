@@ -57,7 +57,7 @@ def test_drawing_leaves_no_state_behind(fit: FitReport) -> None:
 def test_svg_is_the_same_twice_and_stands_alone(
     fit: FitReport, pictures: dict[str, Figure]
 ) -> None:
-    chosen = ["distances", "shares job", "strata job", "curve income", "boxes income by job"]
+    chosen = ["distances", "shares job", "strata job", "curve income", "boxes income by region"]
     first, second = (
         {key: to_svg(figures[key], key, key) for key in chosen}
         for figures in (dict(pictures), draw_all(fit))
