@@ -112,6 +112,7 @@ def calibrate(
     >>> calibrate(survey, [sex, old]).weights.round(6).tolist()
     [18.0, 42.0, 12.0, 28.0]
     """
+    check_survey(survey, "calibrate")
     items = margin_list(margins)
     _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
@@ -145,6 +146,15 @@ def calibrate(
     return result
 
 
+def check_survey(survey: object, subject: str) -> None:
+    """Raise an InputError where something else than a Survey is given."""
+    if not isinstance(survey, Survey):
+        faults = Faults(subject)
+        remedy = "Name the roles of the columns: Survey(data, weight=..., household=...)."
+        faults.add("survey", f"is a {type(survey).__name__}", remedy=remedy)
+        faults.raise_if_any()
+
+
 def _check_options(
     margins: list[Margin],
     method: str,
@@ -163,11 +173,11 @@ def _check_options(
     if max_iterations < 1:
         faults.add("max_iterations", f"is {max_iterations}", remedy="Give 1 or more.")
     for name, pair in (("bounds", bounds), ("weight_bounds", weight_bounds)):
-        if pair is not None and (len(pair) != 2 or not pair[0] < pair[1]):
+        if pair is not None and not _is_pair(pair):
             faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")
         elif pair is not None and method != "linear" and pair[0] < 0:
             faults.add(name, f"lower limit {pair[0]} is negative", remedy="Give 0 or more.")
-    if method == "logit" and bounds is not None and not bounds[0] < 1 < bounds[1]:
+    if method == "logit" and bounds and _is_pair(bounds) and not bounds[0] < 1 < bounds[1]:
         faults.add("bounds", f"{bounds} do not hold 1", remedy="logit needs low < 1 < high.")
     if method == "ipu" and any(margin.importance is not None for margin in margins):
         remedy = "Use 'raking', 'linear' or 'logit', or leave importance out."
@@ -175,6 +185,12 @@ def _check_options(
     if method == "ipu" and distance_over is not None:
         faults.add("distance_over", "method 'ipu' has no distance", remedy="Leave it out.")
     faults.raise_if_any()
+
+
+def _is_pair(value: Any) -> bool:
+    numbers = np.asarray(value, dtype=object).reshape(-1)
+    fine = len(numbers) == 2 and all(isinstance(n, (int, float, np.number)) for n in numbers)
+    return fine and bool(numbers[0] < numbers[1])
 
 
 def _prepare(

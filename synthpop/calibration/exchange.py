@@ -36,6 +36,8 @@ class Region:
         Weight of a table in the objective.
     of_households : bool array, shape (n_tables,)
         The table counts every household once, and all of them.
+    counting : bool array, shape (n_tables,)
+        The table counts; False where it sums a variable.
     """
 
     matrix: Any
@@ -43,6 +45,7 @@ class Region:
     target: np.ndarray
     importance: np.ndarray
     of_households: np.ndarray
+    counting: np.ndarray
 
     def per_table(self, values: np.ndarray) -> np.ndarray:
         """Add up values of cells by table."""
@@ -53,8 +56,7 @@ class Region:
 
         A share `tolerance` of its total, and what whole numbers cannot reach in any case.
         """
-        counts = np.abs(self.matrix.data - np.round(self.matrix.data)).max(initial=0.0) == 0
-        broken = np.abs(self.target - np.round(self.target)) if counts else 0 * self.target
+        broken = np.abs(self.target - np.round(self.target)) * self.counting[self.table]
         return tolerance * self.per_table(np.abs(self.target)) + self.per_table(broken) + 1e-6
 
 
@@ -140,15 +142,16 @@ def start_slots(
     """Return the households to start from: all of them, or fewer or more where totals say so.
 
     The number of households is the total of a table that counts every household; else, where the
-    first table is more than 2 % off, it changes in the same proportion.
+    first table of counts is more than 2 % off, it changes in the same proportion.
     """
     wanted = n_donors
     sums = region.per_table(region.target)
     if region.of_households.any():
         wanted = round(float(sums[region.of_households][0]))
-    else:
-        now = region.per_table(totals)[0]
-        ratio = float(sums[0] / now) if now > 0 else 1.0
+    elif region.counting.any():
+        first = int(np.argmax(region.counting))
+        now = region.per_table(totals)[first]
+        ratio = float(sums[first] / now) if now > 0 else 1.0
         if abs(ratio - 1.0) > RESIZE:
             wanted = round(n_donors * ratio)
     wanted = max(wanted, 1)

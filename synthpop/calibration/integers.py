@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.calibrating import set_up
+from synthpop.calibration.calibrating import check_survey, set_up
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -118,6 +118,7 @@ def integerise(
     >>> rounded.margins["achieved"].tolist()
     [3.0, 5.0]
     """
+    check_survey(survey, "integerise")
     seed = resolve_seed(seed)
     items = margin_list(margins)
     faults = Faults("integerise")

@@ -404,7 +404,7 @@ def _check_cells(
         "Put cells together, or leave them out.",
     )
     if values is None:
-        forced = (counts > 0) & (targets == 0)
+        forced = (counts > 0) & (targets == 0) & (margin.importance is None)
         what, remedy = (
             "total 0, but {n} persons of the sample are in it",
             ("Drop these persons, or leave the cell out: weights must be positive."),

@@ -129,6 +129,7 @@ class Calibration(Result):
                 f"{largest:.3g}."
             )
         return (
-            f"All {n} controls are met after {self.iterations} iterations of {self.method}: "
+            f"{f'All {n} controls are' if n > 1 else 'The control is'} met after "
+            f"{self.iterations} iterations of {self.method}: "
             f"largest relative error {largest:.3g}, asked for {self.tolerance:g}."
         )

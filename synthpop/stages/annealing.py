@@ -12,16 +12,20 @@ import pandas as pd
 
 from synthpop.calibration.exchange import Exchanged, Region, Search, exchange
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.population_table import (
+    PopulationTable,
+    expand,
+    map_regions,
+    take_table,
+    variable_distances,
+)
 from synthpop.calibration.problem import constraint_matrix
-from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.codes import encode
+from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 
-ALL = "all"
-FEW_VALUES = 50
 SHOWN = 5
 
 
@@ -74,6 +78,7 @@ class Anneal:
         population: Any,
         *,
         household: str | None = None,
+        person: str | None = None,
         workers: int = 1,
         seed: int | None = None,
         on_event: Listener | None = None,
@@ -83,6 +88,7 @@ class Anneal:
             population,
             self.margins,
             household=household,
+            person=person,
             split=self.split,
             tolerance=self.tolerance,
             temperature=self.temperature,
@@ -178,6 +184,7 @@ def anneal(
     margins: Margin | Sequence[Margin],
     *,
     household: str | None = None,
+    person: str | None = None,
     split: str | None = None,
     tolerance: float = 0.01,
     temperature: float | None = None,
@@ -197,7 +204,10 @@ def anneal(
         Counts of persons or households, or sums of a numeric variable. Persons in none of the
         cells are not controlled. A total of 0 empties the cell.
     household : str, optional
-        Column of household ids; taken from a Population, else needed.
+        Column of household ids. Default: that of a Population; else every person stands alone.
+    person : str, optional
+        Column of person ids: numbered from 1 again where no id occurs twice in the population
+        (numbers within the household stay as they are).
     split, tolerance, temperature, cooling, max_proposals, time_limit
         See `Anneal`.
     workers : int
@@ -243,6 +253,8 @@ def anneal(
     search = Search(tolerance, temperature, cooling, max_proposals, time_limit)
     _check_search(search, workers, faults)
     table = take_table(population, household, split, faults)
+    if person is not None:
+        check_columns(faults, table.frame, [person], "person")
     controls = resolve_margins(
         table.frame, margin_list(margins), faults, household_index=table.index, keep_all=True
     )
@@ -268,7 +280,7 @@ def anneal(
         workers,
         on_event or silent,
     )
-    result = _result(table, controls, matrix, region_of_control, found, tolerance, seed)
+    result = _result(table, controls, matrix, region_of_control, found, tolerance, seed, person)
     if not result.converged:
         warnings.warn(ConvergenceWarning(result.summary()), stacklevel=2)
     return result
@@ -287,75 +299,6 @@ def _check_search(search: Search, workers: int, faults: Faults) -> None:
         faults.add("time_limit", f"is {search.time_limit}", remedy="Give seconds above 0.")
     if not isinstance(workers, int) or workers < 1:
         faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationTable:
-    """A population as a frame with its households and regions numbered.
-
-    Attributes
-    ----------
-    frame : DataFrame, one row a person
-    household : str
-    index : int64 array, shape (n_persons,)
-        Household of each person.
-    order : int64 array, shape (n_persons,)
-        Rows with the members of a household side by side.
-    offsets : int64 array, shape (n_households + 1,)
-    region : int64 array, shape (n_households,)
-    levels : tuple
-        Names of the regions.
-    """
-
-    frame: pd.DataFrame
-    household: str
-    index: np.ndarray
-    order: np.ndarray
-    offsets: np.ndarray
-    region: np.ndarray
-    levels: tuple[Any, ...]
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Members of each household, shape (n_households,)."""
-        return np.diff(self.offsets)
-
-
-def take_table(
-    population: Any, household: str | None, split: str | None, faults: Faults
-) -> PopulationTable:
-    """Number the households and regions of a population; note what is wrong with them."""
-    if callable(getattr(population, "frame", None)):  # a Population
-        household = household or population.manifest["roles"].get("household")
-        population = population.frame()
-    frame = as_frame(population, "population")
-    if household is None:
-        faults.add("household", "is needed", remedy="Name the column of household ids.")
-    elif check_columns(faults, frame, [household], "household") and frame[household].isna().any():
-        rows = np.flatnonzero(frame[household].isna())
-        faults.add(household, "household is missing", rows=rows, remedy="Every row needs one.")
-    if split is not None:
-        check_columns(faults, frame, [split], "split")
-    if len(frame) == 0:
-        faults.add("population", "has no rows")
-    faults.raise_if_any()
-    assert household is not None
-    index = pd.factorize(frame[household])[0].astype(np.int64)
-    sizes = np.bincount(index)
-    in_order = bool((np.diff(index) >= 0).all())
-    order = np.arange(len(index)) if in_order else np.argsort(index, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    region, levels = np.zeros(len(sizes), dtype=np.int64), (ALL,)
-    if split is not None:
-        codes, levels = encode(frame[split])
-        region = codes[order[offsets[:-1]]].astype(np.int64)
-        differs = (codes != region[index]) | (codes < 0)
-        if differs.any():
-            rows = np.flatnonzero(differs)
-            remedy = "All members of a household must lie in one region."
-            faults.add(split, "is missing or differs in a household", rows=rows, remedy=remedy)
-    faults.raise_if_any()
-    return PopulationTable(frame, household, index, order, offsets, region, levels)
 
 
 def control_regions(
@@ -395,6 +338,7 @@ def _search_regions(
     numbers = [int(r) for r in np.unique(table.region)]
     tables = _importance(controls)
     everybody = _counts_every_household(controls, table)
+    counting = np.array([name is None for name in controls.variables])
 
     def one(number: int) -> tuple[int, np.ndarray, Exchanged | None]:
         rows = np.flatnonzero(table.region == number)
@@ -408,6 +352,7 @@ def _search_regions(
             target=controls.targets[columns],
             importance=tables[own],
             of_households=everybody[own, number],
+            counting=counting[own],
         )
         found = exchange(region, search, streams.at("anneal", table.levels[number]))
         return number, rows[found.slots], found
@@ -417,16 +362,6 @@ def _search_regions(
         results[number] = (rows, found)
         listener(Event("progress", "anneal", done, len(numbers), str(table.levels[number])))
     return {number: results[number] for number in numbers}
-
-
-def map_regions(function: Any, items: list[int], workers: int) -> Any:
-    """Apply a function to each region, in threads when there are several workers, in any order."""
-    if workers == 1:
-        return map(function, items)
-    import joblib
-
-    options = {"n_jobs": workers, "backend": "threading", "return_as": "generator_unordered"}
-    return joblib.Parallel(**options)(joblib.delayed(function)(item) for item in items)
 
 
 def _importance(controls: Controls) -> np.ndarray:
@@ -455,6 +390,7 @@ def _result(
     found: dict[int, tuple[np.ndarray, Exchanged | None]],
     tolerance: float,
     seed: int,
+    person: str | None,
 ) -> Annealed:
     donors = np.concatenate([rows for rows, _ in found.values()])
     used = np.bincount(donors, minlength=len(table.sizes))
@@ -474,30 +410,27 @@ def _result(
             "difference": achieved - controls.targets,
         }
     )
+    controlled = {name for columns in controls.columns for name in columns}
+    controlled |= {name for name in controls.variables if name is not None}
     regions, traces = _region_tables(table, cells, region_of_control, found)
     sources = expand(table, donors)
     data = table.frame.take(sources).reset_index(drop=True)
     sizes = table.sizes[donors]
-    data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
+    if table.household is not None:
+        data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
+    if person is not None and not table.frame[person].duplicated().any():
+        data[person] = np.arange(1, len(data) + 1)
     return Annealed(
         data=data,
         sources=sources,
         margins=cells,
         regions=regions,
         trace=traces,
-        distances=variable_distances(table, used, controls),
+        distances=variable_distances(table, used, controlled),
         converged=bool(regions["converged"].all()),
         tolerance=tolerance,
         seed=seed,
     )
-
-
-def expand(table: PopulationTable, donors: np.ndarray) -> np.ndarray:
-    """Return the rows of the members of these households, household after household."""
-    sizes = table.sizes[donors]
-    ends = np.cumsum(sizes)
-    shift = np.repeat(table.offsets[donors] - (ends - sizes), sizes)
-    return table.order[np.arange(int(ends[-1]) if len(ends) else 0) + shift]
 
 
 def _region_tables(
@@ -533,40 +466,3 @@ def _region_tables(
             traces.append((table.levels[number], *step))
     names = ["region", "proposals", "temperature", "objective", "kept"]
     return pd.DataFrame(rows), pd.DataFrame(traces, columns=names)
-
-
-def variable_distances(
-    table: PopulationTable, used: np.ndarray, controls: Controls
-) -> pd.DataFrame:
-    """Return how far each variable of the result is from the input.
-
-    Parameters
-    ----------
-    table : PopulationTable
-    used : int array, shape (n_households,)
-        How often each household of the input is in the result.
-    controls : Controls
-    """
-    times = used[table.index].astype(np.float64)
-    controlled = {name for columns in controls.columns for name in columns}
-    controlled |= {name for name in controls.variables if name is not None}
-    rows = []
-    for name in table.frame.columns:
-        if name == table.household:
-            continue
-        measure, distance = _distance(table.frame[name], times)
-        rows.append((str(name), measure, distance, name in controlled))
-    return pd.DataFrame(rows, columns=["variable", "measure", "distance", "controlled"])
-
-
-def _distance(column: pd.Series, times: np.ndarray) -> tuple[str, float]:
-    """Distance between a column and itself with every row counted `times`."""
-    codes, levels = encode(column)
-    position = codes.astype(np.int64) + 1
-    n = len(levels) + 1
-    old = np.bincount(position, minlength=n) / len(times)
-    new = np.bincount(position, times, minlength=n) / max(times.sum(), 1.0)
-    numeric = pd.api.types.is_numeric_dtype(column.dtype) and n > FEW_VALUES
-    if numeric:  # the levels are sorted
-        return "largest difference of F", float(np.abs(np.cumsum(new - old)).max())
-    return "total variation", float(np.abs(new - old).sum() / 2.0)

@@ -13,12 +13,12 @@ import pandas as pd
 from synthpop.calibration.allotment import Allotment, area_totals, largest_remainder
 from synthpop.calibration.exchange import Search
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.population_table import PopulationTable, map_regions, take_table
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.stages.annealing import PopulationTable, map_regions, take_table
 
 SHOWN = 5
 OFF = 0.01  # totals further from the population than this are mentioned
@@ -165,7 +165,7 @@ def distribute(
     name, within, margins, tolerance, max_proposals
         See `Distribute`.
     household : str, optional
-        Column of household ids; taken from a Population, else needed.
+        Column of household ids. Default: that of a Population; else every person stands alone.
     workers : int
         Regions side by side, in threads. The result is the same for any number.
     seed : int, optional

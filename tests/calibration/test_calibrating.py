@@ -250,6 +250,14 @@ def test_text_and_number_categories_match(survey):
     assert result.converged
 
 
+def test_zero_total_can_be_approached(survey):
+    counts = table(survey, ["region"]).assign(total=[0.0, 1000.0])
+    result = calibrate(survey, Margin(counts, importance=100.0))
+    assert result.converged
+    achieved = result.margins["achieved"]
+    assert 0 < achieved[0] < 0.1 * survey.weights[survey.frame["region"] == "N"].sum()
+
+
 def test_zero_total_of_an_empty_cell_is_no_fault(survey):
     counts = table(survey, ["region"])
     more = pd.concat([counts, pd.DataFrame({"region": ["W"], "total": [0.0]})])
@@ -301,6 +309,8 @@ def test_faulty_margins_are_refused(make, message):
         ({"tolerance": 0.0}, "tolerance"),
         ({"max_iterations": 0}, "max_iterations"),
         ({"bounds": (2.0, 1.0)}, "bounds"),
+        ({"bounds": 3}, "bounds"),
+        ({"bounds": ("a", "b")}, "bounds"),
         ({"bounds": (-1.0, 2.0)}, "negative"),
         ({"method": "logit", "bounds": (1.1, 2.0)}, "do not hold 1"),
         ({"method": "logit", "weight_bounds": (9.0, 10.0)}, "start weights"),
@@ -318,6 +328,8 @@ def test_more_that_is_refused(survey, margins):
     soft = Margin(table(survey, ["sex"]), importance=1.0)
     with pytest.raises(InputError, match="ipu"):
         calibrate(survey, soft, method="ipu")
+    with pytest.raises(InputError, match="is a DataFrame"):
+        calibrate(survey.frame, margins)
     with pytest.raises(InputError, match="Margin"):
         calibrate(survey, [table(survey, ["sex"])])
     with pytest.raises(InputError, match="there are none"):

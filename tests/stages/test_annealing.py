@@ -168,6 +168,27 @@ def test_tolerance_is_used(frame, margins):
     assert loose.regions["exchanged"].sum() < tight.regions["exchanged"].sum()
 
 
+def test_persons_without_households(frame):
+    alone = frame.drop(columns=["hid", "hsize"])
+    margin = Margin(disturbed(frame, ["region", "sex"]))
+    result = anneal(alone, margin, split="region", tolerance=0.0, seed=1)
+    assert result.converged
+    assert list(result.data.columns) == list(alone.columns)
+
+
+def test_person_ids_are_unique_again(frame):
+    margin = Margin(disturbed(frame, ["region", "sex"]))
+    within = frame.groupby("hid").cumcount() + 1
+    people = frame.assign(pid=np.arange(len(frame)) + 7, number=within)
+    for name in ("pid", "number"):
+        result = anneal(people, margin, household="hid", person=name, split="region", seed=1)
+        assert result.data["number"].tolist() == (
+            (result.data.groupby("hid").cumcount() + 1).tolist()
+        )
+    again = anneal(people, margin, household="hid", person="pid", split="region", seed=1)
+    assert again.data["pid"].tolist() == list(range(1, len(again.data) + 1))
+
+
 def test_without_split(frame):
     margin = Margin(disturbed(frame, ["sex", "region"]))
     result = anneal(frame, margin, household="hid", tolerance=0.0, seed=1)
@@ -293,7 +314,7 @@ def test_population_object(frame, margins):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"household": None}, "household"),
+        ({"person": "pid"}, "pid"),
         ({"household": "hidd"}, "Did you mean 'hid'"),
         ({"split": "regio"}, "Did you mean 'region'"),
         ({"split": "sex"}, "differs in a household"),
@@ -397,6 +418,7 @@ def test_search_on_arrays():
         target=np.array([2.0, 2.0]),
         importance=np.ones(1),
         of_households=np.zeros(1, dtype=bool),
+        counting=np.ones(1, dtype=bool),
     )
     found = exchange(region, Search(tolerance=0.0), np.random.default_rng(1))
     assert found.converged

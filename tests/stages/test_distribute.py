@@ -151,7 +151,7 @@ def test_stage_and_events(frame):
     [
         ({"within": "regio"}, "Did you mean 'region'"),
         ({"within": "sex"}, "differs in a household"),
-        ({"household": None}, "household"),
+        ({"household": "hidd"}, "Did you mean 'hid'"),
         ({"tolerance": -1}, "tolerance"),
         ({"max_proposals": 0}, "max_proposals"),
         ({"workers": 0}, "workers"),

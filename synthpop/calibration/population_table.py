@@ -1,0 +1,164 @@
+"""A finished population as a frame with its households and regions numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+ALL = "all"
+FEW_VALUES = 50
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationTable:
+    """A population as a frame with its households and regions numbered.
+
+    Attributes
+    ----------
+    frame : DataFrame, one row a person
+    household : str or None
+        Column of household ids; None where every person stands alone.
+    index : int64 array, shape (n_persons,)
+        Household of each person.
+    order : int64 array, shape (n_persons,)
+        Rows with the members of a household side by side.
+    offsets : int64 array, shape (n_households + 1,)
+    region : int64 array, shape (n_households,)
+    levels : tuple
+        Names of the regions.
+    """
+
+    frame: pd.DataFrame
+    household: str | None
+    index: np.ndarray
+    order: np.ndarray
+    offsets: np.ndarray
+    region: np.ndarray
+    levels: tuple[Any, ...]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Members of each household, shape (n_households,)."""
+        return np.diff(self.offsets)
+
+
+def take_table(
+    population: Any, household: str | None, split: str | None, faults: Faults
+) -> PopulationTable:
+    """Number the households and regions of a population; note what is wrong with them.
+
+    Parameters
+    ----------
+    population : DataFrame, Arrow table or Population
+    household : str, optional
+        Column of household ids. Default: that of a Population; else every person stands alone.
+    split : str, optional
+        Column of regions, equal for all members of a household.
+    faults : Faults
+        Raised here when there are any.
+    """
+    if callable(getattr(population, "frame", None)):  # a Population
+        household = household or population.manifest["roles"].get("household")
+        population = population.frame()
+    frame = as_frame(population, "population")
+    if household is not None and check_columns(faults, frame, [household], "household"):
+        missing = np.flatnonzero(frame[household].isna())
+        if len(missing):
+            what = "household is missing"
+            faults.add(household, what, rows=missing, remedy="Every row needs one.")
+    if split is not None:
+        check_columns(faults, frame, [split], "split")
+    if len(frame) == 0:
+        faults.add("population", "has no rows")
+    faults.raise_if_any()
+    index = np.arange(len(frame), dtype=np.int64)
+    if household is not None:
+        index = pd.factorize(frame[household])[0].astype(np.int64)
+    sizes = np.bincount(index)
+    in_order = bool((np.diff(index) >= 0).all())
+    order = np.arange(len(index)) if in_order else np.argsort(index, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    region, levels = _regions(frame, split, index, order[offsets[:-1]], faults)
+    faults.raise_if_any()
+    return PopulationTable(frame, household, index, order, offsets, region, levels)
+
+
+def _regions(
+    frame: pd.DataFrame, split: str | None, index: np.ndarray, first: np.ndarray, faults: Faults
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return the region of each household (`first`: a row of it) and the names of the regions."""
+    if split is None:
+        return np.zeros(len(first), dtype=np.int64), (ALL,)
+    codes, levels = encode(frame[split])
+    region = codes[first].astype(np.int64)
+    differs = (codes != region[index]) | (codes < 0)
+    if differs.any():
+        rows = np.flatnonzero(differs)
+        remedy = "All members of a household must lie in one region."
+        faults.add(split, "is missing or differs in a household", rows=rows, remedy=remedy)
+    return region, levels
+
+
+def expand(table: PopulationTable, donors: np.ndarray) -> np.ndarray:
+    """Return the rows of the members of these households, household after household."""
+    sizes = table.sizes[donors]
+    ends = np.cumsum(sizes)
+    shift = np.repeat(table.offsets[donors] - (ends - sizes), sizes)
+    return table.order[np.arange(int(ends[-1]) if len(ends) else 0) + shift]
+
+
+def map_regions(function: Callable[[int], T], regions: Sequence[int], workers: int) -> Iterable[T]:
+    """Apply a function to each region, in threads when there are several workers, in any order."""
+    if workers == 1:
+        return map(function, regions)
+    import joblib
+
+    options = {"n_jobs": workers, "backend": "threading", "return_as": "generator_unordered"}
+    found: Iterable[T] = joblib.Parallel(**options)(joblib.delayed(function)(r) for r in regions)
+    return found
+
+
+def variable_distances(
+    table: PopulationTable, used: np.ndarray, controlled: set[str]
+) -> pd.DataFrame:
+    """Return how far each variable of the result is from the input.
+
+    Parameters
+    ----------
+    table : PopulationTable
+    used : int array, shape (n_households,)
+        How often each household of the input is in the result.
+    controlled : set of str
+        Variables that a margin controls.
+    """
+    times = used[table.index].astype(np.float64)
+    rows = []
+    for name in table.frame.columns:
+        if name == table.household:
+            continue
+        measure, distance = _distance(table.frame[name], times)
+        rows.append((str(name), measure, distance, name in controlled))
+    return pd.DataFrame(rows, columns=["variable", "measure", "distance", "controlled"])
+
+
+def _distance(column: pd.Series, times: np.ndarray) -> tuple[str, float]:
+    """Distance between a column and itself with every row counted `times`."""
+    codes, levels = encode(column)
+    position = codes.astype(np.int64) + 1
+    n = len(levels) + 1
+    old = np.bincount(position, minlength=n) / len(times)
+    new = np.bincount(position, times, minlength=n) / max(times.sum(), 1.0)
+    numeric = pd.api.types.is_numeric_dtype(column.dtype) and n > FEW_VALUES
+    if numeric:  # the levels are sorted
+        return "largest difference of F", float(np.abs(np.cumsum(new - old)).max())
+    return "total variation", float(np.abs(new - old).sum() / 2.0)
