@@ -121,12 +121,15 @@ def population_uniqueness(
     Pitman: maximum likelihood in the Pitman sampling formula (Hoshino 2001), over both of its
     domains (alpha from 0 to 1; alpha below 0, with a finite number of keys, where that is clearly
     more likely), then the expected number of classes of size one,
-    N Gamma(theta + alpha + N - 1) Gamma(theta + 1) / (Gamma(theta + alpha) Gamma(theta + N)). Zayatz (1991): Bayes' rule with hypergeometric
-    sampling and the class sizes of the sample as prior. Slide negative binomial (Chen and
-    Keller-McNulty 1998): class sizes are one plus a negative binomial; three moments (persons,
-    non-empty classes, unique classes) under Bernoulli sampling. Rule of Dankar et al. (2012),
-    doi:10.1186/1472-6947-12-66: Pitman up to a sampling fraction of 0.1 (Zayatz where it has no
-    solution), else the smaller of Zayatz and the slide negative binomial.
+
+        N Gamma(theta + alpha + N - 1) Gamma(theta + 1) / (Gamma(theta + alpha) Gamma(theta + N)).
+
+    Zayatz (1991): Bayes' rule with hypergeometric sampling and the class sizes of the sample as
+    prior. Slide negative binomial (Chen and Keller-McNulty 1998): class sizes are one plus a
+    negative binomial; three moments (persons, non-empty classes, unique classes) under Bernoulli
+    sampling. Rule of Dankar et al. (2012), doi:10.1186/1472-6947-12-66: Pitman up to a sampling
+    fraction of 0.1 (Zayatz where it has no solution), else the smaller of Zayatz and the slide
+    negative binomial.
 
     Examples
     --------
