@@ -87,12 +87,18 @@ class TailFit(Result):
         """Values with outliers moved to `limit`, shape (n,)."""
         return np.where(self.outlier, self.limit, self.values)
 
-    def replaced(self, *, which: str = "tail", seed: int | None = None) -> np.ndarray:
+    def replaced(
+        self, *, which: str = "tail", upper: float | None = None, seed: int | None = None
+    ) -> np.ndarray:
         """Values with the tail, or only the outliers, drawn from the fitted distribution.
 
         Parameters
         ----------
         which : {"tail", "outliers"}
+        upper : float, optional
+            Largest value that may be drawn. Default: none, so that the draws follow the fitted
+            distribution; with ``upper=fit.limit`` no draw is an outlier itself, and indicators
+            of inequality are a little lower.
         seed : int, optional
             One draw a household, from the stream ("pareto tail", which).
 
@@ -110,7 +116,7 @@ class TailFit(Result):
         new = self.values.copy()
         units, first, back = np.unique(self.unit[chosen], return_index=True, return_inverse=True)
         rng = Streams(resolve_seed(seed)).at("pareto tail", which)
-        drawn = np.sort(self.tail.draw(rng, len(units)))
+        drawn = np.sort(self.tail.draw(rng, len(units), upper=upper))
         rank = np.argsort(np.argsort(self.values[chosen][first], kind="stable"))
         new[chosen] = drawn[rank][back.reshape(-1)]
         return new
