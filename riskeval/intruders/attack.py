@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from riskeval.intruders.key_model import KeyMoments, solve_key_model
-from riskeval.intruders.key_tree import KeyCoder, KeyTree, key_tree
+from riskeval.intruders.key_tree import KeyCoder, key_tree
 from riskeval.intruders.requests import Request, check_block
 from synthpop.microdata.codes import MISSING, CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
@@ -96,82 +95,75 @@ def sample_unique(keys: CodedKeys, missing: str) -> np.ndarray:
     return np.flatnonzero(alone)
 
 
-def attack(request: Request) -> Attack:
-    """Read the population once and note what it shows about the sample-unique records."""
-    keys = encode_keys(request.sample, request.keys)
-    unique = sample_unique(keys, request.missing)
-    target = request.sample[request.target].to_numpy(dtype=np.float64, na_value=np.nan)
-    low, high = truth_intervals(target[unique], request.accuracy)
-    coders = [KeyCoder(levels) for levels in keys.levels]
-    n_known = np.array([coder.n_known for coder in coders], dtype=np.int32)
-    own_codes = np.where(keys.codes == MISSING, n_known, keys.codes)
-    tree = key_tree(own_codes[unique], [coder.radix for coder in coders])
-    seen = _Seen(
-        count=np.zeros(len(unique), dtype=np.int64),
-        within=np.ones(low.shape, dtype=np.bool_),
-        product=np.ones(low.shape),
-        moments=KeyMoments(len(coders)) if 5 in request.computed else None,
-    )
-    for offset, block in _checked(request):
-        _read_block(request, block, offset, coders, tree, low, high, seen)
-    _check_common_levels(request, coders, seen.n)
-    predicted = np.full(len(target), np.nan)
-    if seen.moments is not None and seen.n:
-        predicted = solve_key_model(seen.moments).predict(own_codes)
-    return Attack(
-        unique, target, seen.count, seen.within, seen.product, predicted, low, high, seen.n
-    )
-
-
-@dataclass(slots=True, eq=False)
-class _Seen:
-    """What has been seen so far; the only thing here that changes."""
-
-    count: np.ndarray
-    within: np.ndarray
-    product: np.ndarray
-    moments: KeyMoments | None
-    n: int = 0
-
-
-def _checked(request: Request) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Blocks with the number of persons before them; a faulty block stops the pass."""
+def attack(request: Request) -> tuple[Attack, Attack | None]:
+    """Read the population once and note what it shows about the sample, and about a hold-out."""
+    files = [request.sample] if request.holdout is None else [request.sample, request.holdout]
+    parties = [_Party(request, frame) for frame in files]
     offset = 0
     for block in request.population:
         faults = Faults("population")
         check_block(faults, block, request.keys, request.target, request.intervals)
         faults.raise_if_any()
-        yield offset, block
+        for begin in range(0, len(block), CHUNK):
+            chunk = block.iloc[begin : begin + CHUNK]
+            numbers = _numbers(request, chunk, offset + begin)
+            for party in parties:
+                party.read(request, chunk, numbers)
         offset += len(block)
+    _check_common_levels(request, parties[0].coders, offset)
+    found = [party.result(offset) for party in parties]
+    return found[0], found[1] if len(found) > 1 else None
 
 
-def _read_block(
-    request: Request,
-    block: pd.DataFrame,
-    offset: int,
-    coders: list[KeyCoder],
-    tree: KeyTree,
-    low: np.ndarray,
-    high: np.ndarray,
-    seen: _Seen,
-) -> None:
-    from riskeval.kernels.scenarios import match_block
+class _Party:
+    """Persons whom the intruder looks for, and what was seen of them so far."""
 
-    for begin in range(0, len(block), CHUNK):
-        chunk = block.iloc[begin : begin + CHUNK]
-        codes = np.empty((len(coders), len(chunk)), dtype=np.int32)
-        for row, k in enumerate(tree.order):
-            codes[row] = coders[k].code(chunk[request.keys[k]])
-        values, lower, upper = _numbers(request, chunk, offset + begin)
+    def __init__(self, request: Request, frame: pd.DataFrame) -> None:
+        keys = encode_keys(frame, request.keys)
+        self.unique = sample_unique(keys, request.missing)
+        self.target = frame[request.target].to_numpy(dtype=np.float64, na_value=np.nan)
+        self.low, self.high = truth_intervals(self.target[self.unique], request.accuracy)
+        self.coders = [KeyCoder(levels) for levels in keys.levels]
+        n_known = np.array([coder.n_known for coder in self.coders], dtype=np.int32)
+        self.codes = np.where(keys.codes == MISSING, n_known, keys.codes)
+        self.tree = key_tree(self.codes[self.unique], [coder.radix for coder in self.coders])
+        self.count = np.zeros(len(self.unique), dtype=np.int64)
+        self.within = np.ones(self.low.shape, dtype=np.bool_)
+        self.product = np.ones(self.low.shape)
+        self.moments = KeyMoments(len(self.coders)) if 5 in request.computed else None
+
+    def read(
+        self,
+        request: Request,
+        chunk: pd.DataFrame,
+        numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ) -> None:
+        """Look up the persons of a chunk and add them to the model."""
+        from riskeval.kernels.scenarios import match_block
+
+        values, lower, upper = numbers
+        codes = np.empty((len(self.coders), len(chunk)), dtype=np.int32)
+        for row, k in enumerate(self.tree.order):
+            codes[row] = self.coders[k].code(chunk[request.keys[k]])
         match_block(
-            codes, tree.radix, tree.start, tree.tree, values, lower, upper,
-            request.open_interval == "value", low, high, seen.count, seen.within, seen.product,
+            codes, self.tree.radix, self.tree.start, self.tree.tree, values, lower, upper,
+            request.open_interval == "value", self.low, self.high, self.count, self.within,
+            self.product,
         )  # fmt: skip
-        if seen.moments is not None:
-            in_given_order = codes[np.argsort(tree.order)]
-            seen.moments.make_room([coder.size for coder in coders])
-            seen.moments.add(in_given_order, values)
-    seen.n += len(block)
+        if self.moments is not None:
+            in_given_order = codes[np.argsort(self.tree.order)]
+            self.moments.make_room([coder.size for coder in self.coders])
+            self.moments.add(in_given_order, values)
+
+    def result(self, n_population: int) -> Attack:
+        """Sum up after the last chunk."""
+        predicted = np.full(len(self.target), np.nan)
+        if self.moments is not None and n_population:
+            predicted = solve_key_model(self.moments).predict(self.codes)
+        return Attack(
+            self.unique, self.target, self.count, self.within, self.product, predicted, self.low,
+            self.high, n_population,
+        )  # fmt: skip
 
 
 def _numbers(

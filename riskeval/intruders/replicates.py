@@ -24,8 +24,8 @@ class ReplicatedRisk(Result):
     table : DataFrame
         One row a scenario and accuracy: `scenario`, `accuracy`, `tau` (mean over populations),
         `sd`, `lower`, `upper` (t interval of the mean), `smallest`, `largest`, `rate` (mean tau
-        divided by the sample size), and means of `tau_literal`, `tau_zero` and, with weights,
-        `tau_expected`.
+        divided by the sample size), and means of `tau_literal`, `tau_zero` and, where asked for,
+        `tau_expected` and `rate_holdout`.
     replicates : DataFrame
         The table of `intruder_scenarios` of every population, with its number in `population`.
     n_populations, n_sample : int
@@ -75,6 +75,7 @@ def scenario_replicates(
     weights: str | np.ndarray | None = None,
     missing: str = "category",
     open_interval: str = "value",
+    holdout: Any = None,
     confidence: float = 0.95,
 ) -> ReplicatedRisk:
     """Average the five scenarios over synthetic populations drawn from the same fit.
@@ -88,7 +89,7 @@ def scenario_replicates(
         Each as in `intruder_scenarios`; a generator that makes one at a time keeps one in memory.
     confidence : float in (0, 1)
         Of the t interval of the mean; NaN for one population.
-    sample, keys, target, accuracy, intervals, scenarios, weights, missing, open_interval
+    sample, keys, target, accuracy, intervals, scenarios, weights, missing, open_interval, holdout
         As in `intruder_scenarios`.
 
     Returns
@@ -125,6 +126,7 @@ def scenario_replicates(
         risk = intruder_scenarios(
             sample, population, keys, target, accuracy=accuracy, intervals=intervals,
             scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
+            holdout=holdout,
         )  # fmt: skip
         tables.append(risk.table.assign(population=number))
         n_sample = risk.n_sample
@@ -160,7 +162,7 @@ def _means(replicates: pd.DataFrame, m: int, n_sample: int, confidence: float) -
             "rate": mean / n_sample,
         }
     )
-    for name in ("tau_literal", "tau_zero", "tau_expected"):
+    for name in ("tau_literal", "tau_zero", "tau_expected", "rate_holdout"):
         if name in replicates:
             table[name] = groups[name].mean()
     return table.reset_index()

@@ -34,9 +34,12 @@ class Request:
     scenarios, skipped : tuple of int
         Scenarios of the table, and those of them that lack intervals.
     weights : float64, shape (n,), or None
+    holdout : DataFrame or None
+        Real persons who are not in the sample.
     """
 
     sample: pd.DataFrame
+    holdout: pd.DataFrame | None
     population: Iterator[pd.DataFrame]
     keys: tuple[str, ...]
     target: str
@@ -66,6 +69,7 @@ def read_request(
     weights: str | np.ndarray | None,
     missing: str,
     open_interval: str,
+    holdout: Any,
 ) -> Request:
     """Check the arguments of `intruder_scenarios` and the first block of the population."""
     faults = Faults("intruder_scenarios")
@@ -80,19 +84,16 @@ def read_request(
     _check_keys(faults, names, target)
     check_choice(faults, "missing", missing, ["category", "unmatched"])
     check_choice(faults, "open_interval", open_interval, ["value", "zero"])
-    check_columns(faults, survey, names, "key of the sample")
-    if check_numeric(faults, survey, [target], "target of the sample"):
-        infinite = np.isinf(survey[target].to_numpy(dtype=np.float64, na_value=np.nan))
-        if infinite.any():
-            faults.add(target, "value is infinite", rows=np.flatnonzero(infinite))
-    if len(survey) == 0:
-        faults.add("sample", "has no records")
+    others = None if holdout is None else as_frame(holdout, "holdout")
+    _check_persons(faults, survey, names, target, "sample")
+    if others is not None:
+        _check_persons(faults, others, names, target, "hold-out")
     check_block(faults, first, names, target, bounds)
     values = _weights(faults, survey, weights)
     faults.raise_if_any()
     return Request(
-        survey, chain([first], frames), names, target, accuracies, bounds, asked, skipped, values,
-        missing, open_interval,
+        survey, others, chain([first], frames), names, target, accuracies, bounds, asked, skipped,
+        values, missing, open_interval,
     )  # fmt: skip
 
 
@@ -107,6 +108,19 @@ def check_block(
     check_columns(faults, block, keys, "key of the population")
     check_numeric(faults, block, [target], "target of the population")
     check_numeric(faults, block, list(intervals or ()), "bound of the intervals")
+
+
+def _check_persons(
+    faults: Faults, frame: pd.DataFrame, keys: tuple[str, ...], target: str, role: str
+) -> None:
+    check_columns(faults, frame, keys, f"key of the {role}")
+    if check_numeric(faults, frame, [target], f"target of the {role}"):
+        infinite = np.isinf(frame[target].to_numpy(dtype=np.float64, na_value=np.nan))
+        if infinite.any():
+            what = f"value of the {role} is infinite"
+            faults.add(target, what, rows=np.flatnonzero(infinite))
+    if len(frame) == 0:
+        faults.add(role, "has no records")
 
 
 def _check_keys(faults: Faults, keys: tuple[str, ...], target: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.intruders.attack import Attack, attack
-from riskeval.intruders.requests import ALL_SCENARIOS, NEED_INTERVALS, read_request
+from riskeval.intruders.requests import ALL_SCENARIOS, NEED_INTERVALS, Request, read_request
 from synthpop.microdata.results import Result
 
 STORIES = {
@@ -39,7 +39,8 @@ class IntruderRisk(Result):
         (the same when a record without any match counts as disclosed, as the printed product over
         an empty set has it), `tau_zero` (the part of tau whose true value is 0), `n_attacked`
         (records the scenario applies to) and `note`. With weights also `tau_weighted`,
-        `rate_weighted`, `tau_expected`, `rate_expected`.
+        `rate_weighted`, `tau_expected`, `rate_expected`; with a hold-out `n_holdout` and
+        `rate_holdout`.
     per_record : DataFrame
         One row a record of the sample, in its order: `sample_unique`, `n_matches` (missing where
         not unique), `target`, `predicted` (scenario 5; missing when not asked for) and
@@ -91,6 +92,11 @@ class IntruderRisk(Result):
         ]
         zeros = rows["tau_zero"].max()
         of_zero = f"; up to {zeros:.3g} of them have a true value of 0" if zeros > 0 else ""
+        if "rate_holdout" in rows:
+            told = [
+                f"{text} against {rate:.2%} of persons outside the sample"
+                for text, rate in zip(told, rows["rate_holdout"], strict=True)
+            ]
         return (
             f"{head}records whose {self.target} is found, of all in the sample: "
             f"{', '.join(told)}{of_zero}."
@@ -109,6 +115,7 @@ def intruder_scenarios(
     weights: str | np.ndarray | None = None,
     missing: str = "category",
     open_interval: str = "value",
+    holdout: Any = None,
 ) -> IntruderRisk:
     """Measure what an intruder learns about a continuous variable from a synthetic population.
 
@@ -152,6 +159,11 @@ def intruder_scenarios(
         An interval with a missing or infinite bound (a drawn tail) has no length. "value": it
         counts 1 when the drawn value is close, an unbiased estimate of the probability under
         whichever tail it came from. "zero": it counts 0, the limit of the printed formula.
+    holdout : DataFrame, optional
+        Real persons who are not in the sample, with the keys and the target: what the intruder
+        learns about them, the population gives away about anybody. Adds `n_holdout` and
+        `rate_holdout`; a hold-out of about the size of the sample compares best, since smaller
+        files have more unique records.
 
     Returns
     -------
@@ -182,10 +194,11 @@ def intruder_scenarios(
     request = read_request(
         sample, population, keys, target, accuracy=accuracy, intervals=intervals,
         scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
+        holdout=holdout,
     )  # fmt: skip
-    found = attack(request)
+    found, others = attack(request)
     return IntruderRisk(
-        table=_table(found, request.accuracy, request.scenarios, request.skipped, request.weights),
+        table=_table(request, found, others),
         per_record=_per_record(found, request.accuracy, request.computed),
         n_sample=len(found.target),
         n_population=found.n_population,
@@ -197,40 +210,46 @@ def intruder_scenarios(
     )
 
 
-def _table(
-    found: Attack,
-    accuracy: tuple[float, ...],
-    scenarios: tuple[int, ...],
-    skipped: tuple[int, ...],
-    weights: np.ndarray | None,
-) -> pd.DataFrame:
-    n = len(found.target)
-    target = found.target[found.unique]
+def _table(request: Request, found: Attack, others: Attack | None) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
-    for scenario in scenarios:
-        for a, p in enumerate(accuracy):
+    for scenario in request.scenarios:
+        for a, p in enumerate(request.accuracy):
             row: dict[str, Any] = {"scenario": scenario, "accuracy": p}
-            if scenario in skipped:
-                rows.append({**row, "note": "it needs the intervals of the synthetic values"})
-                continue
-            risk = found.disclosed(scenario)[:, a]
-            empty = (found.count == 0) & ~np.isnan(target) if scenario in (3, 4) else False
-            literal = float(risk.sum() + np.sum(empty))
-            row |= {"tau": float(risk.sum()), "rate": float(risk.sum()) / n}
-            row |= {"tau_literal": literal, "rate_literal": literal / n}
-            row |= {"tau_zero": float(risk[target == 0].sum())}
-            row |= {"n_attacked": int(found.attacked(scenario).sum()), "note": ""}
-            if weights is not None:
-                stood_for = float(risk @ weights[found.unique])
-                expected = float(np.sum(risk / np.maximum(weights[found.unique], 1.0)))
-                row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / weights.sum()}
-                row |= {"tau_expected": expected, "rate_expected": expected / n}
+            if scenario in request.skipped:
+                row["note"] = "it needs the intervals of the synthetic values"
+            else:
+                row |= _measures(found, scenario, a, request.weights)
+                row["note"] = ""
+            if others is not None:
+                row["n_holdout"] = len(others.target)
+                if scenario not in request.skipped:
+                    row["rate_holdout"] = others.disclosed(scenario)[:, a].sum() / row["n_holdout"]
             rows.append(row)
     columns = ["scenario", "accuracy", "tau", "rate", "tau_literal", "rate_literal", "tau_zero"]
-    if weights is not None:
+    if request.weights is not None:
         columns += ["tau_weighted", "rate_weighted", "tau_expected", "rate_expected"]
+    if others is not None:
+        columns += ["n_holdout", "rate_holdout"]
     table = pd.DataFrame(rows, columns=[*columns, "n_attacked", "note"])
     return table.astype({"n_attacked": "Int64"})
+
+
+def _measures(found: Attack, scenario: int, a: int, weights: np.ndarray | None) -> dict[str, float]:
+    n = len(found.target)
+    target = found.target[found.unique]
+    risk = found.disclosed(scenario)[:, a]
+    empty = (found.count == 0) & ~np.isnan(target) if scenario in (3, 4) else False
+    literal = float(risk.sum() + np.sum(empty))
+    row = {"tau": float(risk.sum()), "rate": float(risk.sum()) / n}
+    row |= {"tau_literal": literal, "rate_literal": literal / n}
+    row |= {"tau_zero": float(risk[target == 0].sum())}
+    row |= {"n_attacked": int(found.attacked(scenario).sum())}
+    if weights is not None:
+        stood_for = float(risk @ weights[found.unique])
+        expected = float(np.sum(risk / np.maximum(weights[found.unique], 1.0)))
+        row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / float(weights.sum())}
+        row |= {"tau_expected": expected, "rate_expected": expected / n}
+    return row
 
 
 def _per_record(

@@ -46,6 +46,8 @@ def test_options_reach_every_run() -> None:
     value = scenario_replicates(sample(), open_ended, "k", "y", **asked)
     zero = scenario_replicates(sample(), open_ended, "k", "y", open_interval="zero", **asked)
     assert value.table["tau"].iloc[0] > zero.table["tau"].iloc[0] == 0
+    held = scenario_replicates(sample(), draws(3), "k", "y", holdout=sample(), accuracy=0.05)
+    np.testing.assert_allclose(held.table["rate_holdout"], held.table["rate"])
     missing = [each.assign(k=each["k"].where(each["k"] != "A")) for each in draws(2)]
     own = sample().assign(k=lambda f: f["k"].where(f["k"] != "A"))
     plain = scenario_replicates(own, missing, "k", "y", scenarios=(2,), accuracy=0.5)

@@ -197,6 +197,29 @@ class TestDecisions:
         assert "<table" in hand_risk()._repr_html_()
 
 
+class TestHoldout:
+    def test_rates_are_those_of_an_attack_on_the_holdout(self) -> None:
+        others = hand_sample().assign(y=[96.0, 200.0, 250.0, 5.0, -51.0, 1.0, 5.1]).head(6)
+        risk = hand_risk(holdout=others)
+        alone = intruder_scenarios(
+            others, hand_population(), ["k"], "y", accuracy=0.05, intervals=INTERVALS
+        )
+        assert column(risk, "rate_holdout") == pytest.approx(column(alone, "rate"))
+        assert column(risk, "n_holdout") == [6] * 5
+        assert column(risk, "tau") == column(hand_risk(), "tau")
+        assert "of persons outside the sample" in risk.summary()
+        assert "rate_holdout" not in hand_risk().table
+
+    def test_without_intervals_and_with_faults(self) -> None:
+        risk = hand_risk(intervals=None, holdout=hand_sample())
+        lacking = risk.table["scenario"].isin([1, 3])
+        assert risk.table["rate_holdout"].isna().tolist() == lacking.tolist()
+        with pytest.raises(InputError, match="target of the hold-out"):
+            hand_risk(holdout=hand_sample().drop(columns="y"))
+        with pytest.raises(InputError, match="hold-out: has no records"):
+            hand_risk(holdout=hand_sample().head(0))
+
+
 class TestPopulationsOfEveryKind:
     def test_blocks_tables_and_objects_give_the_same(self) -> None:
         whole = hand_population()
@@ -402,7 +425,7 @@ class TestFaults:
 
     def test_infinite_values(self) -> None:
         infinite = hand_sample().assign(y=math.inf)
-        with pytest.raises(InputError, match="value is infinite"):
+        with pytest.raises(InputError, match="value of the sample is infinite"):
             intruder_scenarios(infinite, hand_population(), "k", "y")
         with pytest.raises(InputError, match="value is infinite"):
             intruder_scenarios(hand_sample(), hand_population().assign(y=-math.inf), "k", "y")
