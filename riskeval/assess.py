@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures.diversity import read_sensitive
-from riskeval.measures.frequencies import count_keys, read_keys, read_weights, tabulate
+from riskeval.measures.frequencies import count_keys
+from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from riskeval.measures.registry import MEASURES, Headline, Limits, Measure, Request
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults, MicrodataError

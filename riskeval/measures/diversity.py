@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.frequencies import (
-    KeyTable,
-    matching_patterns,
-    number_rows,
-    read_keys,
-    shared_ids,
-    shares_of,
-    tabulate,
-)
+from riskeval.measures.keytable import KeyTable, number_rows, read_keys, tabulate
+from riskeval.measures.matching import matching_patterns, shared_ids, shares_of
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults

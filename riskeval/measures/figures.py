@@ -45,7 +45,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
         shown.append(("their households", result.household_risk, ACCENT))
     positive = [values[values > 0] for _, values, _ in shown]
     low = min((float(values.min()) for values in positive if len(values)), default=1e-3)
-    bins = np.geomspace(min(low, 0.5) * 0.999, 1.001, 50)
+    bins = np.geomspace(min(low, 0.5) * 0.999, 1.001, 50).tolist()
     for (label, _, colour), values in zip(shown, positive, strict=True):
         axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.5, label=label)
     axes.axvline(min(result.benchmark, 1.0), color=LINE, linestyle="--", linewidth=1)

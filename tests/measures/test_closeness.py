@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from riskeval.kernels import diversity as kernels
-from riskeval.measures.closeness import (
-    alpha_k_anonymity,
-    beta_likeness,
-    delta_presence,
-    t_closeness,
-)
+from riskeval.measures.closeness import t_closeness
+from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
+from riskeval.measures.presence import delta_presence
 from synthpop.microdata.errors import InputError
 
 NAN = float("nan")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.kernels import counts as kernels
-from riskeval.measures import frequencies
+from riskeval.measures import keytable, matching
 from riskeval.measures.frequencies import TREATMENTS, frequency_counts, tabulate
 from synthpop.microdata.errors import InputError
 from tests.measures.naive_counts import naive_counts
@@ -103,7 +103,8 @@ def test_agrees_with_naive(route, codes, missing, alpha):
     keys = list(data.columns[:-1])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ROUTES[route].items():
-            patch.setattr(frequencies, name, value)
+            for module in (keytable, matching):
+                patch.setattr(module, name, value)
         counts = frequency_counts(data, keys, weights="w", missing=missing, alpha=alpha)
     recoded = np.column_stack(
         [
@@ -119,7 +120,7 @@ def test_agrees_with_naive(route, codes, missing, alpha):
 def test_kernel_and_its_python_form(monkeypatch):
     rng = np.random.default_rng(3)
     data = as_data(rng.integers(-1, 3, (40, 4)))
-    monkeypatch.setattr(frequencies, "DENSE_CELLS", 0)
+    monkeypatch.setattr(matching, "DENSE_CELLS", 0)
     fast = frequency_counts(data, list(data.columns[:-1]), weights="w", missing="category-size")
     monkeypatch.setattr(kernels, "match_patterns", kernels.match_patterns.py_func)
     monkeypatch.setattr(kernels, "_slot", kernels._slot.py_func)

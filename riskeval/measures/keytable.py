@@ -1,0 +1,184 @@
+"""The table of distinct keys of a file, and the checks of arguments that all measures share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
+DENSE_CELLS = 1 << 24  # combinations of levels up to which rows are numbered by a look-up table
+LARGEST = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyTable:
+    """The distinct keys of a file; a missing value is a value of its own here.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The m keys.
+    levels : tuple of tuples
+        Levels of each key.
+    codes : int32 array, shape (K, m)
+        Distinct keys in lexicographic order of their codes; -1 is missing.
+    cell : integer array, shape (n,)
+        Row of `codes` of each record.
+    counts, weights : float64 arrays, shape (K,)
+        Records and sum of weights of each distinct key (`weights` equals `counts` without
+        weights).
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[tuple[Any, ...], ...]
+    codes: np.ndarray
+    cell: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of levels of each key."""
+        return tuple(len(levels) for levels in self.levels)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return len(self.cell)
+
+    def frame(self) -> pd.DataFrame:
+        """The distinct keys as columns with their levels, missing where a key is missing."""
+        return pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(self.codes[:, j], pd.Index(self.levels[j]))
+                for j, name in enumerate(self.names)
+            }
+        )
+
+
+def tabulate(
+    frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray | None = None
+) -> KeyTable:
+    """Find the distinct keys of a file; columns must exist.
+
+    Parameters
+    ----------
+    frame : DataFrame, n records
+    keys : sequence of str
+    weights : float64 array, shape (n,), optional
+
+    Returns
+    -------
+    KeyTable
+    """
+    columns, levels = [], []
+    for key in keys:
+        codes, values = encode(frame[key])
+        columns.append(codes)
+        levels.append(values)
+    return _table_of(columns, tuple(keys), tuple(levels), weights)
+
+
+def _table_of(
+    columns: list[np.ndarray],
+    names: tuple[str, ...],
+    levels: tuple[tuple[Any, ...], ...],
+    weights: np.ndarray | None,
+) -> KeyTable:
+    cell, n_cells = number_rows(columns, [len(values) for values in levels])
+    n = len(cell)
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[cell[::-1]] = np.arange(n - 1, -1, -1)
+    codes = np.empty((n_cells, len(columns)), dtype=np.int32)
+    for j, column in enumerate(columns):
+        codes[:, j] = column[first]
+    counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
+    sums = counts if weights is None else np.bincount(cell, weights=weights, minlength=n_cells)
+    return KeyTable(names, levels, codes, cell, counts, sums)
+
+
+def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Number the distinct rows of several code columns in lexicographic order; -1 comes first.
+
+    The same as ``cell_ids`` for columns side by side, with less memory for long files.
+
+    Returns
+    -------
+    cell : int32 or int64 array, shape (n,)
+    n_cells : int
+    """
+    ids = np.zeros(len(columns[0]), dtype=np.int64)
+    span = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if span * (size + 1) >= LARGEST:
+            ids, span = _compact(ids, span)
+        ids *= size + 1
+        ids += column
+        ids += 1
+        span *= size + 1
+    return _compact(ids, span)
+
+
+def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
+    if span <= max(DENSE_CELLS, 4 * len(ids)):
+        present = np.zeros(span, dtype=bool)
+        present[ids] = True
+        rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
+        return rank[ids] - 1, int(rank[-1])
+    found, distinct = pd.factorize(ids)
+    order = np.argsort(distinct)
+    place = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
+    place[order] = np.arange(len(distinct))
+    return place[found], len(distinct)
+
+
+def read_keys(
+    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], missing: str, alpha: float
+) -> tuple[str, ...]:
+    """Check keys, treatment and alpha; shared by every measure of categorical keys."""
+    names = (keys,) if isinstance(keys, str) else tuple(keys)
+    if not names:
+        faults.add("keys", "no key is given", remedy="Name at least one column.")
+    if len(set(names)) < len(names):
+        faults.add("keys", "a column is named twice", remedy="Name each key once.")
+    check_columns(faults, frame, dict.fromkeys(names), "key")
+    check_choice(faults, "missing", missing, TREATMENTS)
+    number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
+    if not number or not 0 <= alpha <= 1:
+        faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
+    elif alpha != 1 and missing in TREATMENTS and missing != "wildcard":
+        faults.add(
+            "alpha",
+            f"is {alpha:g}, which has no meaning with missing={missing!r}",
+            remedy='Leave it out, or use missing="wildcard".',
+        )
+    return names
+
+
+def read_weights(
+    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str = "weights"
+) -> np.ndarray | None:
+    """Weights from a column name or from an array of the length of the file; checked."""
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        if not check_columns(faults, frame, [weights], argument):
+            return None
+        return check_weights(faults, frame[weights], weights)
+    values = pd.Series(np.asarray(weights))
+    if len(values) != len(frame):
+        faults.add(
+            argument,
+            f"has {len(values)} values for {len(frame)} records",
+            remedy="Give one weight a record.",
+        )
+        return None
+    return check_weights(faults, values, argument)
