@@ -1,4 +1,4 @@
-"""Five intruder scenarios on populations of 10^5 to 10^7 persons x 6 keys, 3 accuracies.
+"""Five intruder scenarios on populations of 10^5 to 10^7 persons x 6 keys, 3 accuracies; linkage.
 
 Run ``PYTHONPATH=. python benchmarks/bench_scenarios.py``; rows are job, size, seconds and peak
 memory of the process (the population itself included).
@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
+from riskeval.intruders.attribution import replicated_uniques, tcap
 from riskeval.intruders.scenarios import intruder_scenarios
+from riskeval.measures.continuous import interval_disclosure, mahalanobis_disclosure
+from riskeval.measures.linkage import record_linkage
 
 LEVELS = {"region": 9, "size": 9, "age": 8, "sex": 2, "status": 8, "citizen": 4}
 KEYS = list(LEVELS)
@@ -49,6 +52,9 @@ def main() -> None:
     intervals = ("low", "high")
     # once, so that the compiled loops are in the cache and in this process
     intruder_scenarios(sample, sample, KEYS, "income", intervals=intervals)
+    replicated_uniques(sample, sample, KEYS)
+    for method in ("gower", "probabilistic"):
+        record_linkage(sample.head(9), sample.head(9), ["income", "low"], method=method)
     for n in (81_838, 818_221, 8_182_010):
         population = persons(n, rng)
         size = f"{n:,} x {len(KEYS)}"
@@ -62,6 +68,17 @@ def main() -> None:
                 sample, population, KEYS, "income", intervals=intervals
             ),
         )
+        if n > 8_000_000:
+            measure(
+                "replicated uniques",
+                size,
+                lambda population=population: replicated_uniques(sample, population, KEYS),
+            )
+            measure(
+                "attribution probabilities",
+                size,
+                lambda population=population: tcap(sample, population, KEYS[:-1], KEYS[-1]),
+            )
         del population
     texts = persons(818_221, rng).astype(dict.fromkeys(KEYS, str))
     measure(
@@ -81,6 +98,37 @@ def main() -> None:
             sample, Blocks(8_200_000, 100_000), KEYS, "income", intervals=intervals
         ),
     )
+    continuous(rng)
+
+
+def continuous(rng: np.random.Generator) -> None:
+    names = ["a", "b", "c"]
+    for n in (100_000, 1_000_000):
+        original = pd.DataFrame(rng.lognormal(0, 1, (n, 3)), columns=names)
+        released = original * rng.normal(1, 0.05, (n, 3))
+        original["block"] = released["block"] = rng.integers(0, 20, n)
+        block = ["block"] if n > 100_000 else []
+        size = f"{n:,} x 3" + (", 20 blocks" if block else "")
+        pair = (original, released, names)
+        measure("interval disclosure", f"{n:,} x 3", lambda p=pair: interval_disclosure(*p))
+        measure(
+            "robust Mahalanobis disclosure",
+            f"{n:,} x 3",
+            lambda p=pair: mahalanobis_disclosure(*p, seed=1),
+        )
+        for method in ("distance", "mahalanobis"):
+            measure(
+                f"record linkage, {method}",
+                size,
+                lambda p=pair, m=method, b=block: record_linkage(*p, method=m, block=b),
+            )
+    few = (original.head(10_000), released.head(10_000), names)
+    for method in ("gower", "probabilistic"):
+        measure(
+            f"record linkage, {method}, all pairs",
+            "10,000 x 3",
+            lambda m=method: record_linkage(*few, method=m),
+        )
 
 
 if __name__ == "__main__":
