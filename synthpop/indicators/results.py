@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthpop.indicators.variance import design_variance
+from synthpop.indicators.variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
@@ -67,6 +67,11 @@ class Indicator(Result):
     def value(self) -> float:
         """Overall estimate."""
         return float(self.values[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies that cross a process or a file leave the data behind."""
+        names = [item.name for item in fields(self) if not item.name.startswith("_")]
+        return type(self), tuple(getattr(self, name) for name in names)
 
     def __float__(self) -> float:
         return self.value
@@ -156,17 +161,14 @@ class Indicator(Result):
         >>> round(result.value, 1), round(result.standard_error, 2)
         (33.0, 2.41)
         """
-        weights = np.ones(len(self._column(0))) if self._weights is None else self._weights
-        errors = np.array(
-            [
-                np.sqrt(design_variance(self._column(j), weights, strata=strata, cluster=cluster))
-                for j in range(len(self.values))
-            ]
-        )
         if not 0 < level < 1:
             faults = Faults(self.name)
             faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
             faults.raise_if_any()
+        first = self._column(0)
+        units = sampled_units(len(first), strata=strata, cluster=cluster)
+        columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))
+        errors = np.sqrt([units.variance(z, self._weights) for z in columns])
         half = NormalDist().inv_cdf((1 + level) / 2) * errors
         intervals = np.column_stack([self.values - half, self.values + half])
         return replace(self, standard_errors=errors, intervals=intervals, level=level)

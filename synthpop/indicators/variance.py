@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -52,37 +53,64 @@ def design_variance(
     >>> design_variance([1.0, 3.0, 10.0, 14.0], [2, 2, 1, 1], strata=["a", "a", "b", "b"])
     32.0
     """
-    faults = Faults("variance")
     z = np.asarray(values, dtype=np.float64)
-    u: np.ndarray = z if weights is None else z * np.asarray(weights, dtype=np.float64)
-    n = len(z)
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    return sampled_units(len(z), strata=strata, cluster=cluster).variance(z, w)
+
+
+@dataclass(frozen=True)
+class SampledUnits:
+    """Which unit each row belongs to, and the stratum of each unit.
+
+    Attributes
+    ----------
+    unit : int array, shape (n,), or None
+        None where every row is a unit.
+    stratum : int array, shape (units,)
+    """
+
+    unit: np.ndarray | None
+    stratum: np.ndarray
+
+    def variance(self, z: np.ndarray, w: np.ndarray | None) -> float:
+        """Return the variance of sum(w z) (see `design_variance`)."""
+        u: np.ndarray = z if w is None else z * w
+        h = self.stratum
+        if self.unit is not None:
+            u = np.bincount(self.unit, weights=u, minlength=len(h)).astype(np.float64)
+        count = np.bincount(h)
+        level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
+        single = count == 1
+        level[single] = u.mean()
+        factor = np.where(single, 1.0, count / np.maximum(count - 1, 1))
+        return float(np.dot(factor[h], (u - level[h]) ** 2))
+
+
+def sampled_units(
+    n: int, *, strata: npt.ArrayLike | None, cluster: npt.ArrayLike | None
+) -> SampledUnits:
+    """Check and code strata and clusters of n rows (see `design_variance`)."""
+    faults = Faults("variance")
     h = _codes(faults, strata, "strata", n)
-    c = np.arange(n) if cluster is None else _codes(faults, cluster, "cluster", n)
+    c = None if cluster is None else _codes(faults, cluster, "cluster", n)
     faults.raise_if_any()
-    n_clusters = int(c.max()) + 1 if n else 0
-    if n_clusters < 2:
-        faults.add("cluster", f"{n_clusters} units", remedy="A variance needs two at least.")
-        faults.raise_if_any()
-    if cluster is not None:
-        u = np.bincount(c, weights=u, minlength=n_clusters).astype(np.float64)
-        stratum = np.zeros(n_clusters, dtype=np.int64)
+    stratum = h
+    if c is not None:
+        stratum = np.zeros(int(c.max()) + 1 if n else 0, dtype=np.int64)
         stratum[c] = h
         if not np.array_equal(stratum[c], h):
             faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
-            faults.raise_if_any()
-        h = stratum
-    count = np.bincount(h)
-    level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
-    single = count == 1
-    if single.any():
+    if len(stratum) < 2:
+        faults.add("cluster", f"{len(stratum)} units", remedy="A variance needs two at least.")
+    faults.raise_if_any()
+    single = int((np.bincount(stratum) == 1).sum())
+    if single:
         warnings.warn(
-            f"{int(single.sum())} strata have one sampled unit: compared with the overall mean",
+            f"{single} strata have one sampled unit: compared with the overall mean",
             SparseDataWarning,
             stacklevel=3,
         )
-        level[single] = u.mean()
-    factor = np.where(single, 1.0, count / np.maximum(count - 1, 1))
-    return float(np.dot(factor[h], (u - level[h]) ** 2))
+    return SampledUnits(c, stratum)
 
 
 def _codes(faults: Faults, values: npt.ArrayLike | None, name: str, n: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +106,7 @@ class Fixed:
     """
 
     n: int
-    variable: str | None = None
+    variable: ClassVar[None] = None
 
     def sizes(self, units: np.ndarray, moments: dict[str, np.ndarray]) -> np.ndarray:
         """Return the sizes, shape (H,); a smaller stratum is taken whole."""
@@ -131,7 +132,7 @@ class Proportional:
 
     n: int
     minimum: int = 1
-    variable: str | None = None
+    variable: ClassVar[None] = None
 
     def sizes(self, units: np.ndarray, moments: dict[str, np.ndarray]) -> np.ndarray:
         """Return the sizes, shape (H,)."""

@@ -195,6 +195,10 @@ def test_arguments_are_honoured() -> None:
     gap = ind.gender_pay_gap(x, gender=gender, men="m", women="f")
     assert gap.value != ind.gender_pay_gap(x, gender=gender, men="m", women="x").value
     assert gap.value == pytest.approx(1 - x[gender == "f"].mean() / x[gender == "m"].mean())
+    halves = np.arange(100) // 50
+    assert ind.quantile(x, p=0.5, by=halves).by.tolist() == [26.0, 76.0]
+    assert ind.median(x, by=halves).by.tolist() == [26.0, 76.0]
+    assert ind.quantile(x, x, p=0.5).value > ind.quantile(x, p=0.5).value
     swapped = ind.gender_pay_gap(x, gender=gender, men="f", women="m")
     assert swapped.value != gap.value
 
@@ -239,3 +243,13 @@ def test_result_shows_itself() -> None:
 def test_sorted_input_is_not_sorted_again() -> None:
     data = prepare(Faults("x"), [1.0, 2.0, 3.0], None)
     assert data.rows.tolist() == [0, 1, 2]
+
+
+def test_results_can_be_copied_without_their_data() -> None:
+    import pickle
+
+    result = ind.gini(np.arange(1.0, 50.0), by=np.arange(49) % 2).with_variance()
+    copy = pickle.loads(pickle.dumps(result))
+    pd.testing.assert_frame_equal(copy.to_frame(), result.to_frame())
+    with pytest.raises(TypeError, match="without its data"):
+        copy.linearised()

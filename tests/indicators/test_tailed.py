@@ -139,3 +139,6 @@ def test_figures() -> None:
         plain = draw(x, np.ones(300))
         marked = draw(x, threshold=2.0)
         assert len(marked.axes[0].lines) == len(plain.axes[0].lines) + 1
+        weighted = draw(x, np.linspace(1, 50, 300))
+        points = [figure.axes[0].lines[0].get_xydata() for figure in (plain, weighted)]
+        assert not np.array_equal(*points)

@@ -127,6 +127,9 @@ def test_steps_do_what_they_say(people: pd.DataFrame) -> None:
     assert dirty["largest", "all"] > 1e8
     lost = simulate_study(people, DESIGN, named, missing=MissingItems("income", 0.3), **call)
     assert lost.table["mean"]["holes", "all"] == pytest.approx(0.3, abs=0.05)
+    named_else = MissingItems("income", 0.3, name="other holes")
+    other = simulate_study(people, DESIGN, named, missing=named_else, **call)
+    assert other.table["mean"]["holes", "all"] != lost.table["mean"]["holes", "all"]
     units = simulate_study(people, DESIGN, named, missing=MissingUnits(0.5), **call)
     assert units.table["mean"]["count", "all"] < 0.6 * plain["count", "all"]
 
