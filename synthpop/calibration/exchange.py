@@ -11,11 +11,11 @@ import numpy as np
 SMALLEST_BATCH = 5_000
 LARGEST_BATCH = 2_000_000
 PROPOSALS_PER_HOUSEHOLD = 300
-SMALLEST_BUDGET = 1_000_000
+SMALLEST_BUDGET, LARGEST_BUDGET = 1_000_000, 50_000_000
 STALLED = 0.002  # a batch that lowers the objective by less than this share stands still
 STALLS = 3
-HEAT = 0.5  # start temperature in units of the mean increase of a random exchange
-COLD = 0.1  # below this share of the start temperature only improvements are kept
+HEAT = 0.1  # start temperature in units of the mean increase of a random exchange
+COLD = 0.3  # below this share of the start temperature only improvements are kept
 RESIZING = 0.1  # share of proposals that add a household or take one away, once heated
 ROOM = 1.25  # most households, in units of the number at the start
 RESIZE = 0.02  # person totals further off than this change the number of households first
@@ -204,7 +204,7 @@ class Cooling:
             self._anneal()
         else:
             self.heat = 0.0
-        if self.objective <= self.best[0]:
+        if self.good_enough or self.objective <= self.best[0]:
             self.best = self.snapshot()
         return self.best[1]
 

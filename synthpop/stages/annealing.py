@@ -46,11 +46,11 @@ class Anneal:
         total.
     temperature : float, optional
         Start temperature, in persons. Default: first keep improvements only; where that stands
-        still, start at half the mean increase of a random exchange.
+        still, start at a tenth of the mean increase of a random exchange.
     cooling : float
         Factor of the temperature from batch to batch, between 0 and 1.
     max_proposals : int, optional
-        Most proposals in a region; default 300 a household and at least a million.
+        Most proposals in a region; default 300 a household, between 1 and 50 million.
     time_limit : float, optional
         Most seconds in a region. A result that was stopped by it depends on the machine.
 

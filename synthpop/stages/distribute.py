@@ -40,7 +40,7 @@ class Distribute:
     tolerance : float
         A table is met in a region when its absolute gaps add up to no more than this share.
     max_proposals : int, optional
-        Most swaps that are tried in a region; default 300 a household and at least a million.
+        Most swaps that are tried in a region; default 300 a household, between 1 and 50 million.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def test_persons_and_households_against_the_reference():
             split="db040",
             tolerance=0.05,
             seed=1,
-            max_proposals=200_000,
+            max_proposals=700_000,
         )
     expected = golden("pop", "g_calibPop.json")["calib_pers_hh_05"]["per_seed"]["1"]
     by_reference = expected["abs_dev_after"] + expected["household_rel_dev"] * 25_000
@@ -159,6 +159,14 @@ def test_seed(frame, margins):
     np.testing.assert_array_equal(one.sources, again.sources)
     assert one.sources.shape != other.sources.shape or (one.sources != other.sources).any()
     assert one.seed == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stopping_at_the_tolerance_means_converged(margins, frame, seed):
+    options = {"household": "hid", "split": "region", "temperature": 3.0, "tolerance": 0.004}
+    result = anneal(frame, margins, seed=seed, **options)
+    assert (result.regions["stopped"] == "tolerance").all()
+    assert result.regions["converged"].all()
 
 
 def test_tolerance_is_used(frame, margins):
