@@ -227,10 +227,7 @@ def _report(request: Request, sides: Sides, codes: Mapping[str, np.ndarray]) -> 
     }
     sizes = {name: factor.n_codes for name, factor in plan.factors.items()}
     of_sample = values.sample_quantiles(numbers, codes, weights, wanted, sizes)
-    columns = plan.source_columns()
-    of_population = population_quantiles(
-        plan, sides.population, wanted, request.source.chunks(columns)
-    )
+    of_population = population_quantiles(plan, sides.population, wanted, request.source.chunks)
     groups = _concat([values.by_group(sides, name, by) for name in plan.grids for by in plan.by])
     pairs = [pair for pair in plan.pairs if set(pair) <= set(request.names)]
     distances = shares.share_distances(sides, request.names, pairs, strata)

@@ -55,7 +55,7 @@ class NumberCounts:
     ----------
     cells : dict of arrays, shape (groups, cells)
     missing, total, absolute : dicts of arrays, shape (groups,)
-        Number missing; sums of x and of |x|.
+        Number missing; sums of x and, of totals that have parts, of |x|.
     cell_totals : array, shape (cells,)
         Sum of x by cell, all persons.
     squares : float
@@ -159,7 +159,7 @@ def _add_number(
         held.low, held.high = min(held.low, 0.0), max(held.high, 0.0)
     held.cell_totals += np.bincount(cells, weights=weighted, minlength=grid.n_cells)
     held.squares += _squares(x, w, centre)
-    absolute = np.abs(weighted)
+    absolute = np.abs(weighted) if name in plan.sums else None
     zeros = None if weights is None else np.flatnonzero(values == 0)
     for by in held.cells:
         k, everybody = len(held.total[by]), codes[by]
@@ -178,7 +178,8 @@ def _add_number(
         held.cells[by] += added
         held.missing[by] += lost
         held.total[by] += np.bincount(here, weights=weighted, minlength=k)
-        held.absolute[by] += np.bincount(here, weights=absolute, minlength=k)
+        if absolute is not None:
+            held.absolute[by] += np.bincount(here, weights=absolute, minlength=k)
 
 
 def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:

@@ -6,7 +6,7 @@ is the answer; of the cells that are gaps, the few that are needed have their va
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from synthpop.comparison.counting import ALL, Counts, Plan, numbers_of
 from synthpop.weighted import SHARE_TOLERANCE
 
+Read = Callable[[list[str]], Iterable[pd.DataFrame]]
 Wanted = Mapping[str, Mapping[str, Sequence[float]]]
 
 
@@ -31,7 +32,7 @@ class Target:
 
 
 def population_quantiles(
-    plan: Plan, counts: Counts, wanted: Wanted, chunks: Iterable[pd.DataFrame]
+    plan: Plan, counts: Counts, wanted: Wanted, read: Read
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return quantiles: the first sorted value whose cumulated share is at least p.
 
@@ -41,8 +42,9 @@ def population_quantiles(
         Of the first pass over the same chunks.
     wanted : dict of dict
         Variable -> factor ("" for all persons) -> shares p.
-    chunks : iterable of frames
-        Read again only where a quantile lies between the points of its grid.
+    read : callable
+        Gives the chunks with the columns it is asked for; called only where a quantile lies
+        between the points of its grid.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def population_quantiles(
             results[name, by] = found
             targets += open_ones
     if targets:
-        held = _collect(plan, targets, chunks)
+        held = _collect(plan, targets, read)
         for target in targets:
             values, cells, codes = held[target.name]
             mine = cells == target.cell
@@ -91,7 +93,7 @@ def _locate(
 
 
 def _collect(
-    plan: Plan, targets: Sequence[Target], chunks: Iterable[pd.DataFrame]
+    plan: Plan, targets: Sequence[Target], read: Read
 ) -> dict[str, tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
     names = list(dict.fromkeys(target.name for target in targets))
     factors = list(dict.fromkeys(target.by for target in targets if target.by != ALL))
@@ -101,7 +103,8 @@ def _collect(
     values: dict[str, list[np.ndarray]] = {name: [] for name in names}
     cells: dict[str, list[np.ndarray]] = {name: [] for name in names}
     codes: dict[str, dict[str, list[np.ndarray]]] = {n: {f: [] for f in factors} for n in names}
-    for frame in chunks:
+    columns = [*names, *(plan.factors[f].name for f in factors)]
+    for frame in read(list(dict.fromkeys(columns))):
         coded = {f: plan.factors[f].code(frame[plan.factors[f].name]) for f in factors}
         for name in names:
             x = numbers_of(frame[name])
