@@ -1,10 +1,13 @@
-"""One call over all measures of categorical keys: `assess`."""
+"""One call over all measures of categorical keys: `assess`, and `assess_file` for a run file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +19,16 @@ from riskeval.measures.frequencies import count_keys
 from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from riskeval.measures.registry import MEASURES, Headline, Limits, Measure, Request
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
-from synthpop.microdata.errors import Faults, MicrodataError
+from synthpop.microdata.errors import (
+    Faults,
+    MicrodataError,
+    OutputError,
+    RunFileError,
+    did_you_mean,
+)
+from synthpop.microdata.io import read_table
 from synthpop.microdata.results import Result
+from synthpop.microdata.tomlfile import check_sections, read_toml
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,6 +130,97 @@ class Assessment(Result):
             drawn["suda_by_record"] = figures.suda_by_record(self.results["suda"])
         return drawn
 
+    def save(self, folder: Path | str) -> Path:
+        """Write the page, the table and the figures into a new or empty folder.
+
+        Parameters
+        ----------
+        folder : path
+
+        Returns
+        -------
+        Path
+            The folder, with ``risk.md``, ``risk.csv`` and one PNG a figure. Page and table hold
+            totals only; the figures show distinct keys and records as points, without names.
+
+        Raises
+        ------
+        OutputError
+            The folder holds something already. Nothing is written then.
+        """
+        target = Path(folder)
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise OutputError(f"{target} holds something already: name a new or an empty folder.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        drawn = self.figures()
+        with TemporaryDirectory(dir=target.parent) as workshop:
+            made = Path(workshop) / "made"
+            made.mkdir()
+            pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
+            (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
+            self.table.to_csv(made / "risk.csv", index=False)
+            for name, figure in drawn.items():
+                figure.savefig(made / f"{name}.png", dpi=150)
+            if target.exists():
+                target.rmdir()
+            made.rename(target)
+        return target
+
+
+def assess_file(path: Path | str) -> Assessment:
+    r"""Run `assess` as a TOML file says.
+
+    Parameters
+    ----------
+    path : path
+        ``[data] file = "survey.parquet"`` (csv, parquet, sav, dta, sas7bdat; relative to the run
+        file), ``[assess]`` with the arguments of `assess`, and where wanted ``[limits]`` ("none"
+        for no limit) and ``[options.<measure>]``.
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    RunFileError
+        Unknown tables or keys, or no data.
+    InputError
+        Faults in the data or the arguments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "survey.csv").write_text("sex,age\n1,30\n1,30\n2,40\n")
+    >>> text = '[data]\nfile = "survey.csv"\n[assess]\nkeys = ["sex", "age"]\n'
+    >>> _ = (folder / "risk.toml").write_text(text + 'measures = "frequencies"')
+    >>> assess_file(folder / "risk.toml").n_records
+    3
+    """
+    content = read_toml(path)
+    faults = Faults(f"run file {Path(path).name}", RunFileError)
+    check_sections(faults, content, ["data", "assess", "limits", "options"])
+    known = [
+        name for name in signature(assess).parameters if name not in ("data", "limits", "options")
+    ]
+    given = dict(content.get("assess", {}))
+    for name in given:
+        if name not in known:
+            faults.add(f"[assess] {name}", "is unknown", remedy=did_you_mean(name, known))
+    if "keys" not in given:
+        faults.add("[assess] keys", "is not given", remedy='Name the keys: keys = ["sex", "age"].')
+    file = content.get("data", {}).get("file")
+    if not isinstance(file, str):
+        faults.add("[data] file", "is not given", remedy='Name the file: file = "survey.csv".')
+    faults.raise_if_any()
+    limits = {
+        name: None if value == "none" else value
+        for name, value in content.get("limits", {}).items()
+    }
+    data = read_table(Path(path).parent / str(file))
+    return assess(data, **given, limits=limits, options=content.get("options", {}))
+
 
 def assess(
     data: Any,
@@ -186,7 +288,8 @@ def assess(
     faults = Faults("assessment")
     names = read_keys(faults, frame, keys, missing, alpha)
     values = read_weights(faults, frame, weights)
-    variables = () if not len(sensitive) else read_sensitive(faults, frame, names, sensitive)
+    nothing = isinstance(sensitive, Sequence) and not len(sensitive)
+    variables = () if nothing else read_sensitive(faults, frame, names, sensitive)
     if household is not None:
         check_columns(faults, frame, [household], "household")
     chosen = list(MEASURES) if measures == "all" else _listed(measures)
@@ -283,7 +386,9 @@ def _markdown_row(row: Mapping[Any, Any]) -> str:
 
 
 def _listed(measures: str | Sequence[str]) -> list[str]:
-    return [measures] if isinstance(measures, str) else list(measures)
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        return [measures]
+    return list(measures)
 
 
 def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> Limits:

@@ -5,7 +5,7 @@ Also the groups themselves (`sensitive_groups`), which the closeness measures sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -312,7 +312,8 @@ def read_sensitive(
     faults: Faults, frame: pd.DataFrame, keys: Sequence[str], sensitive: str | Sequence[str]
 ) -> tuple[str, ...]:
     """Check the sensitive variables; shared by the measures of diversity and closeness."""
-    variables = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    one = isinstance(sensitive, str) or not isinstance(sensitive, Iterable)
+    variables: tuple[Any, ...] = (sensitive,) if one else tuple(sensitive)
     if not variables:
         faults.add("sensitive", "no variable is given", remedy="Name at least one column.")
     check_columns(faults, frame, dict.fromkeys(variables), "sensitive variable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +144,7 @@ def read_keys(
     faults: Faults, frame: pd.DataFrame, keys: Sequence[str], missing: str, alpha: float
 ) -> tuple[str, ...]:
     """Check keys, treatment and alpha; shared by every measure of categorical keys."""
-    names = (keys,) if isinstance(keys, str) else tuple(keys)
+    names = (keys,) if isinstance(keys, str) or not isinstance(keys, Iterable) else tuple(keys)
     if not names:
         faults.add("keys", "no key is given", remedy="Name at least one column.")
     if len(set(names)) < len(names):

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.assess import assess
+from riskeval.assess import assess, assess_file
 from riskeval.measures import registry
 from riskeval.measures.anonymity import k_anonymity
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.registry import MEASURES, Headline, Limits
 from riskeval.measures.uniqueness import population_uniqueness
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
 
@@ -194,6 +194,67 @@ def test_figures_without_records():
     assert value_of(empty, "global risk") == 0
 
 
+RUN_FILE = """
+[data]
+file = "survey.csv"
+
+[assess]
+keys = ["region", "age", "sex"]
+weights = "w"
+sensitive = "ill"
+measures = ["k_anonymity", "individual_risk", "l_diversity"]
+
+[limits]
+k = "none"
+l = 3
+
+[options.individual_risk]
+attempt = 0.5
+"""
+
+
+def test_run_file(tmp_path):
+    DATA.to_csv(tmp_path / "survey.csv", index=False)
+    (tmp_path / "risk.toml").write_text(RUN_FILE)
+    result = assess_file(tmp_path / "risk.toml")
+    direct = assess(
+        DATA,
+        keys=KEYS,
+        weights="w",
+        sensitive="ill",
+        measures=["k_anonymity", "individual_risk", "l_diversity"],
+        limits={"k": None, "l": 3},
+        options={"individual_risk": {"attempt": 0.5}},
+    )
+    assert result.limits == direct.limits
+    np.testing.assert_allclose(result.table["value"], direct.table["value"])
+
+
+def test_run_file_with_faults(tmp_path):
+    text = RUN_FILE.replace("keys =", "kees =").replace("[data]", "[dat]")
+    (tmp_path / "risk.toml").write_text(text)
+    with pytest.raises(RunFileError) as caught:
+        assess_file(tmp_path / "risk.toml")
+    for part in ("Did you mean 'data'", "Did you mean 'keys'", "[assess] keys: is not given"):
+        assert part in str(caught.value)
+
+
+def test_saved_folder(tmp_path):
+    result = assess(DATA, keys=KEYS, weights="w", measures=BASIC)
+    folder = result.save(tmp_path / "new" / "risk")
+    assert {file.name for file in folder.iterdir()} == {
+        "risk.md",
+        "risk.csv",
+        *(f"{name}.png" for name in result.figures()),
+    }
+    assert (folder / "risk.md").read_text().startswith("# Disclosure risk")
+    with pytest.raises(OutputError, match="holds something"):
+        result.save(folder)
+    (tmp_path / "empty").mkdir()
+    assert result.save(tmp_path / "empty").joinpath("risk.csv").exists()
+    assert {file.name for file in tmp_path.iterdir()} == {"new", "empty"}
+
+
 def test_input_is_not_changed():
     before = DATA.copy(deep=True)
     assess(DATA, keys=KEYS, weights="w", household="hh", sensitive="ill")
@@ -227,4 +288,12 @@ def test_all_faults_at_once():
         "limits.t: is -1",
         "Did you mean 'max_size'",
     ):
+        assert part in text, part
+
+
+def test_arguments_of_the_wrong_kind_are_faults_too():
+    with pytest.raises(InputError) as caught:
+        assess(DATA, keys=3, sensitive=4, measures=5, k="x")
+    text = str(caught.value)
+    for part in ("3: column given as key", "4: column given as sensitive", "5 is not", "k: is 'x'"):
         assert part in text, part
