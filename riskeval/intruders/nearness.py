@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.intruders.blocks import draw_records
-from riskeval.intruders.shares import auc, wilson
+from riskeval.intruders.shares import auc, newcombe
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -219,7 +219,7 @@ class DistanceScreen(Result):
         Share of synthetic records nearer to an original record than 5 % of the baseline records
         are; 0.05 is expected when the generator memorised nothing.
     close_interval : (float, float)
-        Wilson interval of `close` (the cut taken as given).
+        Interval of `close`, the draw of the baseline records behind the cut included (Newcombe).
     table : DataFrame
         ``file`` ("synthetic", "baseline"), quantiles 0.01, 0.05, 0.25, 0.5 of the distance to the
         closest original record (``dcr_<q>``) and median ratio of the distances to the closest
@@ -325,11 +325,13 @@ def distance_screen(
     ours = space.nearest("original", "synthetic")
     theirs = space.nearest("original", base, rows, leave_out=holdout is None)
     cut = np.quantile(theirs[:, 0], CLOSE_SHARE)
-    below = int((ours[:, 0] < cut).sum())
+    below, expected = int((ours[:, 0] < cut).sum()), int((theirs[:, 0] < cut).sum())
+    low, high = newcombe(below, len(ours), expected, len(theirs), confidence)
+    share = expected / len(theirs)
     return DistanceScreen(
         identical=float((ours[:, 0] <= TINY).mean()),
         close=below / len(ours),
-        close_interval=wilson(below, len(ours), confidence),
+        close_interval=(max(0.0, share + low), min(1.0, share + high)),
         table=pd.DataFrame([_distances("synthetic", ours), _distances("baseline", theirs)]),
         per_record=pd.DataFrame(
             {"row": frames["synthetic"].index, "dcr": ours[:, 0], "nndr": _ratio(ours)}

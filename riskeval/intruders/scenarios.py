@@ -268,7 +268,7 @@ def _per_record(
         for a, p in enumerate(accuracy):
             risk = np.zeros(n)
             risk[found.unique] = found.disclosed(scenario)[:, a]
-            columns[f"scenario_{scenario}_{p:g}"] = risk
+            columns[f"scenario_{scenario}_{p:.12g}"] = risk
     return pd.DataFrame(columns)
 
 
