@@ -68,23 +68,19 @@ def _fits(problem: Problem) -> bool:
 def _proportional_fitting(
     problem: Problem, tolerance: float, max_sweeps: int
 ) -> tuple[np.ndarray, int]:
-    from synthpop.kernels.raking import proportional_fitting
+    from synthpop.kernels.raking import proportional_fitting, split_by_margin
 
-    pointers, indices, counts, shares, offset = [], [], [], [], 0
-    for m in np.unique(problem.margin):
-        columns = np.flatnonzero(problem.margin == m)
-        part = problem.matrix[:, columns]
-        pointers.append(part.indptr.astype(np.int64) + offset)
-        indices.append(columns[part.indices])
-        counts.append(part.data)
-        shares.append(part.data / np.repeat(problem.size, np.diff(part.indptr)))
-        offset += part.nnz
+    matrix, margins = problem.matrix, np.unique(problem.margin)
+    pointers = np.empty((len(margins), matrix.shape[0] + 1), dtype=np.int64)
+    controls, counts = np.empty_like(matrix.indices), np.empty_like(matrix.data)
+    compact = np.searchsorted(margins, problem.margin)
+    split_by_margin(matrix.indptr, matrix.indices, matrix.data, compact, pointers, controls, counts)
     multipliers = np.zeros(len(problem.targets))
     sweeps, _ = proportional_fitting(
-        np.array(pointers),
-        np.concatenate(indices),
-        np.concatenate(shares),
-        np.concatenate(counts),
+        pointers,
+        controls,
+        counts,
+        problem.size,
         problem.targets,
         problem.start.copy(),
         multipliers,

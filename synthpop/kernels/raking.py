@@ -109,16 +109,40 @@ def weighted_gram(indptr, indices, data, scale, out):
 
 
 @kernel
+def split_by_margin(indptr, indices, data, margin, pointers, controls, counts):
+    """Put the entries of a CSR matrix (G, K) into one block a margin, rows in order.
+
+    margin (K,); pointers (M, G + 1), controls and counts (entries,) are filled: the entries of
+    row u for margin m lie at pointers[m, u] ... pointers[m, u + 1].
+    """
+    n_margins, n_units = pointers.shape[0], len(indptr) - 1
+    size = np.zeros(n_margins + 1, dtype=np.int64)
+    for p in range(len(indices)):
+        size[margin[indices[p]] + 1] += 1
+    place = np.cumsum(size)[:-1].copy()
+    for u in range(n_units):
+        for m in range(n_margins):
+            pointers[m, u] = place[m]
+        for p in range(indptr[u], indptr[u + 1]):
+            m = margin[indices[p]]
+            controls[place[m]] = indices[p]
+            counts[place[m]] = data[p]
+            place[m] += 1
+    for m in range(n_margins):
+        pointers[m, n_units] = place[m]
+
+
+@kernel
 def proportional_fitting(
-    indptr, indices, shares, counts, targets, weights, log_factors, tolerance, max_sweeps
+    indptr, indices, counts, sizes, targets, weights, log_factors, tolerance, max_sweeps
 ):
     """Iterative proportional fitting: scale to one margin after the other until all are met.
 
     indptr (M, G + 1): rows of each margin; indices: control; counts: how much the unit counts for
-    it; shares: exponent with which the factor of the control acts on the unit (1 for a person in
-    a cell; the share of members in the cell for a household). weights (G,) and log_factors (K,)
-    are changed in place. Returns the number of sweeps and the largest relative gap met in the
-    last one before each scaling.
+    it; counts over sizes (G,) is the exponent with which the factor of the control acts on the
+    unit (1 for a person in a cell; the share of members in the cell for a household). weights
+    (G,) and log_factors (K,) are changed in place. Returns the number of sweeps and the largest
+    relative gap met in the last one before each scaling.
     """
     n_margins, width = indptr.shape
     n_units = width - 1
@@ -145,9 +169,9 @@ def proportional_fitting(
             for u in range(n_units):
                 exponent = 0.0
                 for p in range(indptr[m, u], indptr[m, u + 1]):
-                    exponent += shares[p] * step[indices[p]]
+                    exponent += counts[p] * step[indices[p]]
                 if exponent != 0.0:
-                    weights[u] *= np.exp(exponent)
+                    weights[u] *= np.exp(exponent / sizes[u])
         if gap <= tolerance:
             return sweep + 1, gap
     return max_sweeps, gap

@@ -482,6 +482,17 @@ def test_kernels_agree_with_their_plain_form():
         weights.append(w)
     np.testing.assert_allclose(weights[0], weights[1])
     assert weights[0].max() <= 3.0
+    blocks = []
+    for function in (raking.split_by_margin, raking.split_by_margin.py_func):
+        pointers = np.empty((2, 13), dtype=np.int64)
+        controls, counts = np.empty_like(matrix.indices), np.empty_like(matrix.data)
+        margin = np.array([0, 1, 0, 1, 1])
+        function(matrix.indptr, matrix.indices, matrix.data, margin, pointers, controls, counts)
+        blocks.append((pointers.tolist(), controls.tolist(), counts.tolist()))
+    assert blocks[0] == blocks[1]
+    first = matrix[:, [0, 2]]
+    assert pointers[0].tolist() == first.indptr.tolist()
+    np.testing.assert_array_equal(counts[: first.nnz], first.data)
     fitted = []
     cells = np.array([0, 1, 0, 1, 0, 0]), np.array([2, 2, 3, 3, 4, 4])
     for function in (raking.proportional_fitting, raking.proportional_fitting.py_func):
@@ -489,7 +500,8 @@ def test_kernels_agree_with_their_plain_form():
         pointers = np.array([np.arange(7), np.arange(6, 13)])
         one = np.ones(12)
         targets = np.array([6.0, 4.0, 3.0, 3.0, 4.0])
-        function(pointers, np.concatenate(cells), one, one, targets, w, factors, 1e-12, 60)
+        ones = np.ones(6)
+        function(pointers, np.concatenate(cells), one, ones, targets, w, factors, 1e-12, 60)
         fitted.append(w)
     np.testing.assert_allclose(fitted[0], fitted[1])
     expected = naive.rake([cells[0], cells[1] - 2], [targets[:2], targets[2:]], np.ones(6), 60)
