@@ -255,6 +255,15 @@ def test_saved_folder(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {"new", "empty"}
 
 
+def test_order_of_records_does_not_matter():
+    order = np.random.default_rng(5).permutation(len(DATA))
+    arguments = {"keys": KEYS, "weights": "w", "household": "hh", "sensitive": ["ill", "income"]}
+    whole = assess(DATA, **arguments).table
+    mixed = assess(DATA.iloc[order], **arguments).table
+    assert whole["number"].tolist() == mixed["number"].tolist()
+    np.testing.assert_allclose(whole["value"], mixed["value"], rtol=1e-6)
+
+
 def test_input_is_not_changed():
     before = DATA.copy(deep=True)
     assess(DATA, keys=KEYS, weights="w", household="hh", sensitive="ill")
