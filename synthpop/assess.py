@@ -267,7 +267,20 @@ def _report(request: Request, sides: Sides, codes: Mapping[str, np.ndarray]) -> 
 
 def _concat(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     parts = [part for part in parts if len(part)]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_ALWAYS)
+
+
+_ALWAYS = [
+    "variable",
+    "by",
+    "level",
+    "total",
+    "part",
+    "n_sample",
+    "value",
+    "floor",
+    "noise",
+]  # also in tables without rows
 
 
 def _household_sizes(request: Request, sides: Sides) -> tuple[pd.DataFrame, list[dict[str, Any]]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from synthpop._version import __version__
 from synthpop.assess import FitReport, assess_fit
 from synthpop.comparison.external import suppressed
 from synthpop.figures.gallery import draw_all, shown_pairs
-from synthpop.figures.style import Names, to_svg
+from synthpop.figures.style import Names
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults, OutputError
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.pictures import to_svg
 from synthpop.microdata.survey import Survey
 from synthpop.population import Population
 from synthpop.reporting import sections, summary
@@ -96,7 +96,7 @@ def write_report(
         survey, population, fit, risk=risk, title=title, audience=audience, labels=labels,
         units=units,
     )  # fmt: skip
-    return _write(Path(path), render(facts))
+    return write_page(path, render(facts))
 
 
 def report_facts(
@@ -129,8 +129,7 @@ def report_facts(
     return {
         "title": title or "Synthetic population",
         "external": external,
-        "version": __version__,
-        "cards": summary.key_figures(fit, population, risk, external),
+        "cards": summary.key_figures(fit, population, risk, names, external),
         "summary": summary.sentences(fit, survey, population, risk, names, external),
         "stands_out": summary.stands_out(fit, names),
         "steps": steps(known.manifest["identity"]["recipe"], names) if known else None,
@@ -160,28 +159,4 @@ def report_facts(
 
 def render(facts: Mapping[str, Any]) -> str:
     """Return the HTML of the facts."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("synthpop"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pictures = {key: Markup(svg) for key, svg in facts["pictures"].items()}
-    return environment.get_template(TEMPLATE).render({**facts, "pictures": pictures})
-
-
-def _write(path: Path, text: str) -> Path:
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as problem:
-        temporary.unlink(missing_ok=True)
-        reason = problem.strerror or str(problem)
-        raise OutputError(f"cannot write {path}: {reason}. Check the folder.") from None
-    return path
+    return render_page("synthpop", TEMPLATE, facts)

@@ -212,6 +212,22 @@ def test_faults(survey: Survey, population: Any, fit: FitReport, tmp_path: Path)
     assert [item.name for item in tmp_path.iterdir()] == ["taken"]
 
 
+@pytest.mark.parametrize("audience", ["internal", "external"])
+@pytest.mark.parametrize("kind", ["numbers", "categories", "one person", "all missing"])
+def test_any_survey_has_a_report(kind: str, audience: str, tmp_path: Path) -> None:
+    data = {
+        "numbers": pd.DataFrame({"w": 1.0, "x": np.linspace(-5, 5, 60)}),
+        "categories": pd.DataFrame({"w": 1.0, "x": ["a", "b", None] * 4}),
+        "one person": pd.DataFrame({"w": [3.0], "x": ["a"]}),
+        "all missing": pd.DataFrame({"w": 1.0, "x": [np.nan] * 30, "y": [None] * 30}),
+    }[kind]
+    survey = Survey(data, weight="w")
+    names = [name for name in data.columns if name != "w"]
+    population = Pipeline([Structure(names)]).fit(survey, seed=1).simulate()
+    path = write_report(tmp_path / "r.html", survey, population, audience=audience)
+    assert not Check(path.read_text(encoding="utf-8")).open
+
+
 # for external readers
 
 

@@ -17,7 +17,9 @@ from synthpop.reporting.wording import change, percent, plural, whole
 MOST_NOTED = 6
 
 
-def key_figures(fit: FitReport, population: Any, risk: Any, external: bool) -> list[dict[str, str]]:
+def key_figures(
+    fit: FitReport, population: Any, risk: Any, names: Names, external: bool
+) -> list[dict[str, str]]:
     """Return the numbers at the head of the report."""
     cards = [_card("Persons", whole(fit.n_population), f"from {whole(fit.n_sample)} in the survey")]
     if isinstance(population, Population) and fit.size is not None:
@@ -34,7 +36,11 @@ def key_figures(fit: FitReport, population: Any, risk: Any, external: bool) -> l
         mine = overall[overall["measure"] == measure]
         if len(mine):
             worst = mine.iloc[int(mine["value"].to_numpy().argmax())]
-            cards.append(_card(title, percent(worst["value"]), note.format(name=worst["variable"])))
+            cards.append(
+                _card(
+                    title, percent(worst["value"]), note.format(name=names.short(worst["variable"]))
+                )
+            )
     if risk is not None:
         scenario, accuracy, rate = highest(risk)
         if scenario:
@@ -114,7 +120,7 @@ def _against(row: Any) -> str:
     if row["value"] <= row["noise"]:
         return (
             f"Independent draws differ by {floor} by chance; the survey itself is about {noise} "
-            "away from its country by sampling error, so this difference is of no consequence."
+            "away from its country by sampling error, which is more than this difference."
         )
     return (
         f"This is more than independent draws differ by chance ({floor}) and more than the "
