@@ -166,7 +166,8 @@ def group_units(problem: Problem) -> tuple[Problem, np.ndarray]:
         extra = (extra * np.uint64(1099511628211)) ^ (bits * np.uint64(0x9E3779B97F4A7C15))
     hashes = np.empty(matrix.shape[0], dtype=np.uint64)
     data = matrix.data.view(np.uint64)
-    row_hashes(matrix.indptr, matrix.indices, data, extra, hashes)
+    with np.errstate(over="ignore"):  # the plain form of the kernel warns of wrapping around
+        row_hashes(matrix.indptr, matrix.indices, data, extra, hashes)
     _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
     twin = first[group]
     same = rows_equal(matrix.indptr, matrix.indices, data, twin) and all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ class Anneal:
     """
 
     margins: Margin | Sequence[Margin]
+    _: KW_ONLY
     split: str | None = None
     tolerance: float = 0.01
     temperature: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ class Distribute:
     """
 
     name: str
+    _: KW_ONLY
     within: str
     margins: Margin | Sequence[Margin]
     tolerance: float = 0.0

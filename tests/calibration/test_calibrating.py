@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from synthpop.calibration import Margin, calibrate
+from synthpop.calibration.problem import Problem, constraint_matrix, group_units
 from synthpop.kernels import raking
 from synthpop.microdata.errors import ConvergenceWarning, InputError
 from synthpop.microdata.survey import Survey
@@ -506,3 +508,75 @@ def test_kernels_agree_with_their_plain_form():
     np.testing.assert_allclose(fitted[0], fitted[1])
     expected = naive.rake([cells[0], cells[1] - 2], [targets[:2], targets[2:]], np.ones(6), 60)
     np.testing.assert_allclose(fitted[0], expected, rtol=1e-9)
+
+
+def test_constraints_agree_with_a_dense_count():
+    survey = make_survey(4, 25)
+    order = np.random.default_rng(4).permutation(survey.n_persons)
+    people = Survey(survey.frame.iloc[order], weight="w", household="hid")
+    frame, household = people.frame, people.household_index
+    sex = (frame["sex"] == "m").to_numpy().astype(np.int64)
+    region = np.where(frame["region"] == "N", 2, -1).astype(np.int64)
+    income = frame["income"].mask(frame["age"] == "60+").to_numpy()
+    arguments = [[sex, region, np.full(len(frame), 3)], [None, None, income], [False, True, False]]
+    sizes = np.bincount(household)
+    person = np.zeros((len(frame), 4))
+    person[np.arange(len(frame)), sex] = 1
+    person[:, 2] = np.where(region == 2, 1 / sizes[household], 0)
+    person[:, 3] = np.nan_to_num(income)
+    options = {"household_index": household}
+    matrix = constraint_matrix(*arguments, 4, household_equal=False, **options)
+    np.testing.assert_allclose(matrix.toarray(), person)
+    matrix = constraint_matrix(*arguments, 4, household_equal=True, **options)
+    expected = np.array([np.bincount(household, column) for column in person.T]).T
+    np.testing.assert_allclose(matrix.toarray(), expected)
+    assert set(matrix[:, 2].toarray().reshape(-1)) == {0.0, 1.0}
+    assert matrix.nnz == (expected != 0).sum()
+    room = np.zeros(3 * len(frame), dtype=np.int32), np.zeros(3 * len(frame))
+    offsets, indptr = np.arange(len(frame) + 1), np.zeros(len(frame) + 1, dtype=np.int64)
+    n = raking.build_rows.py_func(
+        np.arange(len(frame)),
+        offsets,
+        np.array(arguments[0]),
+        np.array([-1, -1, 0]),
+        income[None, :],
+        np.array(arguments[2]),
+        1 / sizes[household],
+        indptr,
+        *room,
+    )
+    plain = constraint_matrix(*arguments, 4, household_equal=False, **options)
+    np.testing.assert_array_equal(plain.indices, room[0][:n])
+    np.testing.assert_array_equal(plain.data, room[1][:n])
+
+
+def test_equal_units_are_grouped():
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    size = np.array([1.0, 1.0, 1.0, 2.0, 1.0])
+    problem = Problem(
+        matrix=csr_matrix(rows),
+        start=np.arange(1.0, 6.0),
+        size=size,
+        targets=np.ones(2),
+        margin=np.zeros(2, dtype=np.int64),
+        importance=np.full(2, np.inf),
+        low=np.zeros(5),
+        high=np.full(5, np.inf),
+    )
+    grouped, group = group_units(problem)
+    assert group[0] == group[2] != group[3]
+    assert group[1] == group[4]
+    assert sorted(grouped.start) == [4.0, 4.0, 7.0]
+    np.testing.assert_array_equal(grouped.matrix.toarray()[group], rows)
+    np.testing.assert_array_equal(grouped.size[group], size)
+    matrix, data = problem.matrix, problem.matrix.data.view(np.uint64)
+    hashes = []
+    for function in (raking.row_hashes, raking.row_hashes.py_func):
+        out = np.empty(5, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            function(matrix.indptr, matrix.indices, data, np.zeros(5, dtype=np.uint64), out)
+        hashes.append(out.tolist())
+    assert hashes[0] == hashes[1]
+    for twin, same in (([0, 1, 0, 0, 1], True), ([0, 0, 0, 0, 1], False)):
+        for function in (raking.rows_equal, raking.rows_equal.py_func):
+            assert function(matrix.indptr, matrix.indices, data, np.array(twin)) == same
