@@ -1,19 +1,18 @@
 """Counting with wildcards and greedy suppression, on distinct patterns of keys.
 
 A pattern is a row of codes; -1 (missing) matches every code. Records with the same pattern are one
-cell. C cells, m columns (keys, then perhaps a stratum that is never missing), n records; `mask` is
-the set of columns with a value, as bits.
+cell. C cells, m columns (keys, then perhaps a stratum that is never missing), n records; a mask is
+a set of columns as bits, the mask of a cell the columns it has.
 
-Matches of a pattern with observed set P among the cells with observed set Q are those that agree
-on P & Q, so each pair (Q, T = P & Q) that is ever asked for gets its own counts, all in one open
-hash table. The hash of a pattern on T is the sum of one random word a (column, code), so that one
-column is taken out by a subtraction.
-
-A table is a tuple (words, counts, risky, chains): hash words (0: free), records, risky records,
-first cell of the chain of risky cells.
+Matches of a pattern with mask P among the cells with mask Q are those that agree on P & Q, so each
+pair (Q, T = P & Q) that is ever asked for gets its own counts, all in one open hash table. The hash
+of a pattern on T is the sum of one random word a (column, code), so that equal patterns have equal
+words and different ones, but for one chance in 2^64, have not. What rests on it is counted again,
+without words, by the caller.
 """
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,249 +22,250 @@ MIX = np.uint64(0xBF58476D1CE4E5B9)
 FREE = np.uint64(0)
 ONE = np.uint64(1)
 SHIFT = np.uint64(31)
+NONE, LESS, MORE = np.int64(0), np.int64(-1), np.int64(1)  # steps of counts, all of one type
+
+
+class Table(NamedTuple):
+    """Open hash table: words (0 is free), records, risky records, first cell of a chain."""
+
+    words: np.ndarray
+    counts: np.ndarray
+    risky: np.ndarray
+    chains: np.ndarray
+
+
+class Book(NamedTuple):
+    """All that is kept of the cells (arrays with room for new cells) and of their masks.
+
+    codes (cap, m); n_of, risky_of, mask_of, set_of, next_cell, f (cap,): records, whether f < k,
+    mask, number of the mask, next cell of the same mask, matching records; masks, first_cell,
+    first_node (sets,): the masks that occur, their first cell and first node; node_mask, node_next
+    (nodes,): the T of each pair (Q, T); n_used (3,): masks, nodes and words in use; salts (sets,),
+    noise (m, levels): hash words; weight (2,): what an incomplete match counts for a complete
+    pattern and for an incomplete one; shares (m, levels), or (m, 0) for none: a further factor for
+    each column that a pattern has and the match lacks.
+    """
+
+    codes: np.ndarray
+    n_of: np.ndarray
+    risky_of: np.ndarray
+    mask_of: np.ndarray
+    set_of: np.ndarray
+    next_cell: np.ndarray
+    f: np.ndarray
+    masks: np.ndarray
+    first_cell: np.ndarray
+    first_node: np.ndarray
+    node_mask: np.ndarray
+    node_next: np.ndarray
+    n_used: np.ndarray
+    salts: np.ndarray
+    noise: np.ndarray
+    weight: np.ndarray
+    shares: np.ndarray
+
+
+MASKS, NODES, WORDS = 0, 1, 2
 
 
 @kernel
 def slot_of(words, word):
-    """Position of `word` in an open hash table of a power of two, or of the free place for it."""
+    """Position of `word` in a hash table whose size is a power of two, or the place for it."""
     last = len(words) - 1
-    mixed = word ^ (word >> SHIFT)
-    mixed = mixed * MIX
-    mixed = mixed ^ (mixed >> SHIFT)
-    place = np.int64(mixed) & last
+    mixed = (word ^ (word >> SHIFT)) * MIX
+    place = np.int64(mixed ^ (mixed >> SHIFT)) & last
     while words[place] != FREE and words[place] != word:
         place = (place + 1) & last
     return place
 
 
 @kernel
-def roomy(table, used, extra):
-    """Return a table with room for `extra` more words: the same, or one twice or more as large."""
-    words, counts, risky, chains = table
-    size = len(words)
-    if (used[0] + extra) * 2 <= size:
+def roomy(table, n_words, extra):
+    """Return a table that is at most half full with `extra` more words: the same, or a larger."""
+    size = len(table.words)
+    if (n_words + extra) * 2 <= size:
         return table
-    while (used[0] + extra) * 2 > size:
+    while (n_words + extra) * 2 > size:
         size *= 2
-    new_words = np.zeros(size, np.uint64)
-    new_counts = np.zeros(size, np.int32)
-    new_risky = np.zeros(size, np.int32)
-    new_chains = np.full(size, -1, np.int32)
-    for i in range(len(words)):
-        if words[i] != FREE:
-            place = slot_of(new_words, words[i])
-            new_words[place] = words[i]
-            new_counts[place] = counts[i]
-            new_risky[place] = risky[i]
-            new_chains[place] = chains[i]
-    return new_words, new_counts, new_risky, new_chains
+    new = Table(
+        np.zeros(size, np.uint64),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int32),
+    )
+    for i in range(len(table.words)):
+        if table.words[i] != FREE:
+            place = slot_of(new.words, table.words[i])
+            new.words[place] = table.words[i]
+            new.counts[place] = table.counts[i]
+            new.risky[place] = table.risky[i]
+            new.chains[place] = table.chains[i]
+    return new
 
 
 @kernel
-def word_of(codes, c, mask, salt, noise):
-    """Hash word of cell c on the columns of `mask`; noise (m, most levels), salt of the set Q."""
+def word_of(book, c, mask, salt):
+    """Hash word of cell c on the columns of `mask`."""
     word = salt
-    for j in range(codes.shape[1]):
+    for j in range(book.codes.shape[1]):
         if (mask >> j) & 1:
-            word += noise[j, codes[c, j]]
+            word += book.noise[j, book.codes[c, j]]
     return word if word != FREE else ONE
 
 
 @kernel
-def add_to(table, used, word, n, n_risky):
-    """Add records and risky records to the counts of a word (room must be there)."""
-    words, counts, risky, _ = table
-    place = slot_of(words, word)
-    if words[place] == FREE:
-        words[place] = word
-        used[0] += 1
-    counts[place] += n
-    risky[place] += n_risky
+def add_to(table, book, c, mask, n, n_risky):
+    """Add to the counts of cell c on the columns of `mask`; return the place (room must be)."""
+    word = word_of(book, c, mask, book.salts[book.set_of[c]])
+    place = slot_of(table.words, word)
+    if table.words[place] == FREE:
+        table.words[place] = word
+        table.chains[place] = -1
+        book.n_used[WORDS] += 1
+    table.counts[place] += n
+    table.risky[place] += n_risky
     return place
 
 
 @kernel
-def set_of(sets, mask):
-    """Number of the observed set `mask`, entered if it is new.
-
-    sets: (masks (Q,), first cell (Q,), first node (Q,), node masks, node next, numbers used (2,)).
-    """
-    masks, first_cell, first_node, _, _, used = sets
-    for q in range(used[0]):
-        if masks[q] == mask:
-            return q
-    q = used[0]
-    if q == len(masks):
-        raise ValueError("too many patterns of missing keys")
-    masks[q] = mask
-    first_cell[q] = -1
-    first_node[q] = -1
-    used[0] += 1
-    return q
+def shift_counts(table, book, c, n, n_risky):
+    """Add to all counts that cell c takes part in (room must be)."""
+    node = book.first_node[book.set_of[c]]
+    while node >= 0:
+        add_to(table, book, c, book.node_mask[node], n, n_risky)
+        node = book.node_next[node]
 
 
 @kernel
-def ensure_pair(table, used, cells, sets, q, part, salts, noise):
-    """Make sure that the counts of (Q = set q, T = part) are in the table."""
-    codes, n_of, risky_of, next_cell = cells
-    _, first_cell, first_node, node_mask, node_next, sets_used = sets
-    node = first_node[q]
+def enter_cell(book, c):
+    """Give cell c its mask and hang it into the list of that mask."""
+    mask = 0
+    for j in range(book.codes.shape[1]):
+        if book.codes[c, j] >= 0:
+            mask |= 1 << j
+    q = 0
+    while q < book.n_used[MASKS] and book.masks[q] != mask:
+        q += 1
+    if q == book.n_used[MASKS]:
+        if q == len(book.masks):
+            raise ValueError
+        book.masks[q] = mask
+        book.first_cell[q] = -1
+        book.first_node[q] = -1
+        book.n_used[MASKS] += 1
+    book.mask_of[c] = mask
+    book.set_of[c] = q
+    book.next_cell[c] = book.first_cell[q]
+    book.first_cell[q] = c
+
+
+@kernel
+def ensure_pair(table, book, q, part):
+    """Make sure that the counts of (Q = mask number q, T = part) are in the table."""
+    node = book.first_node[q]
     while node >= 0:
-        if node_mask[node] == part:
+        if book.node_mask[node] == part:
             return table
-        node = node_next[node]
-    node = sets_used[1]
-    if node == len(node_mask):
-        raise ValueError("too many patterns of missing keys")
-    node_mask[node] = part
-    node_next[node] = first_node[q]
-    first_node[q] = node
-    sets_used[1] += 1
-    c, size = first_cell[q], 0
+        node = book.node_next[node]
+    node = book.n_used[NODES]
+    if node == len(book.node_mask):
+        raise ValueError
+    book.node_mask[node] = part
+    book.node_next[node] = book.first_node[q]
+    book.first_node[q] = node
+    book.n_used[NODES] += 1
+    c, size = book.first_cell[q], 0
     while c >= 0:
         size += 1
-        c = next_cell[c]
-    table = roomy(table, used, size)
-    c = first_cell[q]
+        c = book.next_cell[c]
+    table = roomy(table, book.n_used[WORDS], size)
+    c = book.first_cell[q]
     while c >= 0:
-        if n_of[c] > 0:
-            word = word_of(codes, c, part, salts[q], noise)
-            add_to(table, used, word, n_of[c], n_of[c] if risky_of[c] else 0)
-        c = next_cell[c]
+        if book.n_of[c] > 0:
+            add_to(table, book, c, part, book.n_of[c], book.n_of[c] if book.risky_of[c] else NONE)
+        c = book.next_cell[c]
     return table
 
 
 @kernel
-def matches(table, used, cells, sets, c, mask, rule, salts, noise):
-    """Count the records and the risky records that match cell c on the columns of `mask`.
-
-    rule (weight, shares): weight (2,) is what a matching incomplete record counts for a complete
-    pattern and for an incomplete one (complete records and identical patterns count 1); shares
-    (m, most levels), or (m, 0) for none, is a further factor for each column that cell c has and
-    the other record lacks.
-    """
-    codes = cells[0]
-    weight, shares = rule
-    full = (1 << codes.shape[1]) - 1
-    masks, sets_used = sets[0], sets[5]
+def matches(table, book, c, mask):
+    """Count the records and the risky records that match cell c on the columns of `mask`."""
+    m = book.codes.shape[1]
+    full = (1 << m) - 1
     total, n_risky = 0.0, 0.0
-    other = weight[0] if mask == full else weight[1]
-    for q in range(sets_used[0]):
-        share = 1.0 if masks[q] == full or masks[q] == mask else other
+    other = book.weight[0] if mask == full else book.weight[1]
+    for q in range(book.n_used[MASKS]):
+        lacking = book.masks[q]
+        share = 1.0 if lacking in (full, mask) else other
         if share == 0.0:
             continue
-        part = mask & masks[q]
-        if shares.shape[1] > 0:
-            for j in range(codes.shape[1]):
+        part = mask & lacking
+        if book.shares.shape[1] > 0:
+            for j in range(m):
                 if ((mask & ~part) >> j) & 1:
-                    share *= shares[j, codes[c, j]]
-        table = ensure_pair(table, used, cells, sets, q, part, salts, noise)
-        words, counts, risky, _ = table
-        place = slot_of(words, word_of(codes, c, part, salts[q], noise))
-        if words[place] != FREE:
-            total += share * counts[place]
-            n_risky += risky[place]
+                    share *= book.shares[j, book.codes[c, j]]
+        table = ensure_pair(table, book, q, part)
+        place = slot_of(table.words, word_of(book, c, part, book.salts[q]))
+        if table.words[place] != FREE:
+            total += share * table.counts[place]
+            n_risky += table.risky[place]
     return table, total, n_risky
 
 
 @kernel
-def shift_counts(table, used, cells, sets, c, mask, q, n, n_risky, salts, noise):
-    """Add to all counts that cell c takes part in."""
-    codes = cells[0]
-    first_node, node_mask, node_next = sets[2], sets[3], sets[4]
-    table = roomy(table, used, 64)
-    node = first_node[q]
-    while node >= 0:
-        add_to(table, used, word_of(codes, c, node_mask[node], salts[q], noise), n, n_risky)
-        node = node_next[node]
-    return table
+def set_risky(table, book, c, risky):
+    """Mark cell c as risky or not, and keep the counts of risky records in step."""
+    if risky != book.risky_of[c]:
+        book.risky_of[c] = risky
+        shift_counts(table, book, c, NONE, book.n_of[c] if risky else -book.n_of[c])
 
 
 @kernel
-def enter_cells(codes, start, stop, mask_of, set_no, next_cell, sets):
-    """Enter cells start ... stop - 1: observed set, and the list of the cells of that set."""
-    first_cell = sets[1]
-    for c in range(start, stop):
-        mask = 0
-        for j in range(codes.shape[1]):
-            if codes[c, j] >= 0:
-                mask |= 1 << j
-        mask_of[c] = mask
-        q = set_of(sets, mask)
-        set_no[c] = q
-        next_cell[c] = first_cell[q]
-        first_cell[q] = c
+def chain_cell(table, book, c, chain_next):
+    """Hang a risky cell into the chains of its mask without one key, for each key it has.
 
-
-@kernel
-def chain_cell(table, used, c, codes, n_keys, mask, q, chain_next, salts, noise):
-    """Hang a risky cell into the chains of its set without one key, for each key it has.
-
-    chain_next (cap, n_keys + 1): the next cell of each chain; the last column says whether the
-    cell hangs in its chains already.
+    chain_next (cap, keys + 1): the next cell of each chain; the last column says whether the cell
+    hangs in its chains already.
     """
-    if chain_next[c, n_keys] == 1:
-        return table
-    chain_next[c, n_keys] = 1
-    table = roomy(table, used, n_keys)
-    for v in range(n_keys):
-        if (mask >> v) & 1:
-            word = word_of(codes, c, mask & ~(1 << v), salts[q], noise)
-            place = add_to(table, used, word, 0, 0)
-            chain_next[c, v] = table[3][place]
-            table[3][place] = c
-    return table
+    n_keys = chain_next.shape[1] - 1
+    if chain_next[c, n_keys] == 0:
+        chain_next[c, n_keys] = 1
+        for v in range(n_keys):
+            if (book.mask_of[c] >> v) & 1:
+                place = add_to(table, book, c, book.mask_of[c] & ~(1 << v), NONE, NONE)
+                chain_next[c, v] = table.chains[place]
+                table.chains[place] = c
 
 
 @kernel
-def help_risky(table, used, cells, sets, c, v, k, state, chain_next, rule, salts, noise):
+def help_risky(table, book, c, v, k, chain_next):
     """Credit the risky cells that match cell c once column v is missing and did not before.
 
-    Walks the chains of every observed set that lacks nothing of cell c but v. A cell that reaches
-    k is no longer risky.
+    Walks the chains of every mask that lacks nothing of cell c but v. A cell that reaches k is no
+    longer risky.
     """
-    codes, n_of, risky_of, _ = cells
-    weight, shares = rule
-    full = (1 << codes.shape[1]) - 1
-    mask_of, set_no, f = state
-    masks, sets_used = sets[0], sets[5]
-    rest = mask_of[c] & ~(1 << v)
-    for q in range(sets_used[0]):
-        if (masks[q] >> v) & 1 == 0 or masks[q] & ~(1 << v) & ~rest:
+    full = (1 << book.codes.shape[1]) - 1
+    rest = book.mask_of[c] & ~(1 << v)
+    for q in range(book.n_used[MASKS]):
+        if (book.masks[q] >> v) & 1 == 0 or book.masks[q] & ~(1 << v) & ~rest:
             continue
-        part = masks[q] & rest
-        place = slot_of(table[0], word_of(codes, c, part, salts[q], noise))
-        if table[0][place] == FREE:
-            continue
-        other = table[3][place]
+        place = slot_of(table.words, word_of(book, c, book.masks[q] & rest, book.salts[q]))
+        other = table.chains[place] if table.words[place] != FREE else -1
         while other >= 0:
-            if risky_of[other] and n_of[other] > 0 and codes[other, v] != codes[c, v]:
-                credit = weight[0] if mask_of[other] == full else weight[1]
-                if shares.shape[1] > 0:
-                    credit *= shares[v, codes[other, v]]
-                f[other] += credit
-                if f[other] >= k:
-                    risky_of[other] = False
-                    table = shift_counts(
-                        table,
-                        used,
-                        cells,
-                        sets,
-                        other,
-                        mask_of[other],
-                        set_no[other],
-                        0,
-                        -n_of[other],
-                        salts,
-                        noise,
-                    )
+            code = book.codes[other, v]
+            if book.risky_of[other] and book.n_of[other] > 0 and code != book.codes[c, v]:
+                credit = book.weight[0] if book.mask_of[other] == full else book.weight[1]
+                if book.shares.shape[1] > 0:
+                    credit *= book.shares[v, code]
+                book.f[other] += credit
+                if book.f[other] >= k:
+                    set_risky(table, book, other, book.f[other] < k)
             other = chain_next[other, v]
-    return table
 
 
 @kernel
-def best_key(table, used, cells, sets, c, state, n_keys, k, rule, rank, cost, salts, noise):
-    """Choose the key whose suppression in one record of cell c helps most.
+def best_key(table, book, c, k, rank, cost):
+    """Choose the key whose suppression in one record of cell c helps most; -1 for a safe cell.
 
     The gain of a key is what the record itself comes nearer to k, plus one for each risky record
     that it newly matches, less what the records left behind in the cell lose, per suppressed cell.
@@ -273,94 +273,58 @@ def best_key(table, used, cells, sets, c, state, n_keys, k, rule, rank, cost, sa
     key). With ranks, the least important key that brings the record nearer to k wins (ties: the
     gain).
     """
-    codes, n_of = cells[0], cells[1]
-    mask_of, _, f = state
-    weight, shares = rule
-    full = (1 << codes.shape[1]) - 1
-    mask = mask_of[c]
-    ranked = rank.max() > 0.0
-    table, now, risky_now = matches(table, used, cells, sets, c, mask, rule, salts, noise)
-    f[c] = now
-    best, best_gain, best_fixes, best_rank = -1, -np.inf, False, -np.inf
-    if now >= k:
-        return table, -1, 0.0
-    for v in range(n_keys):
-        if (mask >> v) & 1 == 0:
+    full = (1 << book.codes.shape[1]) - 1
+    mask = book.mask_of[c]
+    ranked = rank[0] > 0.0
+    table, now, risky_now = matches(table, book, c, mask)
+    book.f[c] = now
+    best, best_gain, best_good, best_rank = -1, -np.inf, False, -np.inf
+    for v in range(len(rank)):
+        if (mask >> v) & 1 == 0 or now >= k:
             continue
-        table, then, risky_then = matches(
-            table, used, cells, sets, c, mask & ~(1 << v), rule, salts, noise
-        )
-        if mask != full:
-            then += 1.0 - weight[1]
-        each = weight[0]
-        if shares.shape[1] > 0:
-            each *= shares[v, codes[c, v]]
-        left = (1.0 - each) * (n_of[c] - 1) if mask == full else 0.0
-        gain = min(then, k) - now + each * (risky_then - risky_now) - left
+        table, then, risky_then = matches(table, book, c, mask & ~(1 << v))
+        each = book.weight[0]
+        if book.shares.shape[1] > 0:
+            each *= book.shares[v, book.codes[c, v]]
+        gain = min(then, k) - now + each * (risky_then - risky_now)
+        if mask == full:
+            gain -= (1.0 - each) * (book.n_of[c] - 1)
+        else:
+            gain += 1.0 - book.weight[1]
         gain /= cost[v]
-        fixes = then >= k
+        good = then > now if ranked else then >= k
         if ranked:
-            fixes = then > now
-            better = fixes and not best_fixes
-            if fixes == best_fixes:
+            better = good and not best_good
+            if good == best_good:
                 better = rank[v] > best_rank or (rank[v] == best_rank and gain > best_gain)
         else:
-            better = gain > best_gain or (gain == best_gain and (fixes or not best_fixes))
+            better = gain > best_gain or (gain == best_gain and (good or not best_good))
         if better:
-            best, best_gain, best_fixes, best_rank = v, gain, fixes, rank[v]
+            best, best_gain, best_good, best_rank = v, gain, good, rank[v]
     return table, best, best_gain
 
 
 @kernel
-def set_risky(table, used, cells, sets, c, state, risky, salts, noise):
-    """Mark cell c as risky or not, and keep the counts of risky records in step."""
-    n_of, risky_of = cells[1], cells[2]
-    mask_of, set_no, _ = state
-    if risky != risky_of[c]:
-        risky_of[c] = risky
-        step = n_of[c] if risky else -n_of[c]
-        table = shift_counts(
-            table, used, cells, sets, c, mask_of[c], set_no[c], 0, step, salts, noise
-        )
-    return table
+def queue_risky(table, book, n_cells, k, rank, cost, chain_next):
+    """Count every cell anew; chain the risky ones and return them as a heap of (-gain, cell).
 
-
-@kernel
-def recount(table, used, cells, sets, n_cells, n_keys, state, k, rule, salts, noise):
-    """Count every cell anew; return whether a risky record has a key left to suppress."""
-    n_of = cells[1]
-    mask_of, _, f = state
-    some = False
+    Nothing rests on the credits that were handed out before.
+    """
     for c in range(n_cells):
         risky = False
-        if n_of[c] > 0:
-            table, f[c], _ = matches(table, used, cells, sets, c, mask_of[c], rule, salts, noise)
-            risky = f[c] < k
-            some = some or (risky and (mask_of[c] & ((1 << n_keys) - 1)) != 0)
-        table = set_risky(table, used, cells, sets, c, state, risky, salts, noise)
-    return table, some
-
-
-@kernel
-def queue_risky(
-    table, used, cells, sets, n_cells, n_keys, state, k, rule, rank, cost, chain_next, salts, noise
-):
-    """Chain the risky cells and return them as a heap of (-gain, cell)."""
-    codes, _, risky_of, _ = cells
-    mask_of, set_no, _ = state
-    for i in range(len(table[3])):
-        table[3][i] = -1
-    for c in range(n_cells):
-        chain_next[c, n_keys] = 0
+        if book.n_of[c] > 0:
+            table, book.f[c], _ = matches(table, book, c, book.mask_of[c])
+            risky = book.f[c] < k
+        set_risky(table, book, c, risky)
+        chain_next[c, len(rank)] = 0
+    for i in range(len(table.chains)):
+        table.chains[i] = -1
     heap = [(0.0, 0) for _ in range(0)]
     for c in range(n_cells):
-        if risky_of[c]:
-            table = chain_cell(
-                table, used, c, codes, n_keys, mask_of[c], set_no[c], chain_next, salts, noise
-            )
-            table, v, gain = best_key(
-                table, used, cells, sets, c, state, n_keys, k, rule, rank, cost, salts, noise
-            )
+        if book.risky_of[c]:
+            table = roomy(table, book.n_used[WORDS], len(rank))
+            chain_cell(table, book, c, chain_next)
+            table, v, gain = best_key(table, book, c, k, rank, cost)
             if v >= 0:
                 heap.append((-gain, c))
     heapq.heapify(heap)
@@ -368,145 +332,79 @@ def queue_risky(
 
 
 @kernel
-def target_cell(cells, sets, c, v, n_cells, state, index, first_record, noise):
-    """Find the cell like c without key v; one more than the cells there are when it is new."""
-    codes, n_of, _, next_cell = cells
-    mask_of, set_no, _ = state
-    words, places = index
-    word = word_of(codes, c, mask_of[c] & ~(1 << v), ONE, noise)
+def target_cell(book, c, v, n_cells, words, cell_of_word):
+    """Find the cell like c without key v; it gets number n_cells when it is new."""
+    word = word_of(book, c, book.mask_of[c] & ~(1 << v), ONE)
     place = slot_of(words, word)
-    if words[place] == word:
-        return places[place]
-    words[place], places[place] = word, n_cells
-    codes[n_cells] = codes[c]
-    codes[n_cells, v] = -1
-    n_of[n_cells] = 0
-    first_record[n_cells] = -1
-    enter_cells(codes, n_cells, n_cells + 1, mask_of, set_no, next_cell, sets)
-    return n_cells
+    if words[place] != word:
+        words[place], cell_of_word[place] = word, n_cells
+        for j in range(book.codes.shape[1]):
+            book.codes[n_cells, j] = book.codes[c, j] if j != v else -1
+        enter_cell(book, n_cells)
+    return cell_of_word[place]
 
 
 @kernel
-def move_record(table, used, cells, sets, c, target, state, records, salts, noise):
-    """Move the first record of cell c to the target cell, and keep all counts in step."""
-    n_of, risky_of = cells[1], cells[2]
-    mask_of, set_no, _ = state
-    first_record, next_record, cell_of = records
-    record = first_record[c]
-    cell_of[record] = target
-    first_record[c] = next_record[record]
-    next_record[record] = first_record[target]
-    first_record[target] = record
-    table = shift_counts(table, used, cells, sets, c, mask_of[c], set_no[c], -1, -1, salts, noise)
-    n_of[c] -= 1
-    n_of[target] += 1
-    return shift_counts(
-        table,
-        used,
-        cells,
-        sets,
-        target,
-        mask_of[target],
-        set_no[target],
-        1,
-        1 if risky_of[target] else 0,
-        salts,
-        noise,
-    )
-
-
-@kernel
-def suppress(codes, n_of, n_cells, records, n_keys, k, rule, rank, cost, salts, noise, sets):
+def suppress(book, n_cells, first_record, next_record, cell_of, k, rank, cost):
     """Suppress one key of one record at a time until every record that has a key left is safe.
 
-    codes (cap, m) and n_of (cap,) hold `n_cells` cells and room for more; records: first record
-    of each cell (cap,), next record of each record (n,), cell of each record (n,). All are changed
-    in place. rank
-    (n_keys,): all zero, or 1 for the most important key; cost (n_keys,): cells that go with the
-    key. Returns the number of cells, or -1 when there was no room for another.
+    book: codes and n_of of `n_cells` cells are filled, the rest is zero; first_record (cap,), -1
+    for none, next_record (n,), cell_of (n,): records of each cell and cell of each record. All are
+    changed in place. rank (keys,): all zero, or 1 for the most important key; cost (keys,): cells
+    that go with the key. Returns the number of cells, or -1 when there was no room for another.
     """
-    cap = len(codes)
-    state = (np.empty(cap, np.int64), np.empty(cap, np.int32), np.zeros(cap))
-    cells = (codes, n_of, np.zeros(cap, np.bool_), np.empty(cap, np.int32))
-    chain_next = np.zeros((cap, n_keys + 1), np.int32)
-    mask_of, set_no, f = state
-    risky_of = cells[2]
-    enter_cells(codes, 0, n_cells, mask_of, set_no, cells[3], sets)
+    cap = len(book.codes)
+    chain_next = np.zeros((cap, len(rank) + 1), np.int32)
     size = 64
     while size < 2 * cap:
         size *= 2
-    index = (np.zeros(size, np.uint64), np.zeros(size, np.int32))
+    words, cell_of_word = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     for c in range(n_cells):
-        word = word_of(codes, c, mask_of[c], ONE, noise)
-        place = slot_of(index[0], word)
-        index[0][place], index[1][place] = word, c
-    used = np.zeros(1, np.int64)
-    table = (
+        enter_cell(book, c)
+        place = slot_of(words, word_of(book, c, book.mask_of[c], ONE))
+        words[place], cell_of_word[place] = word_of(book, c, book.mask_of[c], ONE), c
+    table = Table(
         np.zeros(64, np.uint64),
         np.zeros(64, np.int32),
         np.zeros(64, np.int32),
-        np.full(64, -1, np.int32),
+        np.zeros(64, np.int32),
     )
     while True:
-        table, some = recount(
-            table, used, cells, sets, n_cells, n_keys, state, k, rule, salts, noise
-        )
-        if not some:
+        table, heap = queue_risky(table, book, n_cells, k, rank, cost, chain_next)
+        if len(heap) == 0:
             return n_cells
-        table, heap = queue_risky(
-            table,
-            used,
-            cells,
-            sets,
-            n_cells,
-            n_keys,
-            state,
-            k,
-            rule,
-            rank,
-            cost,
-            chain_next,
-            salts,
-            noise,
-        )
         while len(heap) > 0:
             _, c = heapq.heappop(heap)
-            if n_of[c] == 0 or not risky_of[c]:
+            if book.n_of[c] == 0 or not book.risky_of[c]:
                 continue
-            table, v, gain = best_key(
-                table, used, cells, sets, c, state, n_keys, k, rule, rank, cost, salts, noise
-            )
+            table, v, gain = best_key(table, book, c, k, rank, cost)
             if v < 0:
-                table = set_risky(table, used, cells, sets, c, state, f[c] < k, salts, noise)
+                set_risky(table, book, c, book.f[c] < k)
                 continue
             if len(heap) > 0 and -gain > heap[0][0]:
                 heapq.heappush(heap, (-gain, c))
                 continue
             if n_cells == cap:
                 return -1
-            target = target_cell(cells, sets, c, v, n_cells, state, index, records[0], noise)
+            target = target_cell(book, c, v, n_cells, words, cell_of_word)
             n_cells = max(n_cells, target + 1)
-            table = move_record(table, used, cells, sets, c, target, state, records, salts, noise)
-            table = help_risky(
-                table, used, cells, sets, c, v, k, state, chain_next, rule, salts, noise
-            )
-            table, f[target], _ = matches(
-                table, used, cells, sets, target, mask_of[target], rule, salts, noise
-            )
-            table = set_risky(table, used, cells, sets, target, state, f[target] < k, salts, noise)
-            if risky_of[target]:
-                table = chain_cell(
-                    table,
-                    used,
-                    target,
-                    codes,
-                    n_keys,
-                    mask_of[target],
-                    set_no[target],
-                    chain_next,
-                    salts,
-                    noise,
-                )
+            table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES] + len(rank))
+            # one record leaves cell c for the target
+            record = first_record[c]
+            first_record[c] = next_record[record]
+            next_record[record] = first_record[target]
+            first_record[target] = record
+            cell_of[record] = target
+            shift_counts(table, book, c, LESS, LESS)
+            book.n_of[c] -= 1
+            book.n_of[target] += 1
+            shift_counts(table, book, target, MORE, MORE if book.risky_of[target] else NONE)
+            help_risky(table, book, c, v, k, chain_next)
+            table, book.f[target], _ = matches(table, book, target, book.mask_of[target])
+            set_risky(table, book, target, book.f[target] < k)
+            if book.risky_of[target]:
+                table = roomy(table, book.n_used[WORDS], len(rank))
+                chain_cell(table, book, target, chain_next)
                 heapq.heappush(heap, (-gain, target))
-            if n_of[c] > 0 and risky_of[c]:
+            if book.n_of[c] > 0 and book.risky_of[c]:
                 heapq.heappush(heap, (-gain, c))

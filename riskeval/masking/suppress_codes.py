@@ -169,7 +169,7 @@ def _rescue(
 def _greedy(
     codes: np.ndarray, strata: np.ndarray, request: Request, shares: np.ndarray
 ) -> np.ndarray:
-    from riskeval.kernels.suppression import suppress
+    from riskeval.kernels.suppression import Book, suppress
 
     n, n_keys = codes.shape
     several = int(strata.max(initial=0)) > 0
@@ -184,42 +184,42 @@ def _greedy(
     random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
     noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
     salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
-    rule = (request.weights, shares if shares.size else np.zeros((width, 0)))
     room = n_cells + n // 4 + 64
     while True:
-        cells = np.empty((room, width), dtype=np.int32)
-        sizes = np.zeros(room, dtype=np.int32)
-        first = np.full(room, -1, dtype=np.int32)
-        cells[:n_cells] = columns[order[starts]]
-        sizes[:n_cells] = np.bincount(ids, minlength=n_cells)
-        first[:n_cells] = order[starts]
-        records = (first, next_record.copy(), ids.astype(np.int32))
-        sets = (
-            np.zeros(SETS, np.int64),
-            np.zeros(SETS, np.int32),
-            np.zeros(SETS, np.int32),
-            np.zeros(PAIRS, np.int64),
-            np.zeros(PAIRS, np.int32),
-            np.zeros(2, np.int64),
+        book = Book(
+            codes=np.empty((room, width), dtype=np.int32),
+            n_of=np.zeros(room, dtype=np.int64),
+            risky_of=np.zeros(room, dtype=np.bool_),
+            mask_of=np.zeros(room, dtype=np.int64),
+            set_of=np.zeros(room, dtype=np.int64),
+            next_cell=np.zeros(room, dtype=np.int64),
+            f=np.zeros(room),
+            masks=np.zeros(SETS, dtype=np.int64),
+            first_cell=np.zeros(SETS, dtype=np.int64),
+            first_node=np.zeros(SETS, dtype=np.int64),
+            node_mask=np.zeros(PAIRS, dtype=np.int64),
+            node_next=np.zeros(PAIRS, dtype=np.int64),
+            n_used=np.zeros(3, dtype=np.int64),
+            salts=salts,
+            noise=noise,
+            weight=request.weights,
+            shares=shares if shares.size else np.zeros((width, 0)),
         )
+        book.codes[:n_cells] = columns[order[starts]]
+        book.n_of[:n_cells] = np.bincount(ids, minlength=n_cells)
+        first = np.full(room, -1, dtype=np.int32)
+        first[:n_cells] = order[starts]
+        cell_of, follows = ids.astype(np.int32), next_record.copy()
+        k = request.k - SLACK
         try:
-            done = suppress(
-                cells,
-                sizes,
-                n_cells,
-                records,
-                n_keys,
-                request.k - SLACK,
-                rule,
-                request.rank,
-                request.cost,
-                salts,
-                noise,
-                sets,
-            )
+            done = suppress(book, n_cells, first, follows, cell_of, k, request.rank, request.cost)
         except ValueError as error:
-            fault = Fault("keys", str(error), remedy="Use fewer keys, or subsets of them.")
+            fault = Fault(
+                "keys",
+                "too many patterns of missing keys",
+                remedy="Use fewer keys, or subsets of them.",
+            )
             raise InputError("local_suppression", [fault]) from error
         if done >= 0:
-            return cells[records[2]][:, :n_keys]
+            return book.codes[cell_of][:, :n_keys]
         room *= 2

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from riskeval.masking.recode import global_recode, group_categories
 from riskeval.masking.suppress import local_suppression, suppress_risky
 from riskeval.masking.suppress_codes import TREATMENTS, Request, count_matches
+from riskeval.measures.frequencies import frequency_counts
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
@@ -96,6 +97,9 @@ def test_no_violation_is_left_under_a_naive_count(missing, alpha, frame, k, by):
     f = naive_counts(result.data, keys, missing, alpha, strata)
     assert (f >= k - 1e-9).all()
     np.testing.assert_allclose(f, fast_counts(result.data, keys, missing, alpha, strata))
+    if not by:
+        measured = frequency_counts(result.data, keys, missing=missing, alpha=alpha)
+        np.testing.assert_allclose(f, measured.f)
     started = naive_counts(frame, keys, missing, alpha, strata)
     assert result.details["risky_before"] == (started < k - 1e-9).sum()
     for key in keys:  # only suppressions, nothing filled or changed
@@ -141,6 +145,9 @@ def test_never_more_cells_than_the_reference_on_any_of_its_inputs():
         for size, wanted in (subsets or {len(keys): k}).items():
             for subset in combinations(keys, size):
                 f = fast_counts(result.data, subset, alpha=alpha, strata=strata)
+                if not strata:
+                    measured = frequency_counts(result.data, subset, alpha=alpha)
+                    np.testing.assert_allclose(f, measured.f)
                 assert f.min() >= wanted - 1e-9, case["id"]
 
 
@@ -311,6 +318,23 @@ def test_suppress_risky_is_strict_and_checks_its_input():
             suppress_risky(frame, "a", risk=risk, threshold=0.1)
     with pytest.raises(InputError, match="Give a number"):
         suppress_risky(frame, "a", risk=[1, 1, 1], threshold=None)
+
+
+def test_many_keys_leave_room_in_the_hash_table():
+    """Ten keys of a small file have more pairs of masks than records."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(0, 3, (60, 10))).rename(columns=str)
+    frame = frame.astype("Int64").mask(rng.random((60, 10)) < 0.2)
+    result = local_suppression(frame, list(frame), k=4)
+    assert naive_counts(result.data, list(frame)).min() >= 4
+
+
+def test_a_seventieth_pattern_of_missing_keys_does_not_stop_the_search():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.integers(0, 6, (300, 7))).rename(columns=str)
+    result = local_suppression(frame, list(frame), k=5)
+    assert fast_counts(result.data, list(frame)).min() >= 5
+    assert len(result.data.isna().drop_duplicates()) > 20
 
 
 def test_kernel_and_its_plain_form_agree(monkeypatch):
