@@ -14,7 +14,7 @@ from synthpop import Pipeline
 from synthpop.assess import FitReport, assess_fit
 from synthpop.datasets import load_demo_survey
 from synthpop.demo import demo_runfile
-from synthpop.figures.style import OKABE_ITO, POPULATION, RC, SAMPLE
+from synthpop.microdata.pictures import OKABE_ITO, POPULATION, RC, SAMPLE
 
 LEVELS = ("full-time", "part-time", "unemployed", "education", "retired", "disabled", "domestic")
 

@@ -8,18 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import (
-    HALF,
-    POPULATION,
-    SAMPLE,
-    WIDE,
-    Names,
-    new_figure,
-    number_axis,
-    percent_axis,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, number_axis, percent_axis, wrapped
+from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12
 

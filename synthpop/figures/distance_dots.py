@@ -6,17 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import (
-    LINE,
-    POPULATION,
-    SOFT,
-    WIDE,
-    Names,
-    new_figure,
-    percent_axis,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, percent_axis, wrapped
+from synthpop.microdata.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
 
 
 @styled

@@ -8,17 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import (
-    POPULATION,
-    SAMPLE,
-    WIDE,
-    Names,
-    new_figure,
-    number_axis,
-    side_legend,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, number_axis, side_legend, wrapped
+from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST_STRATA = 40
 

@@ -8,15 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import (
-    DIVERGING,
-    WIDE,
-    Names,
-    level_colours,
-    new_figure,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, level_colours, wrapped
+from synthpop.microdata.pictures import DIVERGING, WIDE, new_figure, styled
 
 GAP = 0.006
 

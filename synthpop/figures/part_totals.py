@@ -6,17 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import (
-    HALF,
-    POPULATION,
-    SAMPLE,
-    Names,
-    new_figure,
-    percent_axis,
-    side_legend,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, percent_axis, side_legend, wrapped
+from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, new_figure, styled
 
 
 @styled

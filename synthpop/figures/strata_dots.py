@@ -9,17 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from synthpop.figures.style import (
-    INK,
-    LINE,
-    POPULATION,
-    SAMPLE,
-    SOFT,
-    WIDE,
-    Names,
-    styled,
-    wrapped,
-)
+from synthpop.figures.style import Names, wrapped
+from synthpop.microdata.pictures import INK, LINE, POPULATION, SAMPLE, SOFT, WIDE, styled
 
 COLUMNS, MOST_PANELS, MOST_STRATA = 4, 12, 40
 GAP, ABOVE, BELOW = 0.16, 1.6, 1.5

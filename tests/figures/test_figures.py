@@ -20,7 +20,8 @@ from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
 from synthpop.figures.mosaic import mosaic
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
-from synthpop.figures.style import Names, level_colours, plain_number, to_svg, wrapped
+from synthpop.figures.style import Names, level_colours, plain_number, wrapped
+from synthpop.microdata.pictures import to_svg
 from tests.test_assess import fit, fitted, small_data, survey
 
 

@@ -1,0 +1,67 @@
+"""Self-contained HTML pages: one shell and one style for the reports of both packages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from synthpop._version import __version__
+from synthpop.microdata.errors import OutputError
+
+PAGES = "synthpop.microdata"
+
+
+def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
+    """Return the HTML of a template of `package` that extends the shell.
+
+    Parameters
+    ----------
+    package : str
+        Its folder ``templates`` has the template.
+    template : str
+    facts : mapping
+        ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and whatever else
+        the template shows. Everything but the pictures is escaped.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(PAGES, "pages")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
+    known = {
+        **facts,
+        "generator": f"{package} {__version__}",
+        "style": Markup(style),
+        "pictures": {key: Markup(svg) for key, svg in facts["pictures"].items()},
+    }
+    return environment.get_template(template).render(known)
+
+
+def write_page(path: Path | str, text: str) -> Path:
+    """Write a page whole or not at all; its folder is made where it is missing.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, target)
+    except OSError as problem:
+        draft.unlink(missing_ok=True)
+        reason = problem.strerror or str(problem)
+        raise OutputError(f"cannot write {target}: {reason}. Nothing was left there.") from None
+    return target
