@@ -34,7 +34,7 @@ def density(x: np.ndarray, w: np.ndarray, at: float) -> float:
     """Gaussian kernel estimate of the density at one point.
 
     Bandwidth 0.9 min(sd, interquartile range / 1.34) m^(-1/5), m the effective number of rows
-    after Kish (Silverman 1986, equation 3.31).
+    after Kish (Silverman 1986, equation 3.31). NaN where there is no spread or no mass near.
     """
     total = w.sum()
     effective = total**2 / np.dot(w, w)
@@ -48,7 +48,8 @@ def density(x: np.ndarray, w: np.ndarray, at: float) -> float:
         return float("nan")
     near = slice(*np.searchsorted(x, [at - 9 * h, at + 9 * h]))
     kernel = np.exp(-0.5 * ((x[near] - at) / h) ** 2)
-    return float(np.dot(w[near], kernel) / (total * h * np.sqrt(2 * np.pi)))
+    height = float(np.dot(w[near], kernel) / (total * h * np.sqrt(2 * np.pi)))
+    return height if height > 0 else float("nan")
 
 
 # ---------------------------------------------------------------- mean, share, quantile

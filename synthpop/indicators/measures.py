@@ -109,16 +109,22 @@ def _indicator(
     """
     parts: list[Positions] = [slice(None), *data.parts()]
     counts = [len(data.x[part]) for part in parts]
+    values = np.array([value(part) if n else np.nan for part, n in zip(parts, counts, strict=True)])
+
+    def linearised(position: int) -> np.ndarray:
+        if not np.isfinite(values[position]):
+            return np.full(data.n, np.nan)
+        z = data.spread(influence(data.inside(position)))
+        return z if np.isfinite(z).all() else np.full(data.n, np.nan)
+
     return Indicator(
         name=name,
-        values=np.array(
-            [value(part) if n else np.nan for part, n in zip(parts, counts, strict=True)]
-        ),
+        values=values,
         domains=data.domains,
         counts=np.array(counts),
         meaning=meaning,
         threshold=threshold,
-        _influence=lambda position: data.spread(influence(data.inside(position))),
+        _influence=linearised,
         _weights=None if weights is None else np.asarray(weights, dtype=np.float64),
     )
 

@@ -109,7 +109,8 @@ class Indicator(Result):
         Returns
         -------
         array, shape (n,)
-            In the order of the input; 0 for rows that did not enter.
+            In the order of the input; 0 for rows that did not enter. All NaN where the estimate,
+            or a density that the formula needs, is not known.
         """
         position = 0
         if domain is not None:
@@ -193,7 +194,7 @@ class Indicator(Result):
                 f" {100 * self.level:g} % confidence interval {low:.4g} to {high:.4g}"
                 " (linearisation)."
             )
-        if self.domains:
+        if self.domains and np.isfinite(self.values[1:]).any():
             text += f" Domains range from {np.nanmin(self.values[1:]):.4g}"
             text += f" to {np.nanmax(self.values[1:]):.4g}."
         return text

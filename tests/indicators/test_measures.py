@@ -185,6 +185,15 @@ def test_degenerate_data() -> None:
     assert np.isnan(one_sex.by["b"])
 
 
+def test_degenerate_variances_are_missing() -> None:
+    for x in ([3.0, 3.0, 3.0, 4.0], [0.0, 0.0], [1.0, 1.0, 5.0], [2.0, 1e-30, 1e30]):
+        for measure in (*NAMES.values(), ind.median, ind.at_risk_of_poverty_threshold):
+            result = measure(x, by=np.arange(len(x)) % 2).with_variance()
+            assert result.to_frame().shape == (3, 5)
+            assert isinstance(result.summary(), str)
+    assert np.isnan(ind.poverty_gap([1.0, 1.0]).with_variance().standard_error)
+
+
 def test_arguments_are_honoured() -> None:
     x = np.arange(1.0, 101.0)
     assert ind.at_risk_of_poverty(x, p=0.4).value < ind.at_risk_of_poverty(x).value

@@ -98,6 +98,14 @@ def test_weights_are_like_repeated_rows(method: str, counts: list[int], seed: in
     assert same.n_effective == pytest.approx(40)
 
 
+@pytest.mark.parametrize("shape", [4.0, 12.0])
+def test_mle_of_very_heavy_tails(shape: float) -> None:
+    y = GpdTail(0.0, 50.0, shape).draw(np.random.default_rng(3), 2000)
+    fit = fit_gpd(y, 0.0)
+    assert fit.method == "mle"
+    assert fit.shape == pytest.approx(shape, rel=0.1)
+
+
 @pytest.mark.parametrize("shape", [-0.4, 0.0, 0.3, 1.5])
 def test_mle_is_a_maximum(shape: float) -> None:
     y = GpdTail(0.0, 50.0, shape).draw(np.random.default_rng(3), 400)
