@@ -384,6 +384,15 @@ def test_grid_with_many_equal_bins_falls_back_to_bisection() -> None:
     assert (grid.locate(points) == 2 * at + 1).all()
 
 
+@pytest.mark.parametrize("points", [[0.0, 5e-324], [1e-300, 2e-300], [1e300, -1e300], [7.0]])
+def test_grid_of_extreme_points(points: list[float]) -> None:
+    grid = make_grid(np.array(points), np.ones(len(points)))
+    x = np.array([*points, 0.0, 1.0, -1e308, 1e308])
+    at = np.searchsorted(grid.points, x)
+    hit = np.append(grid.points, np.nan)[at] == x
+    assert grid.locate(x).tolist() == (2 * at + hit).tolist()
+
+
 def test_a_thinned_grid_stays_within_its_bound() -> None:
     rng = np.random.default_rng(1)
     sample, population = rng.normal(size=30_000), rng.normal(0.02, 1, size=50_000)

@@ -13,6 +13,7 @@ FEWEST_POINTS = 4_096
 BINS = 1 << 16
 FULL_STEPS = 3
 ALL_STEPS = 8
+NARROWEST = 1e-250  # below it the number of bins by the width would overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,14 +103,15 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
         points = np.union1d(points, np.interp(places, np.arange(len(points)), points))
     inner = points[int(0.005 * len(points)) : int(np.ceil(0.995 * len(points)))]
     low, width = float(inner[0]), float(inner[-1] - inner[0])
-    scale = BINS / width if width > 0 else 1.0
+    scale = BINS / width if width > NARROWEST else 1.0
     counts = np.bincount(_bins(points, low, scale), minlength=BINS)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return Grid(points, np.append(points, np.nan), start, low, scale)
 
 
 def _bins(values: np.ndarray, low: float, scale: float) -> np.ndarray:
-    place = values - low
-    place *= scale
+    with np.errstate(over="ignore"):  # far outside is the last bin
+        place = values - low
+        place *= scale
     np.clip(place, 0, BINS - 1, out=place)
     return place.astype(np.int32)
