@@ -16,6 +16,7 @@ from synthpop.microdata.errors import Faults, InputError, did_you_mean
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6
 SHOWN_CELLS = 8
+LARGEST_ID = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ class Controls:
 
     Attributes
     ----------
-    cells : list of int64 arrays, one a margin, shape (n_persons,)
+    cells : list of int32 arrays, one a margin, shape (n_persons,)
         Control of each person; -1 where none.
     values : list of float64 arrays or None, one a margin
         What is summed.
@@ -229,7 +230,8 @@ def resolve_margins(
     ]
     offset, cells = 0, []
     for part in parts:
-        cells.append(np.where(part.cell >= 0, part.cell + offset, -1))
+        cell = part.cell
+        cells.append(np.where(cell >= 0, cell + np.int32(offset), np.int32(-1)))
         offset += len(part.targets)
     count = [len(part.targets) for part in parts]
     importance = [np.inf if m.importance is None else float(m.importance) for m in margins]
@@ -313,6 +315,10 @@ def _match(
         known &= found > MISSING - 1
         keys[:, j] = found
         radix = len(levels) + 1
+        if product > LARGEST_ID // radix:
+            both, compact = np.unique(np.concatenate([ids, table_ids]), return_inverse=True)
+            ids, table_ids = compact[:n_persons], compact[n_persons:]
+            product = len(both)
         ids = ids * radix + np.where(codes < 0, len(levels), codes)
         table_ids = table_ids * radix + np.where(
             found == MISSING, len(levels), np.maximum(found, 0)
@@ -352,14 +358,14 @@ def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
 def _look_up(ids: np.ndarray, table_ids: np.ndarray, known: np.ndarray, product: int) -> np.ndarray:
     positions = np.flatnonzero(known)
     if product <= DENSE_CELLS:
-        table = np.full(product, -1, dtype=np.int64)
+        table = np.full(product, -1, dtype=np.int32)
         table[table_ids[positions]] = positions
         return table[ids]
     order = positions[np.argsort(table_ids[positions], kind="stable")]
-    cell = np.full(len(ids), -1, dtype=np.int64)
+    cell = np.full(len(ids), -1, dtype=np.int32)
     if len(order):
         place = np.minimum(np.searchsorted(table_ids[order], ids), len(order) - 1)
-        cell = np.where(table_ids[order][place] == ids, order[place], -1)
+        cell = np.where(table_ids[order][place] == ids, order[place], -1).astype(np.int32)
     return cell
 
 
@@ -421,7 +427,7 @@ def _check_cells(
         what = f"total {{total}}, which no sum of {margin.variable} in the sample can reach"
         _note(faults, margin, wrong, targets, labels, what, "Correct the total or its sign.")
     keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
-    new = np.full(len(targets) + 1, -1, dtype=np.int64)
+    new = np.full(len(targets) + 1, -1, dtype=np.int32)
     new[:-1][keep] = np.arange(keep.sum())
     kept = np.flatnonzero(keep)
     return _Matched(new[cell], values, targets[kept], [labels[k] for k in kept], keys[kept])

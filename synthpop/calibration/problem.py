@@ -90,7 +90,7 @@ def constraint_matrix(
 
     Parameters
     ----------
-    cells : one int64 array a margin, shape (n_persons,)
+    cells : one integer array a margin, shape (n_persons,)
         Control of each person, -1 where none.
     values : one float64 array or None a margin, shape (n_persons,)
         What is summed; None counts.

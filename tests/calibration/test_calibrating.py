@@ -390,6 +390,16 @@ def test_difference_in_a_shared_category_is_named(survey):
     calibrate(survey, [Margin(first), Margin(second)], tolerance=0.02)
 
 
+def test_margins_of_many_columns_are_matched(survey, monkeypatch):
+    from synthpop.calibration import margins as module
+
+    counts = table(survey, ["sex", "age", "region"])
+    expected = calibrate(survey, Margin(counts)).weights
+    monkeypatch.setattr(module, "LARGEST_ID", 10)
+    monkeypatch.setattr(module, "DENSE_CELLS", 1)
+    np.testing.assert_array_equal(calibrate(survey, Margin(counts)).weights, expected)
+
+
 def test_convergence_is_never_silent(survey, margins):
     with pytest.warns(ConvergenceWarning, match="NOT CONVERGED"):
         result = calibrate(survey, margins, max_iterations=1)
