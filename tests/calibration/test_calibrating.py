@@ -191,6 +191,11 @@ def test_distance_over_households_of_person_margins(survey, margins):
     household = calibrate(survey, margins, method="linear", distance_over="household")
     assert household.converged
     assert np.abs(person.g - household.g).max() > 1e-3
+    index = survey.household_index
+    by_household = np.array([np.bincount(index, column) for column in design(survey).T]).T
+    targets = np.concatenate([m.targets for m in margins])
+    expected = naive.greg(by_household, survey.household_weights, targets)
+    np.testing.assert_allclose(household.weights, expected[index], rtol=1e-8)
     moved = [
         (
             r.base.household_weights
