@@ -17,7 +17,8 @@ import pandas as pd
 from riskeval.measures.diversity import read_sensitive
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.keytable import read_keys, read_weights, tabulate
-from riskeval.measures.registry import MEASURES, Headline, Limits, Measure, Request
+from riskeval.measures.registry import MEASURES
+from riskeval.measures.request import Headline, Limits, Measure, Request
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import (
     Faults,
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MODULES = {"suda": "riskeval.measures.suda", "loglinear": "riskeval.measures.loglinear"}
+
+
+WORDS = {
+    "sensitive": "sensitive variables",
+    "population": "weights or the size of the population",
+    "alpha": "a limit alpha",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -358,10 +366,11 @@ def _lacking(request: Request, name: str, measure: Measure) -> str:
         "weights": request.weights is not None,
         "sensitive": bool(request.sensitive),
         "population": request.population_size is not None,
+        "alpha": request.limits.alpha is not None,
     }
     for need in measure.needs:
         if not there[need]:
-            return f"it needs {need}." if need != "population" else "it needs weights or a size."
+            return f"it needs {WORDS.get(need, need)}."
     if name in MODULES and find_spec(MODULES[name]) is None:
         return "it is not part of this version."
     return ""

@@ -27,7 +27,8 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The vertical line is the limit of the benchmark rule. Records without risk are left out.
+        The vertical line is the limit of the benchmark rule, where that is a probability. Records
+        without risk are left out.
 
     Examples
     --------
@@ -48,12 +49,15 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     bins = np.geomspace(min(low, 0.5) * 0.999, 1.001, 50).tolist()
     for (label, _, colour), values in zip(shown, positive, strict=True):
         axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.5, label=label)
-    axes.axvline(min(result.benchmark, 1.0), color=LINE, linestyle="--", linewidth=1)
+    if result.benchmark <= 1:
+        axes.axvline(
+            result.benchmark, color=LINE, linestyle="--", linewidth=1, label="benchmark rule"
+        )
     axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=10)
     axes.set_xlabel("Probability of a correct link")
     axes.set_ylabel("Records")
-    axes.set_title("Distribution of the risk (dashed: benchmark rule)")
+    axes.set_title("Distribution of the risk")
     axes.legend(frameon=False)
     return figure
 
@@ -89,7 +93,8 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     )
     if len(taken):
         ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
-        axes.plot(ends, ends, color=LINE, linestyle="--", linewidth=1)
+        axes.plot(ends, ends, color=LINE, linestyle="--", linewidth=1, label="F = f")
+        axes.legend(frameon=False)
         axes.set_xscale("log")
         axes.set_yscale("log")
     axes.set_xlabel("Records of the file with the key, f")
@@ -145,7 +150,7 @@ def suda_by_record(result: Any) -> Figure:
     axes = figure.subplots()
     scores = np.sort(np.asarray(result.dis_score))[::-1]
     scores = scores[scores > 0]
-    axes.plot(np.arange(1, len(scores) + 1), scores, color=INK, linewidth=1.5)
+    axes.plot(np.arange(1, len(scores) + 1), scores, color=INK, linewidth=1.5, drawstyle="steps")
     if len(scores):
         axes.set_xscale("log")
     axes.set_xlabel("Records, the most special first")

@@ -5,155 +5,26 @@ A new measure is one more entry of `MEASURES`; nothing else has to know it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from riskeval.measures.anonymity import KAnonymity, anonymity_of_counts
 from riskeval.measures.closeness import TCloseness, t_closeness
 from riskeval.measures.diversity import LDiversity, l_diversity
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual import FORMULAS, IndividualRisk, read_factors, risk_of_counts
+from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
+from riskeval.measures.request import Headline, Limits, Measure, Request, Several
 from riskeval.measures.risky_cells import RiskyCells, risky_cells
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 
+__all__ = ["MEASURES", "Headline", "Limits", "Measure", "Request", "Several"]
+
 PRACTICE = "common choices are 3 and 5 (SDC practice guide of the World Bank)"
 BENCHMARK = "benchmark rule, Templ 2017, equation 3.5"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an office accepts; each can be None, which means no limit.
-
-    Attributes
-    ----------
-    k : int or None, default 3
-        Records that must at least share a key. Offices commonly ask for 3 or 5.
-    global_risk : float or None, default 0.01
-        Mean of the individual risks. The default is sdcMicro's.
-    record_risk : float or None, default 0.09
-        Risk of one record. The default is that of the European Medicines Agency (Policy 0070) and
-        of Health Canada for published clinical data: one in eleven.
-    l : float or None, default 2
-        Distinct sensitive values of a group; 2 is the least that protects anything.
-    t : float or None
-        Distance of a group from the file; there is no agreed value.
-
-    Examples
-    --------
-    >>> Limits(k=5).k
-    5
-    """
-
-    k: int | None = 3
-    global_risk: float | None = 0.01
-    record_risk: float | None = 0.09
-    l: float | None = 2  # noqa: E741 - the letter of the literature
-    t: float | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
-    """What is assessed, checked and counted once.
-
-    Attributes
-    ----------
-    frame : DataFrame
-    keys, sensitive : tuple of str
-    weights : str, array or None
-        As given.
-    household : str or None
-    counts : FrequencyCounts
-    population_size : float or None
-        Sum of the weights, or as given; None for neither.
-    k : tuple of int
-    limits : Limits
-    options : mapping
-        More arguments of single measures, by their name.
-    """
-
-    frame: pd.DataFrame
-    keys: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    weights: Any
-    household: str | None
-    counts: FrequencyCounts
-    population_size: float | None
-    k: tuple[int, ...]
-    limits: Limits
-    options: Mapping[str, Mapping[str, Any]]
-
-    def more(self, measure: str, **given: Any) -> dict[str, Any]:
-        """Arguments of a measure: `given`, over which the options of the user win."""
-        return {**given, **self.options.get(measure, {})}
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """One number of an assessment.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    meaning : str
-        What the number says, in plain words.
-    limit : float or None
-        What is accepted; None where nothing is asked.
-    source : str
-        Where the limit comes from.
-    at_least : bool
-        Whether the value must reach the limit (True) or must not exceed it.
-    """
-
-    name: str
-    value: float
-    meaning: str
-    limit: float | None = None
-    source: str = ""
-    at_least: bool = False
-
-    @property
-    def within(self) -> bool | None:
-        """Whether the value keeps the limit; None without a limit."""
-        if self.limit is None:
-            return None
-        slack = 1e-12 * max(abs(self.limit), 1.0)
-        if self.at_least:
-            return bool(self.value >= self.limit - slack)
-        return bool(self.value <= self.limit + slack)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    title : str
-    question : str
-        The question that it answers, in plain words.
-    needs : tuple of str
-        Parts of the request without which it is left out: "weights", "sensitive".
-    run : function of a Request to a result
-    headlines : function of the result and the Request to a list of Headline
-    source : str
-    options : tuple of str
-        Arguments that the user may give besides those of the assessment.
-    """
-
-    title: str
-    question: str
-    needs: tuple[str, ...]
-    run: Callable[[Request], Any]
-    headlines: Callable[[Any, Request], Sequence[Headline]]
-    source: str
-    options: tuple[str, ...] = ()
 
 
 def _counts_headlines(counts: FrequencyCounts, request: Request) -> list[Headline]:
@@ -289,6 +160,55 @@ def _closeness_headlines(result: TCloseness, request: Request) -> list[Headline]
     ]
 
 
+def _run_likeness(request: Request) -> Several:
+    given = request.more("beta_likeness", missing=request.counts.missing)
+    return Several(
+        {
+            name: beta_likeness(request.frame, request.keys, name, **given)
+            for name in request.sensitive
+        }
+    )
+
+
+def _likeness_headlines(result: Several, request: Request) -> list[Headline]:
+    return [
+        Headline(
+            f"beta of {name}",
+            one.beta,
+            "largest relative gain in the probability of a value when the keys are known",
+        )
+        for name, one in result.by_variable.items()
+    ]
+
+
+def _run_dominance(request: Request) -> Several:
+    given = request.more(
+        "alpha_k_anonymity",
+        missing=request.counts.missing,
+        alpha=request.limits.alpha,
+        k=request.limits.k or 1,
+    )
+    return Several(
+        {
+            name: alpha_k_anonymity(request.frame, request.keys, name, **given)
+            for name in request.sensitive
+        }
+    )
+
+
+def _dominance_headlines(result: Several, request: Request) -> list[Headline]:
+    return [
+        Headline(
+            f"largest share of a value of {name}",
+            one.largest_share,
+            f"in one group; {one.n_violating:,} records violate ({one.alpha:g}, {one.k})-anonymity",
+            limit=one.alpha,
+            source="as asked",
+        )
+        for name, one in result.by_variable.items()
+    ]
+
+
 def _cells_headlines(result: RiskyCells, request: Request) -> list[Headline]:
     touched = int((result.per_record > 0).sum())
     n = max(len(result.per_record), 1)
@@ -395,7 +315,7 @@ MEASURES: dict[str, Measure] = {
         _run_loglinear,
         _loglinear_headlines,
         "Skinner and Shlomo 2008",
-        ("formula", "method", "bound"),
+        ("formula", "method", "bound", "inclusion", "fit"),
     ),
     "suda": Measure(
         "SUDA2",
@@ -442,5 +362,23 @@ MEASURES: dict[str, Measure] = {
         _closeness_headlines,
         "Li, Li and Venkatasubramanian 2007",
         ("distance", "missing"),
+    ),
+    "beta_likeness": Measure(
+        "beta-likeness",
+        "How much likelier can the key make a sensitive value?",
+        ("sensitive",),
+        _run_likeness,
+        _likeness_headlines,
+        "Cao and Karras 2012",
+        ("missing",),
+    ),
+    "alpha_k_anonymity": Measure(
+        "(alpha, k)-anonymity",
+        "Does one sensitive value dominate a group?",
+        ("sensitive", "alpha"),
+        _run_dominance,
+        _dominance_headlines,
+        "Wong et al. 2006",
+        ("values", "missing"),
     ),
 }

@@ -12,6 +12,7 @@ from riskeval.assess import assess, assess_file
 from riskeval.measures import registry
 from riskeval.measures.anonymity import k_anonymity
 from riskeval.measures.individual import individual_risk
+from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.registry import MEASURES, Headline, Limits
 from riskeval.measures.uniqueness import population_uniqueness
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
@@ -46,7 +47,7 @@ def value_of(result, number):
 def test_all_measures_run_and_speak():
     result = assess(DATA, keys=KEYS, weights="w", household="hh", sensitive=["ill", "income"])
     assert set(result.results) | set(result.skipped) == set(MEASURES)
-    assert not set(result.skipped) - {"suda", "loglinear"}
+    assert not set(result.skipped) - {"suda", "loglinear", "alpha_k_anonymity"}
     assert result.table["meaning"].str.len().min() > 20
     for name, measured in result.results.items():
         assert measured.summary() in result.summary()
@@ -66,10 +67,12 @@ def test_numbers_are_those_of_the_single_measures():
 
 def test_measures_that_lack_something_are_left_out_with_the_reason():
     result = assess(DATA, keys=KEYS)
-    assert result.skipped["l_diversity"] == "it needs sensitive."
+    assert result.skipped["l_diversity"] == "it needs sensitive variables."
     assert result.skipped["loglinear"] == "it needs weights."
-    assert result.skipped["population_uniqueness"] == "it needs weights or a size."
-    assert "was left out: it needs sensitive." in result.summary()
+    assert (
+        result.skipped["population_uniqueness"] == "it needs weights or the size of the population."
+    )
+    assert "was left out: it needs sensitive variables." in result.summary()
     assert "## Left out" in result.to_markdown()
     assert "expected re-identified households" not in set(result.table["number"])
 
@@ -150,6 +153,23 @@ def test_arguments_reach_the_measures():
     assert value_of(size, "population uniques in the file") == direct.tau1
     by_array = assess(DATA, keys=KEYS, weights=DATA["w"].to_numpy(), measures=BASIC)
     pd.testing.assert_frame_equal(by_array.table, base.table)
+
+
+def test_dominant_values_when_a_limit_is_given():
+    result = assess(
+        DATA,
+        keys=["sex"],
+        sensitive=["ill", "income"],
+        measures=["beta_likeness", "alpha_k_anonymity"],
+        limits={"alpha": 0.5, "k": 4},
+    )
+    ill = alpha_k_anonymity(DATA, ["sex"], "ill", alpha=0.5, k=4)
+    assert value_of(result, "largest share of a value of ill") == ill.largest_share
+    assert value_of(result, "beta of income") == beta_likeness(DATA, ["sex"], "income").beta
+    assert result.exceeded["number"].tolist() == ["largest share of a value of ill"]
+    both = result.results["alpha_k_anonymity"]
+    assert list(both.to_frame().columns.levels[0]) == ["ill", "income"]
+    assert "(0.5, 4)-anonymity" in both.summary()
 
 
 def test_options_reach_single_measures():
