@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from riskeval.measures.keytable import LARGEST, KeyTable
+from riskeval.measures.keytable import LARGEST, KeyTable, number_rows
 from synthpop.microdata.codes import cell_ids
 
 DENSE_CELLS = 1 << 24  # largest full table (every combination of levels) that is held in memory
@@ -189,4 +189,4 @@ def shared_ids(
     both = np.concatenate([targets, sources])
     if not len(shared):
         return np.zeros(len(both), dtype=np.int64), 1
-    return cell_ids(table.codes[np.ix_(both, shared)], [table.sizes[j] for j in shared])
+    return number_rows([table.codes[both, j] for j in shared], [table.sizes[j] for j in shared])
