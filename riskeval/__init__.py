@@ -12,9 +12,35 @@ from synthpop._version import __version__
 
 # name -> module that defines it
 _WHERE = {
+    "ProtectionSession": "session",
+    "assess": "assess",
+    "choose_model": "measures.model_choice",
+    "classification_risk": "measures.classification",
+    "disco": "intruders.attribution",
+    "distance_screen": "intruders.nearness",
+    "frequency_counts": "measures.frequencies",
+    "individual_risk": "measures.individual",
+    "interval_disclosure": "measures.continuous",
     "intruder_scenarios": "intruders.scenarios",
+    "judge_synthetic": "intruders.judge",
+    "k_anonymity": "measures.anonymity",
+    "l_diversity": "measures.diversity",
+    "loglinear_risk": "measures.loglinear",
+    "mahalanobis_disclosure": "measures.continuous",
+    "membership": "intruders.nearness",
+    "population_uniqueness": "measures.uniqueness",
+    "rapid": "intruders.prediction",
+    "record_linkage": "measures.linkage",
+    "replicated_uniques": "intruders.attribution",
+    "risky_cells": "measures.risky_cells",
+    "scenario_replicates": "intruders.replicates",
+    "suda": "measures.suda",
+    "t_closeness": "measures.closeness",
+    "tcap": "intruders.attribution",
+    "write_assessment": "report",
 }
-_MODULES: dict[str, str] = {}
+# name -> module of its own name
+_MODULES = {"protect": "protect"}
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 

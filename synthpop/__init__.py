@@ -12,28 +12,48 @@ from synthpop._version import __version__
 
 # name -> module that defines it
 _WHERE = {
+    "Anneal": "stages.annealing",
+    "Balanced": "sampling.designs",
     "Categorical": "stages.categorical",
+    "Cluster": "sampling.designs",
     "Components": "stages.components",
     "Continuous": "stages.continuous",
     "Derive": "stages.derive",
+    "Distribute": "stages.distribute",
     "FittedPipeline": "pipeline",
+    "Margin": "calibration.margins",
     "Pipeline": "pipeline",
     "Population": "population",
+    "ProbabilityProportionalToSize": "sampling.designs",
     "Relation": "stages.relation",
+    "SimpleRandom": "sampling.designs",
+    "Stratified": "sampling.designs",
     "Structure": "stages.structure",
     "Survey": "microdata.survey",
+    "Systematic": "sampling.designs",
+    "TwoStage": "sampling.designs",
+    "anneal": "stages.annealing",
+    "assess_fit": "assess",
+    "breaks": "models.breaks",
+    "calibrate": "calibration.calibrating",
+    "draw_sample": "sampling.drawing",
+    "dump_runfile": "runfile",
     "load_demo_population": "datasets",
     "load_demo_survey": "datasets",
-    "open_population": "population",
-    "dump_runfile": "runfile",
     "load_runfile": "runfile",
+    "open_population": "population",
     "read_survey": "microdata.io",
     "run": "runfile",
-    "breaks": "models.breaks",
+    "simulate_study": "sampling.study",
+    "write_report": "report",
 }
 # name -> module of its own name, wherever it lies
-_MODULES = {"indicators": "indicators", "tails": "models.tails", "weighted": "weighted"}
-
+_MODULES = {
+    "heaping": "heaping",
+    "indicators": "indicators",
+    "tails": "models.tails",
+    "weighted": "weighted",
+}
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 

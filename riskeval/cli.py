@@ -1,0 +1,98 @@
+"""Command line of the risk evaluation: assess, protect."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from synthpop._version import __version__
+from synthpop.microdata.errors import MicrodataError
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Disclosure risk, protection and utility of released microdata.",
+)
+
+
+@app.command()
+def assess(
+    file: Annotated[Path, typer.Argument(help="Run file (TOML) with [data] and [assess].")],
+    out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
+) -> None:
+    """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
+    from riskeval.assess import assess as measure
+    from riskeval.report import write_assessment
+    from riskeval.runfile import load_assess_plan
+
+    plan = load_assess_plan(file)
+    result = measure(plan.read(), **plan.options.model_dump())
+    target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
+    write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
+    typer.echo(result.summary())
+    typer.echo(f"Report: {target}")
+
+
+@app.command()
+def protect(
+    file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
+    seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write: .parquet or .csv.")] = None,
+) -> None:
+    """Protect a file by the steps of a plan; write the file and a report with its history."""
+    from riskeval.runfile import load_protect_plan
+    from riskeval.session import ProtectionSession
+    from synthpop.microdata.io import write_table
+
+    plan = load_protect_plan(file)
+    session = ProtectionSession(plan.read(), **plan.roles.model_dump())
+    for number, (verb, arguments) in enumerate(plan.steps, 1):
+        if seed is not None and "seed" not in arguments and takes_seed(verb):
+            arguments = {**arguments, "seed": seed + number}
+        typer.echo(f"{number}. {session.apply(verb, **arguments).summary()}")
+    target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
+    write_table(session.data, target)
+    report = plan.folder / (plan.report.file or f"{file.stem}.html")
+    session.report(report, audience=plan.report.audience)
+    typer.echo(session.risk().summary())
+    typer.echo(f"Wrote {target} and the report {report}.")
+
+
+def takes_seed(verb: str) -> bool:
+    """Whether a verb of ``riskeval.protect`` draws."""
+    import inspect
+
+    from riskeval import protect as verbs
+
+    return "seed" in inspect.signature(getattr(verbs, verb)).parameters
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def guarded(application: Callable[[], Any]) -> None:
+    """Run the command line: every error of ours becomes a message and a non-zero exit status."""
+    try:
+        application()
+    except MicrodataError as problem:
+        typer.echo(f"riskeval: {problem}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("riskeval: stopped.", err=True)
+        sys.exit(130)
+
+
+def main() -> None:
+    """Run the command line."""
+    guarded(app)

@@ -1,0 +1,202 @@
+"""Run files of the risk evaluation: what to assess, or how to protect a file, as TOML data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from riskeval.protect import VERBS
+from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.io import read_table
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+
+Names = list[str]
+
+
+class DataInput(Table):
+    """The table ``[data]``: a file, or ``demo = true`` for the embedded survey."""
+
+    file: str | None = None
+    demo: bool = False
+
+
+class AssessOptions(Table):
+    """The table ``[assess]``; see `assess`."""
+
+    keys: Names
+    weights: str | None = None
+    household: str | None = None
+    sensitive: Names = Field(default_factory=list)
+    measures: Literal["all"] | Names = "all"
+    k: list[int] | int = Field(default=[2, 3, 5])
+    missing: str = "wildcard"
+    alpha: float = 1.0
+    population_size: float | None = None
+    limits: dict[str, Any] | None = None
+    options: dict[str, dict[str, Any]] | None = None
+
+
+class Roles(Table):
+    """The table ``[roles]``; see `ProtectionSession`."""
+
+    keys: Names
+    numeric: Names = Field(default_factory=list)
+    weights: str | None = None
+    household: str | None = None
+    strata: Names | str | None = None
+    sensitive: Names = Field(default_factory=list)
+    linked: dict[str, Names] | None = None
+    pram: Names = Field(default_factory=list)
+
+
+class ReportOptions(Table):
+    """The table ``[report]``."""
+
+    title: str | None = None
+    file: str | None = None
+    audience: Literal["internal", "external"] = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class AssessPlan:
+    """What ``riskeval assess`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+    options : AssessOptions
+    report : ReportOptions
+    folder : Path
+        Where relative paths start.
+    """
+
+    data: DataInput
+    options: AssessOptions
+    report: ReportOptions
+    folder: Path
+
+    def read(self) -> pd.DataFrame:
+        """Read the file."""
+        return read_data(self.data, self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectPlan:
+    """What ``riskeval protect`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+    roles : Roles
+    steps : tuple of (verb, arguments)
+    out : str or None
+        Protected file, ``.parquet`` or ``.csv``.
+    report : ReportOptions
+    folder : Path
+    """
+
+    data: DataInput
+    roles: Roles
+    steps: tuple[tuple[str, dict[str, Any]], ...]
+    out: str | None
+    report: ReportOptions
+    folder: Path
+
+    def read(self) -> pd.DataFrame:
+        """Read the file."""
+        return read_data(self.data, self.folder)
+
+
+def load_assess_plan(path: Path | str) -> AssessPlan:
+    r"""Read and check a run file of ``riskeval assess``.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "assess.toml"
+    >>> _ = file.write_text('data = {demo = true}\nassess = {keys = ["db040", "age"]}')
+    >>> load_assess_plan(file).options.keys
+    ['db040', 'age']
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, ["data", "assess", "report"])
+    source = _data(faults, data)
+    options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
+    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    faults.raise_if_any()
+    return AssessPlan(source, options, report, file.parent)
+
+
+def load_protect_plan(path: Path | str) -> ProtectPlan:
+    r"""Read and check a run file of ``riskeval protect``: ``[data]``, ``[roles]``, ``[[step]]``.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault that can be seen before the steps are run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "plan.toml"
+    >>> _ = file.write_text('data = {demo = true}\nroles = {keys = ["age"]}\n[[step]]\n'
+    ...                     'verb = "local_suppression"\nk = 3\n')
+    >>> load_protect_plan(file).steps
+    (('local_suppression', {'k': 3}),)
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, ["data", "roles", "step", "out", "report"])
+    source = _data(faults, data)
+    roles = validate(faults, "[roles]", Roles, data.get("roles", {}))
+    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    steps = _steps(faults, data.get("step", []))
+    out = data.get("out")
+    if out is not None and not isinstance(out, str):
+        faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
+    faults.raise_if_any()
+    return ProtectPlan(source, roles, steps, out, report, file.parent)
+
+
+def _data(faults: Faults, data: Mapping[str, Any]) -> Any:
+    source = validate(faults, "[data]", DataInput, data.get("data", {}))
+    if source is not None and source.demo == (source.file is not None):
+        faults.add("[data]", "needs file or demo = true", remedy="Give exactly one of them.")
+    return source
+
+
+def _steps(faults: Faults, tables: Any) -> tuple[tuple[str, dict[str, Any]], ...]:
+    if not isinstance(tables, list) or not tables:
+        faults.add("[[step]]", "there is none", remedy='Give one, as verb = "local_suppression".')
+        return ()
+    steps = []
+    for number, table in enumerate(tables, 1):
+        arguments = dict(table)
+        verb = arguments.pop("verb", None)
+        if verb not in VERBS:
+            what = f"verb {verb!r} is unknown" if verb else "has no verb"
+            faults.add(f"[[step]] {number}", what, remedy=did_you_mean(verb, VERBS))
+        steps.append((str(verb), arguments))
+    return tuple(steps)
+
+
+def read_data(source: DataInput, folder: Path) -> pd.DataFrame:
+    """Read the file that ``[data]`` names."""
+    if source.demo:
+        from synthpop.datasets import load_demo_survey
+
+        return load_demo_survey().frame
+    return read_table(folder / str(source.file))
