@@ -14,7 +14,7 @@ import numpy as np
 
 from synthpop.microdata.accelerate import kernel
 
-LEAF = 8
+LEAF = 64
 
 
 @kernel
@@ -253,7 +253,7 @@ def nearest(q, points, rows, starts, low, high, number, smallest, stack, bounds,
 
 
 @kernel
-def mdav(x, k):
+def mdav(x, k, leaf=LEAF):
     """Maximum distance to average vector, exactly, in much less than quadratic time.
 
     While 3 k records or more are left: a group is made around the record r farthest from the mean
@@ -264,6 +264,7 @@ def mdav(x, k):
     ----------
     x : float64, shape (n, p); standardised values
     k : int, at least 1
+    leaf : int; most records in a box that is not halved any more (changes the time only)
 
     Returns
     -------
@@ -274,7 +275,7 @@ def mdav(x, k):
     group = np.zeros(n, dtype=np.int64)
     if k == 1 or n < 2 * k:
         return np.arange(n) if k == 1 else group
-    order, starts = halved(x, LEAF)
+    order, starts = halved(x, leaf)
     n_leaves = len(starts) - 1
     n_inner, n_nodes = n_leaves - 1, 2 * n_leaves - 1
     points = np.empty((n, p), dtype=np.float64)
@@ -282,12 +283,12 @@ def mdav(x, k):
     low, high = np.empty((n_nodes, p)), np.empty((n_nodes, p))
     total = np.empty((n_nodes, p))
     number, smallest = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    for leaf in range(n_leaves):
-        for t in range(starts[leaf], starts[leaf + 1]):
-            points[t], place[order[t]], leaf_of[order[t]] = x[order[t]], t, n_inner + leaf
-        number[n_inner + leaf] = starts[leaf + 1] - starts[leaf]
+    for i in range(n_leaves):
+        for t in range(starts[i], starts[i + 1]):
+            points[t], place[order[t]], leaf_of[order[t]] = x[order[t]], t, n_inner + i
+        number[n_inner + i] = starts[i + 1] - starts[i]
         refresh_leaf(
-            points, rows, starts[leaf], number[n_inner + leaf], n_inner + leaf,
+            points, rows, starts[i], number[n_inner + i], n_inner + i,
             low, high, total, smallest,
         )  # fmt: skip
     for node in range(n_inner - 1, -1, -1):
@@ -461,3 +462,37 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
     for t in range(n_left):
         group[left[t]] = last + 1
     return group - 1
+
+
+@kernel
+def nearest_mixed(numeric, special, nominal, asked_numeric, asked_special, asked_nominal):
+    """Record nearest to each asked one by Gower distances over what the asked one has.
+
+    Parameters
+    ----------
+    numeric : float64, shape (n, p); special : bool, shape (n, p); nominal : int32, shape (n, q)
+        As in `mdav_gower`, nothing missing.
+    asked_numeric, asked_special, asked_nominal : the same for m records; NaN and -1 are missing
+
+    Returns
+    -------
+    int64, shape (m,); the first of equals
+    """
+    found = np.zeros(len(asked_numeric), dtype=np.int64)
+    for i in range(len(asked_numeric)):
+        best = np.inf
+        for j in range(len(numeric)):
+            distance = 0.0
+            for c in range(numeric.shape[1]):
+                if np.isnan(asked_numeric[i, c]):
+                    continue
+                if special[j, c] != asked_special[i, c]:
+                    distance += 1.0
+                elif not special[j, c]:
+                    distance += abs(numeric[j, c] - asked_numeric[i, c])
+            for c in range(nominal.shape[1]):
+                if asked_nominal[i, c] >= 0 and asked_nominal[i, c] != nominal[j, c]:
+                    distance += 1.0
+            if distance < best:
+                best, found[i] = distance, j
+    return found

@@ -22,6 +22,7 @@ from riskeval.masking.numeric import (
 from riskeval.masking.result import Protected, own_frame, protected
 from riskeval.masking.rotation import rotated
 from riskeval.masking.scatter import COVARIANCES, root, scatter, squared_distances
+from riskeval.masking.top_coding import MANY
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
@@ -254,6 +255,7 @@ def _noisy(
         far[complete], extra = _outlying(x, job)
         new[far] += noise[far]
         found = f"{int(far.sum())} outlying records of {n} got noise."
+        found += f" {MANY}" if far.sum() > n / 4 else ""
         return new, None, [*notes, *extra, found, *left_notes]
     share = np.diag(np.diag(before)) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)

@@ -192,16 +192,21 @@ def _join_mixed(
     mixed: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
     """The same with Gower distances over what both records have."""
+    from riskeval.kernels.microaggregation import nearest_mixed
+
     numeric, special, nominal = mixed
-    low, high = numeric[inside].min(axis=0), numeric[inside].max(axis=0)
-    scale = np.where(high > low, high - low, 1.0)
-    joined = np.empty(len(others), dtype=np.int64)
-    for place, row in enumerate(others):
-        apart = np.abs(numeric[inside] - numeric[row]) / scale
-        apart = np.where(special[inside] != special[row], 1.0, apart)
-        differs = np.where(np.isnan(nominal[row]), 0.0, nominal[inside] != nominal[row])
-        joined[place] = groups[np.argmin(np.nansum(apart, axis=1) + differs.sum(axis=1))]
-    return joined
+    known = np.where(special[inside], np.nan, numeric[inside])
+    span = np.ones(numeric.shape[1])
+    seen = ~np.isnan(known).all(axis=0)
+    span[seen] = np.nanmax(known[:, seen], axis=0) - np.nanmin(known[:, seen], axis=0)
+    scaled = np.ascontiguousarray(numeric / np.where(span > 0, span, 1.0))
+    codes = np.ascontiguousarray(np.nan_to_num(nominal, nan=-1.0), dtype=np.int32)
+    return groups[
+        nearest_mixed(
+            scaled[inside], special[inside], codes[inside],
+            scaled[others], special[others], codes[others],
+        )
+    ]  # fmt: skip
 
 
 def one_column(faults: Faults, frame: pd.DataFrame, name: str) -> np.ndarray:

@@ -23,6 +23,11 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 
+MANY = (
+    "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
+    "can cause this."
+)
+
 
 def mv_top_code(
     data: Any,
@@ -116,6 +121,7 @@ def mv_top_code(
         f"{int(far.sum())} of {int(complete.sum())} complete records had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers),
+        MANY if far.sum() > complete.sum() / 4 else "",
         f"{left} records with missing values stayed as they were." if left else "",
         f"Classical covariance: {cloud.note}." if cloud.note else "",
         *type_notes(frame, released, names),
