@@ -74,8 +74,8 @@ def main() -> None:
         "14,827 x 6",
         lambda: _run(data, KEYS, subsets={2: 20, 3: 10}),
     )
-    hard = even(100_000, 8, 10)
-    measure("local_suppression k=3, hard", "100,000 x 8", lambda: _run(hard, list(hard), k=3))
+    hard = even(20_000, 8, 10)
+    measure("local_suppression k=3, hard", "20,000 x 8", lambda: _run(hard, list(hard), k=3))
 
 
 def _run(data: pd.DataFrame, keys: list[str], **options: object) -> None:

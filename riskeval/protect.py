@@ -24,6 +24,7 @@ VERBS = {
     "add_noise": "noise",
     "rank_swap": "rank_swap",
     "shuffle": "shuffle",
+    "mv_top_code": "top_coding",
 }
 """Verbs that return a ``Protected``, with the module of ``riskeval.masking`` that has them."""
 

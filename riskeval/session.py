@@ -36,6 +36,7 @@ FROM_ROLES: dict[str, dict[str, str]] = {
     "microaggregate": {"variables": "numeric", "strata": "strata"},
     "add_noise": {"variables": "numeric"},
     "rank_swap": {"variables": "numeric"},
+    "mv_top_code": {"variables": "numeric"},
 }
 """Arguments of verbs that a role fills when they are not given."""
 

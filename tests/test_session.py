@@ -84,6 +84,21 @@ def test_roles_fill_arguments_that_are_not_given():
     assert job.steps[3].parameters["risk_keys"] == ["age", "sex"]
 
 
+def test_continuous_verbs_take_the_numeric_role_and_replay():
+    job = session(strata="region")
+    job.microaggregate(k=4)
+    job.add_noise(level=0.05)
+    job.rank_swap(p=0.05)
+    job.mv_top_code()
+    job.shuffle(formula="income ~ sex")
+    given = [step.parameters for step in job.steps]
+    assert all(parameters["variables"] == ["income"] for parameters in given[:4])
+    assert given[0]["strata"] == ["region"]
+    after = job.data
+    pd.testing.assert_frame_equal(job.go_to(0).go_to(5).data, after)
+    assert job.risk().table.loc["interval disclosure", "current"] < 0.5
+
+
 def test_undo_and_redo_to_any_point_replay_the_same_file():
     job = worked()
     states = [job.go_to(position).data for position in range(6)]

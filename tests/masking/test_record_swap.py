@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.kernels.swap_records import pair_up
 from riskeval.masking.identifiers import create_new_id
 from riskeval.masking.record_swap import record_swap
 from synthpop.microdata.errors import InputError
@@ -202,6 +203,58 @@ def test_every_fault_is_named(options, text):
     people.loc[0, "nuts1"] = None
     with pytest.raises(InputError, match="area is missing"):
         swap(people, risk_keys=["age"])
+
+
+def naive_pairs(starters, area, profile, priority, quota, budget):
+    """Each starter takes the free household of its profile elsewhere with the highest priority."""
+    partner = [-1] * len(area)
+    for i in starters:
+        if partner[i] >= 0 or quota[area[i]] <= 0 or budget <= 0:
+            continue
+        options = [
+            j
+            for j in range(len(area))
+            if partner[j] < 0 and profile[j] == profile[i] and area[j] != area[i]
+        ]
+        if options:
+            j = max(options, key=lambda j: priority[j])
+            partner[i], partner[j] = j, i
+            quota[area[i]] -= 1
+            budget -= 1
+    return partner
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("form", ["compiled", "plain"])
+def test_pairing_kernel_is_the_naive_rule(seed, form):
+    rng = np.random.default_rng(seed)
+    n = 60
+    area, profile = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    area[profile == 2] = 1  # a profile that lives in one area only
+    priority = rng.random(n)
+    starters = rng.permutation(n)[:35]
+    quota, budget = rng.integers(0, 6, 4), 12
+    members = np.lexsort((-priority, profile))
+    first = np.searchsorted(profile[members], np.arange(4))
+    pair = profile * 4 + area
+    partner = np.full(n, -1)
+    kernel = pair_up if form == "compiled" else pair_up.py_func
+    expected = naive_pairs(starters, area, profile, priority, quota.copy(), budget)
+    kernel(
+        starters,
+        area,
+        profile,
+        members,
+        first,
+        pair,
+        np.bincount(pair, minlength=12),
+        np.bincount(profile, minlength=3),
+        quota,
+        np.array([budget]),
+        partner,
+    )
+    assert partner.tolist() == expected
+    assert (partner >= 0).any()
 
 
 def test_new_identifiers():
