@@ -13,9 +13,14 @@ from synthpop._version import __version__
 # name -> module that defines it
 _WHERE = {
     "ProtectionSession": "session",
-    "assess": "assess",
+    "Limits": "measures.request",
+    "alpha_k_anonymity": "measures.likeness",
+    "assess": "assessment",
+    "assess_file": "runfile",
+    "beta_likeness": "measures.likeness",
     "choose_model": "measures.model_choice",
     "classification_risk": "measures.classification",
+    "delta_presence": "measures.presence",
     "disco": "intruders.attribution",
     "distance_screen": "intruders.nearness",
     "frequency_counts": "measures.frequencies",

@@ -26,12 +26,11 @@ def assess(
     out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
 ) -> None:
     """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
-    from riskeval.assess import assess as measure
     from riskeval.report import write_assessment
     from riskeval.runfile import load_assess_plan
 
     plan = load_assess_plan(file)
-    result = measure(plan.read(), **plan.options.model_dump())
+    result = plan.run()
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
     typer.echo(result.summary())

@@ -13,7 +13,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 
 if TYPE_CHECKING:
-    from riskeval.assess import Assessment
+    from riskeval.assessment import Assessment
 
 AUDIENCES = ("internal", "external")
 HEAD = ("Number", "What it means", "Value", "Limit", "Kept")
@@ -56,7 +56,7 @@ def write_assessment(
     Examples
     --------
     >>> import tempfile
-    >>> from riskeval.assess import assess
+    >>> from riskeval.assessment import assess
     >>> data = pd.DataFrame({"sex": [1, 1, 2, 2], "age": [30, 30, 40, 50]})
     >>> result = assess(data, keys=["sex", "age"], measures=["k_anonymity"])
     >>> page = write_assessment(tempfile.mkdtemp() + "/a.html", result)

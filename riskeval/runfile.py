@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import Field
 
+from riskeval.assessment import Assessment, assess
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.io import read_table
@@ -31,14 +32,12 @@ class AssessOptions(Table):
     keys: Names
     weights: str | None = None
     household: str | None = None
-    sensitive: Names = Field(default_factory=list)
-    measures: Literal["all"] | Names = "all"
+    sensitive: str | Names = Field(default_factory=list)
+    measures: str | Names = "all"
     k: list[int] | int = Field(default=[2, 3, 5])
     missing: str = "wildcard"
     alpha: float = 1.0
     population_size: float | None = None
-    limits: dict[str, Any] | None = None
-    options: dict[str, dict[str, Any]] | None = None
 
 
 class Roles(Table):
@@ -69,20 +68,27 @@ class AssessPlan:
     Attributes
     ----------
     data : DataInput
-    options : AssessOptions
+    arguments : AssessOptions
+    limits : dict
+        The table ``[limits]``; see `Limits`.
+    options : dict of dicts
+        The tables ``[options.<measure>]``.
     report : ReportOptions
     folder : Path
         Where relative paths start.
     """
 
     data: DataInput
-    options: AssessOptions
+    arguments: AssessOptions
+    limits: dict[str, Any]
+    options: dict[str, dict[str, Any]]
     report: ReportOptions
     folder: Path
 
-    def read(self) -> pd.DataFrame:
-        """Read the file."""
-        return read_data(self.data, self.folder)
+    def run(self) -> Assessment:
+        """Read the file and measure it."""
+        data = read_data(self.data, self.folder)
+        return assess(data, **self.arguments.model_dump(), limits=self.limits, options=self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +131,49 @@ def load_assess_plan(path: Path | str) -> AssessPlan:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "assess.toml"
     >>> _ = file.write_text('data = {demo = true}\nassess = {keys = ["db040", "age"]}')
-    >>> load_assess_plan(file).options.keys
+    >>> load_assess_plan(file).arguments.keys
     ['db040', 'age']
     """
     file = Path(path)
     data = read_toml(file)
     faults = Faults(f"run file {file.name}", RunFileError)
-    check_sections(faults, data, ["data", "assess", "report"])
+    check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
     source = _data(faults, data)
     options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
     report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
     faults.raise_if_any()
-    return AssessPlan(source, options, report, file.parent)
+    limits = {k: None if v == "none" else v for k, v in data.get("limits", {}).items()}
+    return AssessPlan(source, options, limits, data.get("options", {}), report, file.parent)
+
+
+def assess_file(path: Path | str) -> Assessment:
+    r"""Run `assess` as a run file says.
+
+    Parameters
+    ----------
+    path : path
+        ``[data] file = "survey.parquet"`` (csv, parquet, sav, dta, sas7bdat; relative to the run
+        file), ``[assess]`` with the arguments of `assess`, and where wanted ``[limits]`` ("none"
+        for no limit) and ``[options.<measure>]``.
+
+    Raises
+    ------
+    RunFileError
+        Unknown tables or keys, or no data.
+    InputError
+        Faults in the data or the arguments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "survey.csv").write_text("sex,age\n1,30\n1,30\n2,40\n")
+    >>> text = '[data]\nfile = "survey.csv"\n[assess]\nkeys = ["sex", "age"]\n'
+    >>> _ = (folder / "risk.toml").write_text(text + 'measures = ["frequencies"]')
+    >>> assess_file(folder / "risk.toml").n_records
+    3
+    """
+    return load_assess_plan(path).run()
 
 
 def load_protect_plan(path: Path | str) -> ProtectPlan:

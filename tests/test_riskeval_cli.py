@@ -25,7 +25,7 @@ household = "hid"
 sensitive = ["status"]
 measures = ["frequencies", "k_anonymity", "individual_risk", "l_diversity"]
 
-[assess.limits]
+[limits]
 k = 2
 
 [report]
@@ -101,7 +101,7 @@ def test_out_wins(folder: Path) -> None:
         ("keys =", "kees =", "kees: is unknown. Did you mean 'keys'?"),
         ('"age", "sex"]', '"agee", "sex"]', "Did you mean 'age'"),
         ('weights = "w"', 'weights = "sex"', "not numbers"),
-        ("[assess.limits]\nk = 2", "[assess.limits]\nkk = 2", "kk"),
+        ("[limits]\nk = 2", "[limits]\nkk = 2", "kk"),
         ("survey.parquet", "none.parquet", "no such file"),
         ('file = "survey.parquet"', "", "needs file or demo = true"),
         ("[data]", "[dta]", "Did you mean 'data'?"),

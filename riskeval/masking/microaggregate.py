@@ -193,7 +193,7 @@ def microaggregate(
         names,
         method="microaggregate",
         parameters={
-            "variables": list(names), "k": k, "method": method, "strata": strata,
+            "variables": list(names), "k": int(k), "method": method, "strata": strata,
             "aggregate": aggregate, "trim": trim, "weights": weights, "axis": axis,
             "clusters": clusters, "within": within,
             "distance": None if distance is None else list(near), "zeros": list(zeros),

@@ -21,8 +21,7 @@ from riskeval.masking.numeric import (
 )
 from riskeval.masking.result import Protected, own_frame, protected
 from riskeval.masking.rotation import rotated
-from riskeval.masking.scatter import COVARIANCES, root, scatter, squared_distances
-from riskeval.masking.top_coding import MANY
+from riskeval.masking.scatter import COVARIANCES, MANY, root, scatter, squared_distances
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
@@ -178,7 +177,7 @@ def add_noise(
         names,
         method="add_noise",
         parameters={
-            "variables": list(names), "method": method, "level": level, "covariance": covariance,
+            "variables": list(names), "method": method, "level": float(level), "covariance": covariance,
             "moments": moments, "keep_zeros": list(keep_zeros), "cutoff": cutoff,
             "rows_together": rows_together, "integers": integers, "seed": resolved,
         },

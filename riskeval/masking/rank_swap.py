@@ -91,7 +91,7 @@ def rank_swap(
         released,
         names,
         method="rank_swap",
-        parameters={"variables": list(names), "p": p, "strata": strata, "seed": resolved},
+        parameters={"variables": list(names), "p": float(p), "strata": strata, "seed": resolved},
         seed=resolved,
         notes=[
             f"Ranks differ by at most {p:.4g} of the records (checked afterwards), every value "

@@ -11,6 +11,10 @@ COVARIANCES = ("classical", "robust")
 MOST_POINTS = 2_000
 CUT = 0.975
 SINGULAR = 1e-10
+MANY = (
+    "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
+    "can cause this."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,15 +18,10 @@ from riskeval.masking.numeric import (
     type_notes,
 )
 from riskeval.masking.result import Protected, own_frame, protected
-from riskeval.masking.scatter import COVARIANCES, scatter, squared_distances
+from riskeval.masking.scatter import COVARIANCES, MANY, scatter, squared_distances
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-
-MANY = (
-    "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
-    "can cause this."
-)
 
 
 def mv_top_code(
@@ -133,7 +128,7 @@ def mv_top_code(
         method="mv_top_code",
         parameters={
             "variables": list(names),
-            "alpha": alpha,
+            "alpha": float(alpha),
             "covariance": covariance,
             "integers": integers,
             "seed": resolved,

@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.assess import assess, assess_file
+from riskeval.assessment import assess
 from riskeval.measures import registry
 from riskeval.measures.anonymity import k_anonymity
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.registry import MEASURES, Headline, Limits
 from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.runfile import assess_file
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
@@ -255,7 +256,7 @@ def test_run_file_with_faults(tmp_path):
     (tmp_path / "risk.toml").write_text(text)
     with pytest.raises(RunFileError) as caught:
         assess_file(tmp_path / "risk.toml")
-    for part in ("Did you mean 'data'", "Did you mean 'keys'", "[assess] keys: is not given"):
+    for part in ("Did you mean 'data'", "Did you mean 'keys'", "[assess] keys: field required"):
         assert part in str(caught.value)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -24,12 +23,8 @@ from synthpop.microdata.errors import (
     Faults,
     MicrodataError,
     OutputError,
-    RunFileError,
-    did_you_mean,
 )
-from synthpop.microdata.io import read_table
 from synthpop.microdata.results import Result
-from synthpop.microdata.tomlfile import check_sections, read_toml
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,61 +168,6 @@ class Assessment(Result):
                 target.rmdir()
             made.rename(target)
         return target
-
-
-def assess_file(path: Path | str) -> Assessment:
-    r"""Run `assess` as a TOML file says.
-
-    Parameters
-    ----------
-    path : path
-        ``[data] file = "survey.parquet"`` (csv, parquet, sav, dta, sas7bdat; relative to the run
-        file), ``[assess]`` with the arguments of `assess`, and where wanted ``[limits]`` ("none"
-        for no limit) and ``[options.<measure>]``.
-
-    Returns
-    -------
-    Assessment
-
-    Raises
-    ------
-    RunFileError
-        Unknown tables or keys, or no data.
-    InputError
-        Faults in the data or the arguments.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "survey.csv").write_text("sex,age\n1,30\n1,30\n2,40\n")
-    >>> text = '[data]\nfile = "survey.csv"\n[assess]\nkeys = ["sex", "age"]\n'
-    >>> _ = (folder / "risk.toml").write_text(text + 'measures = "frequencies"')
-    >>> assess_file(folder / "risk.toml").n_records
-    3
-    """
-    content = read_toml(path)
-    faults = Faults(f"run file {Path(path).name}", RunFileError)
-    check_sections(faults, content, ["data", "assess", "limits", "options"])
-    known = [
-        name for name in signature(assess).parameters if name not in ("data", "limits", "options")
-    ]
-    given = dict(content.get("assess", {}))
-    for name in given:
-        if name not in known:
-            faults.add(f"[assess] {name}", "is unknown", remedy=did_you_mean(name, known))
-    if "keys" not in given:
-        faults.add("[assess] keys", "is not given", remedy='Name the keys: keys = ["sex", "age"].')
-    file = content.get("data", {}).get("file")
-    if not isinstance(file, str):
-        faults.add("[data] file", "is not given", remedy='Name the file: file = "survey.csv".')
-    faults.raise_if_any()
-    limits = {
-        name: None if value == "none" else value
-        for name, value in content.get("limits", {}).items()
-    }
-    data = read_table(Path(path).parent / str(file))
-    return assess(data, **given, limits=limits, options=content.get("options", {}))
 
 
 def assess(
