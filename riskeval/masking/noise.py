@@ -177,8 +177,8 @@ def add_noise(
         names,
         method="add_noise",
         parameters={
-            "variables": list(names), "method": method, "level": float(level), "covariance": covariance,
-            "moments": moments, "keep_zeros": list(keep_zeros), "cutoff": cutoff,
+            "variables": list(names), "method": method, "level": float(level),
+            "covariance": covariance, "moments": moments, "keep_zeros": list(keep_zeros), "cutoff": cutoff,
             "rows_together": rows_together, "integers": integers, "seed": resolved,
         },
         seed=resolved,

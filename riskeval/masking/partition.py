@@ -84,12 +84,13 @@ def group_each(faults: Faults, values: np.ndarray, ids: np.ndarray, job: Job) ->
     former = ranked_groups if job.method == "individual" else optimal_groups
     groups = np.full(values.shape, -1, dtype=np.int64)
     for j, name in enumerate(job.names):
-        filled = ~np.isnan(values[:, j])
+        filled, first = ~np.isnan(values[:, j]), 0
         for rows in strata_rows(faults, ids, filled, filled, job, name):
             inside = rows[filled[rows]]
             if len(inside):
-                first = groups[:, j].max() + 1
-                groups[inside, j] = former(values[inside, j], job.k) + first
+                found = former(values[inside, j], job.k)
+                groups[inside, j] = found + first
+                first += int(found.max()) + 1
     return groups
 
 
@@ -104,16 +105,17 @@ def group_all(
     if job.axis is not None:
         complete &= ~np.isnan(job.axis)
     groups = np.full(len(values), -1, dtype=np.int64)
-    late = 0
+    first = late = 0
     filled = ~np.isnan(values).all(axis=1)
     strata = strata_rows(faults, ids, complete, filled, job, "variables")
     for number, rows in enumerate(strata):
         inside = rows[complete[rows]]
         if len(inside) == 0:
             continue
-        first = int(groups.max()) + 1
         rng = job.streams.at("microaggregate", job.method, number)
-        groups[inside] = first + _former(values, mixed, inside, job, rng)
+        found = _former(values, mixed, inside, job, rng)
+        groups[inside] = found + first
+        first += int(found.max()) + 1
         others = rows[~complete[rows] & filled[rows]]
         groups[others] = _join(similar, inside, groups[inside], others, mixed)
         late += len(others)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -503,6 +507,45 @@ def test_types_are_kept():
     assert [str(dtype) for dtype in rounded.dtypes] == ["float32", "Int32", "int16"]
     assert rounded["whole"].tolist()[:2] == [2, 2]
     assert rounded["whole"].isna().tolist() == [False] * 4 + [True, False]
+
+
+@pytest.mark.parametrize(
+    "kind", ["repeated index", "arrow types", "nullable types", "two-level index"]
+)
+def test_any_frame_comes_back_as_it_was(kind):
+    data = mixed_frame()[["income", "age", "area"]]
+    data.attrs["labels"] = {"income": "net, per year"}
+    if kind == "repeated index":
+        data.index = [1] * len(data)
+    elif kind == "arrow types":
+        data = data.astype({"income": "double[pyarrow]", "age": "int64[pyarrow]"})
+    elif kind == "nullable types":
+        data = data.astype({"income": "Float64", "age": "Int16"})
+    else:
+        data.index = pd.MultiIndex.from_product([range(6), range(10)])
+    result = microaggregate(data, ["income", "age"], k=4, method="individual")
+    assert result.data.index.equals(data.index)
+    assert result.data.attrs == data.attrs
+    assert result.data["income"].dtype == data["income"].dtype
+    assert result.data["area"].equals(data["area"])
+    assert result.data["age"].value_counts().min() >= 4
+
+
+def test_arrow_tables_and_recorded_parameters():
+    table = pa.table({"x": [1.0, 2.0, 9.0, 8.0]})
+    assert microaggregate(table, "x", k=2).data["x"].tolist() == [1.5, 1.5, 8.5, 8.5]
+    first = microaggregate(mixed_frame(), ["income", "rent"], k=np.int64(3), method="mahalanobis")
+    again = microaggregate(mixed_frame(), **first.parameters)
+    assert first.data.equals(again.data)
+    assert json.loads(json.dumps(dict(first.parameters)))["k"] == 3
+
+
+def test_nothing_heavy_is_imported_before_it_is_used():
+    code = "import sys, riskeval.masking.microaggregate, riskeval.masking.noise, "
+    code += "riskeval.masking.shuffle, riskeval.masking.rank_swap, riskeval.masking.top_coding; "
+    code += "print([name for name in ('numba', 'sklearn', 'scipy') if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 # every argument counts
