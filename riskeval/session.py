@@ -17,7 +17,7 @@ import pandas as pd
 
 from riskeval import protect
 from riskeval.history import Step, arguments, from_json, plain, source, to_json
-from riskeval.masking.result import Protected, own_frame
+from riskeval.masking.result import Protected, check_seed, own_frame
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, GuaranteeError, InputError, OutputError
@@ -254,6 +254,8 @@ class ProtectionSession:
         if verb == "suppress_risky":
             given.setdefault("risk", CURRENT)
         if "seed" in allowed:
+            check_seed(faults, given.get("seed"))
+            faults.raise_if_any()
             given["seed"] = resolve_seed(given.get("seed"))
         for name in allowed:
             if name not in given and signature.parameters[name].default is inspect.Parameter.empty:

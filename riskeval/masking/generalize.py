@@ -109,6 +109,7 @@ def minimal_generalization(
     """
     frame = own_frame(data)
     ladders = _prepared(frame, hierarchies, k, suppression_limit)
+    _check_node(ladders, node)
     search = _Search(ladders, k, suppression_limit)
     minimal = search.minimal_nodes()
     names = [ladder.name for ladder in ladders]
@@ -249,6 +250,19 @@ def _below(node: Node) -> list[Node]:
 def _precision(ladders: list[Hierarchy], node: Node) -> float:
     shares = [h / ladder.top for ladder, h in zip(ladders, node, strict=True) if ladder.top]
     return 1.0 - float(np.mean(shares)) if shares else 1.0
+
+
+def _check_node(ladders: list[Hierarchy], node: Mapping[str, int] | None) -> None:
+    if node is None:
+        return
+    faults = Faults("minimal_generalization")
+    for name in set(node) ^ {ladder.name for ladder in ladders}:
+        faults.add("node", f"{name!r} is no key or has no level")
+    for ladder in ladders:
+        level = node.get(ladder.name, 0)
+        if isinstance(level, bool) or level not in range(ladder.top + 1):
+            faults.add("node", f"{ladder.name!r}: {level!r}", remedy=f"Give 0 to {ladder.top}.")
+    faults.raise_if_any()
 
 
 def _chosen(

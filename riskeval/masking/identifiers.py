@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.masking.result import Protected, own_frame, protected
+from riskeval.masking.result import Protected, check_seed, own_frame, protected
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
@@ -64,6 +64,7 @@ def create_new_id(
     check_columns(faults, frame, by, "within")
     if len({*columns, *by}) < len(columns) + len(by):
         faults.add("column, within, also", "name a column twice")
+    check_seed(faults, seed)
     faults.raise_if_any()
     seed = resolve_seed(seed)
     rng = Streams(seed).at("create_new_id", column)

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.masking.result import Protected, categorical_column, own_frame, protected
+from riskeval.masking.result import (
+    Protected,
+    categorical_column,
+    check_seed,
+    own_frame,
+    protected,
+)
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
@@ -100,6 +106,7 @@ def pram(
         weight = check_weights(faults, frame[weights], weights)
         if "invariant" not in [kind for kind, _ in plan.values() if isinstance(kind, str)]:
             faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
+    check_seed(faults, seed)
     faults.raise_if_any()
     seed = resolve_seed(seed)
     labels, groups = _strata(frame, by)
@@ -373,7 +380,7 @@ def _given(
 
 
 def _strata(frame: pd.DataFrame, by: list[str]) -> tuple[list[str], np.ndarray]:
-    if not by:
+    if not by or not len(frame):
         return ["all"], np.zeros(len(frame), dtype=np.int64)
     coded = encode_keys(frame, by)
     groups, n_groups = cell_ids(coded.codes, [len(levels) for levels in coded.levels])

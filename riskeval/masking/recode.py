@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,8 @@ def global_recode(
     frame = own_frame(data)
     faults = Faults("global_recode")
     check_choice(faults, "spacing", spacing, SPACINGS)
+    if isinstance(breaks, (bool, str)) or not isinstance(breaks, (int, np.integer, Iterable)):
+        faults.add("breaks", f"are {breaks!r}", remedy="Give limits, or a number of classes.")
     if check_columns(faults, frame, [column], "column to recode"):
         _check_ordered(faults, frame[column], column)
     faults.raise_if_any()
@@ -136,7 +138,9 @@ def _number_classes(
     else:
         if spacing != "equal":
             faults.add("spacing", "is for a number of classes only", remedy="Leave it out.")
-        limits = np.asarray(breaks, dtype=np.float64)
+        limits = pd.to_numeric(pd.Series(list(breaks), dtype=object), errors="coerce").to_numpy(
+            dtype=np.float64
+        )
     if len(limits) < 2 or np.isnan(limits).any() or (np.diff(limits) <= 0).any():
         faults.add("breaks", f"are not at least two ascending numbers: {limits.tolist()}")
         faults.raise_if_any()
@@ -255,16 +259,17 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     frame = own_frame(data)
     faults = Faults("group_categories")
     check_columns(faults, frame, [column], "column to group")
+    if not isinstance(groups, Mapping):
+        faults.add("groups", "are no mapping", remedy="Give {new name: [old categories]}.")
+    elif not all(isinstance(m, Hashable) for members in groups.values() for m in _listed(members)):
+        faults.add("groups", "hold lists within lists")
     faults.raise_if_any()
     values = frame[column]
     categorical = isinstance(values.dtype, pd.CategoricalDtype)
     ordered = categorical and bool(values.cat.ordered)
     old = values if categorical else values.astype("category")
     levels = list(old.cat.categories)
-    plan = {
-        new: list(members) if isinstance(members, (list, tuple, set, frozenset)) else [members]
-        for new, members in groups.items()
-    }
+    plan = {new: _listed(members) for new, members in groups.items()}
     _check_groups(faults, column, plan, levels, ordered)
     faults.raise_if_any()
     new_of = {member: new for new, members in plan.items() for member in members}
@@ -280,6 +285,10 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         notes=[f"{column} has {len(dict.fromkeys(targets))} categories, had {len(levels)}."],
         details={"counts": released[column].value_counts(sort=False)},
     )
+
+
+def _listed(members: Any) -> list[Any]:
+    return list(members) if isinstance(members, (list, tuple, set, frozenset)) else [members]
 
 
 def _check_groups(
@@ -442,8 +451,11 @@ def _check_ends(
     one_number = replacement is not None and not isinstance(replacement, (str, tuple, list))
     if one_number and upper is not None and lower is not None:
         faults.add("replacement", "one number for two ends", remedy="Give a (lower, upper) pair.")
-    if isinstance(replacement, (tuple, list)) and len(replacement) != 2:
-        faults.add("replacement", "is not a (lower, upper) pair")
+    pair = isinstance(replacement, (tuple, list))
+    if pair and (len(replacement) != 2 or not all(map(_is_number, replacement))):
+        faults.add("replacement", "is not a (lower, upper) pair of numbers")
+    if one_number and not _is_number(replacement):
+        faults.add("replacement", f"is {replacement!r}", remedy="Give a number.")
     if weights is not None and replacement != "mean":
         faults.add("weights", "are used by replacement='mean' only", remedy="Leave them out.")
     if check_columns(faults, frame, [column], "column to code"):
@@ -473,11 +485,16 @@ def _check_limits(
                 remedy="Rename the category with group_categories afterwards.",
             )
         given = [(name, levels.index(limit)) for name, limit in known]
-    elif any(isinstance(limit, (str, bool)) for _, limit in given):
+    elif not all(_is_number(limit) for _, limit in given):
         faults.add(column, "is numeric and needs numbers as limits")
         return
     if len(given) == 2 and given[0][1] > given[1][1]:
         faults.add("lower, upper", f"lower {lower!r} is above upper {upper!r}")
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+    return number and not np.isnan(float(value))  # type: ignore[arg-type]
 
 
 def _coded_ends(

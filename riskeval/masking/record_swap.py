@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.masking.result import Protected, own_frame, protected
+from riskeval.masking.result import Protected, check_seed, own_frame, protected
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
@@ -120,6 +120,7 @@ def record_swap(
     geo, keys, along = list(hierarchy), list(risk_keys), list(carry_along)
     faults = Faults("record_swap")
     _check(faults, frame, household, geo, profiles, keys, along, k, rate)
+    check_seed(faults, seed)
     faults.raise_if_any()
     seed = resolve_seed(seed)
     places = _places(frame, household, geo, profiles, keys)
@@ -212,6 +213,8 @@ def _check(
         faults.add("rate", f"is {rate!r}", remedy="Give the share of households, 0 to 1.")
     if not fine:
         return
+    if not len(frame):
+        faults.add("data", "have no records")
     missing = frame[household].isna().to_numpy()
     if missing.any():
         faults.add(household, "household is missing", rows=np.flatnonzero(missing))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
 
@@ -189,6 +190,13 @@ def categorical_column(
     """Return a categorical column from codes, shape (n,), with -1 for missing."""
     dtype = pd.CategoricalDtype(list(categories), ordered=ordered)
     return pd.Series(pd.Categorical.from_codes(codes.astype(np.int64), dtype=dtype), index=index)
+
+
+def check_seed(faults: Faults, seed: object) -> None:
+    """Note a seed that is neither None nor a whole number from 0."""
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (whole and int(seed) >= 0):  # type: ignore[call-overload]
+        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0, or nothing.")
 
 
 def _nullable(dtype: np.dtype[Any]) -> str:

@@ -196,6 +196,8 @@ def _checked(
         faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
     elif alpha != 1 and missing != "wildcard":
         faults.add("alpha", f"has no meaning with missing={missing!r}", remedy="Leave it out.")
+    if not wanted:
+        faults.add("subsets", "are empty", remedy="Give {size: k}.")
     for size, k in wanted.items():
         if not _whole(size) or not 1 <= size <= len(names):
             faults.add("subsets", f"{size!r} of {len(names)} keys", remedy="Give 1 to all keys.")
