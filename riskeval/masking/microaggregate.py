@@ -160,7 +160,7 @@ def microaggregate(
     )
     check_integers(faults, integers)
     resolved = read_seed(faults, seed)
-    ids = read_strata(faults, frame, strata)
+    ids, labels = read_strata(faults, frame, strata)
     zeros = (zeros,) if isinstance(zeros, str) else tuple(zeros)
     axes = None
     if axis is not None:
@@ -171,7 +171,7 @@ def microaggregate(
     job = Job(
         names, k, method, aggregate, TRIM if trim is None else trim, weight,
         None if axes is None else axes[:, 0], CLUSTERS if clusters is None else clusters,
-        within or "pca", zeros, block, Streams(resolved),
+        within or "pca", zeros, block, labels, Streams(resolved),
     )  # fmt: skip
     near = names if distance is None else as_names(faults, distance, "distance")
     values = _read(faults, frame, names, near, job)

@@ -178,8 +178,9 @@ def add_noise(
         method="add_noise",
         parameters={
             "variables": list(names), "method": method, "level": float(level),
-            "covariance": covariance, "moments": moments, "keep_zeros": list(keep_zeros), "cutoff": cutoff,
-            "rows_together": rows_together, "integers": integers, "seed": resolved,
+            "covariance": covariance, "moments": moments, "keep_zeros": list(keep_zeros),
+            "cutoff": cutoff, "rows_together": rows_together, "integers": integers,
+            "seed": resolved,
         },
         seed=resolved,
         notes=[*notes, *type_notes(frame, released, names)],

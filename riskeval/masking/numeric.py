@@ -49,15 +49,31 @@ def read_numbers(
 
 def read_strata(
     faults: Faults, frame: pd.DataFrame, strata: str | Sequence[str] | None
-) -> np.ndarray:
-    """Return the stratum of each record, int64, shape (n,); a missing value is its own stratum."""
+) -> tuple[np.ndarray, list[str]]:
+    """Return the stratum of each record, int64, shape (n,), and a label for each stratum.
+
+    A missing value is a stratum of its own. Draws are named by the labels, so that a stratum keeps
+    its draws whatever other strata there are.
+
+    Examples
+    --------
+    >>> read_strata(Faults("example"), pd.DataFrame({"sex": ["m", "f", "m"]}), "sex")[1]
+    ['sex=f', 'sex=m']
+    """
+    everything = np.zeros(len(frame), dtype=np.int64), ["all"]
     if strata is None:
-        return np.zeros(len(frame), dtype=np.int64)
+        return everything
     names = as_names(faults, strata, "strata")
-    if not check_columns(faults, frame, names, "stratum") or not names:
-        return np.zeros(len(frame), dtype=np.int64)
+    if not check_columns(faults, frame, names, "stratum") or not names or len(frame) == 0:
+        return everything
     keys = encode_keys(frame, names)
-    return cell_ids(keys.codes, [len(levels) for levels in keys.levels])[0]
+    ids, _ = cell_ids(keys.codes, [len(levels) for levels in keys.levels])
+    texts = [[*(str(level) for level in levels), "missing"] for levels in keys.levels]
+    codes = keys.codes[np.unique(ids, return_index=True)[1]]
+    labels = [
+        ", ".join(f"{name}={texts[j][row[j]]}" for j, name in enumerate(names)) for row in codes
+    ]
+    return ids, labels
 
 
 def read_seed(faults: Faults, seed: int | None) -> int:

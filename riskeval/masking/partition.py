@@ -37,6 +37,7 @@ class Job:
     within: str
     zeros: tuple[str, ...]
     block: int | None
+    strata: list[str]
     streams: Streams
     notes: list[str] = field(default_factory=list)
 
@@ -108,11 +109,11 @@ def group_all(
     first = late = 0
     filled = ~np.isnan(values).all(axis=1)
     strata = strata_rows(faults, ids, complete, filled, job, "variables")
-    for number, rows in enumerate(strata):
+    for rows in strata:
         inside = rows[complete[rows]]
         if len(inside) == 0:
             continue
-        rng = job.streams.at("microaggregate", job.method, number)
+        rng = job.streams.at("microaggregate", job.method, job.strata[ids[rows].min()])
         found = _former(values, mixed, inside, job, rng)
         groups[inside] = found + first
         first += int(found.max()) + 1

@@ -75,12 +75,13 @@ def rank_swap(
         faults.add("p", f"{p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
     resolved = read_seed(faults, seed)
     values = read_numbers(faults, frame, names, "variable")
-    ids = read_strata(faults, frame, strata)
+    ids, labels = read_strata(faults, frame, strata)
     faults.raise_if_any()
     assert values is not None
+    streams = Streams(resolved)
     released, rows = frame.copy(deep=False), []
     for j, name in enumerate(names):
-        source, reach, idle = _sources(values[:, j], ids, p, name, Streams(resolved))
+        source, reach, idle = _sources(values[:, j], ids, labels, p, name, streams)
         released[name] = taken(frame[name], source)
         _verify(name, values[:, j], values[source, j], ids, p)
         rows.append((name, reach, idle, _correlation(values[:, j], values[source, j])))
@@ -114,15 +115,15 @@ def taken(values: pd.Series, source: np.ndarray) -> pd.Series:
 
 
 def _sources(
-    values: np.ndarray, ids: np.ndarray, p: float, name: str, streams: Streams
+    values: np.ndarray, ids: np.ndarray, labels: list[str], p: float, name: str, streams: Streams
 ) -> tuple[np.ndarray, int, int]:
     """Row that each row takes its value from, the largest reach, and rows that found nobody."""
     from riskeval.kernels.rank_swapping import pair_ranks
 
     source = np.arange(len(values))
     widest = idle = 0
-    for number, rows in enumerate(_filled_strata(values, ids)):
-        rng = streams.at("rank_swap", name, number)
+    for rows in _filled_strata(values, ids):
+        rng = streams.at("rank_swap", name, labels[ids[rows[0]]])
         ordered = rows[np.lexsort((rng.random(len(rows)), values[rows]))]
         reach = _reach(p, len(rows))
         partner = pair_ranks(len(rows), reach, rng)

@@ -102,6 +102,14 @@ def test_strata_are_swapped_apart():
     assert not result.data.equals(rank_swap(data, ["income"], p=0.3, seed=1).data)
 
 
+def test_a_stratum_keeps_its_draws_whatever_others_there_are():
+    data = people()
+    both = rank_swap(data, ["income"], p=0.3, strata="area", seed=1).data
+    south = data[data["area"] == "s"]
+    alone = rank_swap(south, ["income"], p=0.3, strata="area", seed=1).data
+    assert both.loc[south.index, "income"].equals(alone["income"])
+
+
 def test_seeds_repeat():
     data = people()
     first = rank_swap(data, ["income", "age"], seed=5)
