@@ -103,8 +103,9 @@ def add_noise(
     -------
     Protected
         ``details``: ``covariance_before``, ``covariance_after`` (of complete records),
-        ``covariance_stated`` (expected from the method; None for "outlier"),
-        ``records_with_noise``.
+        ``covariance_stated`` (expected from the method; None for "outlier"), ``covariance_factor``
+        (by which the whole covariance is multiplied; None where it is not one factor),
+        ``records_with_noise`` (bool, shape (n,)).
 
     Raises
     ------
@@ -184,7 +185,10 @@ def add_noise(
         },
         seed=resolved,
         notes=[*notes, *type_notes(frame, released, names)],
-        details={**moment, "covariance_stated": stated, "records_with_noise": rows.any(axis=1)},
+        details={
+            **moment, "covariance_stated": stated, "covariance_factor": _factor(job, int(complete.sum())),
+            "records_with_noise": rows.any(axis=1),
+        },
     )  # fmt: skip
 
 
@@ -259,13 +263,27 @@ def _noisy(
         return new, None, [*notes, *extra, found, *left_notes]
     share = np.diag(np.diag(before)) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
-    shrink = 1.0
-    if job.method == "correlated2":
-        shrink = 1 / np.sqrt(1 + job.level)
-    elif job.method == "restricted":
-        shrink = np.sqrt((n - 1) / (n * (1 + job.level) - 1))
+    shrink = _shrink(job, n)
     new = shrink * (values + noise) + (1 - shrink) * x.mean(axis=0)
     return new, shrink**2 * (before + job.level * share), notes
+
+
+def _shrink(job: _Job, n: int) -> float:
+    """The constant c that X + E is multiplied by."""
+    if job.method == "correlated2":
+        return float(1 / np.sqrt(1 + job.level))
+    if job.method == "restricted":
+        return float(np.sqrt((n - 1) / (n * (1 + job.level) - 1)))
+    return 1.0
+
+
+def _factor(job: _Job, n: int) -> float | None:
+    """Factor of the whole covariance, where it is one."""
+    if job.method == "romm":
+        return 1.0
+    if job.method in ("additive", "outlier") or job.covariance == "robust" or n < 2:
+        return None
+    return _shrink(job, n) ** 2 * (1 + job.level)
 
 
 def _noise(

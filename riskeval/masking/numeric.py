@@ -61,7 +61,7 @@ def read_strata(
     ['sex=f', 'sex=m']
     """
     everything = np.zeros(len(frame), dtype=np.int64), ["all"]
-    if strata is None:
+    if strata is None or len(strata) == 0:
         return everything
     names = as_names(faults, strata, "strata")
     if not check_columns(faults, frame, names, "stratum") or not names or len(frame) == 0:

@@ -45,6 +45,11 @@ def test_exact_moments_are_the_stated_ones(method, level):
     np.testing.assert_allclose(result.details["covariance_after"], expected, rtol=1e-9, atol=1e-9)
     assert "millionth" in result.summary()
     assert (result.data["a"] != data["a"]).all()
+    if method == "additive":
+        assert result.details["covariance_factor"] is None
+    else:
+        scaled = result.details["covariance_factor"] * data[NAMES].cov()
+        np.testing.assert_allclose(result.data[NAMES].cov(), scaled, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["additive", "correlated", "correlated2", "restricted"])
