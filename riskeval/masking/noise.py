@@ -186,7 +186,8 @@ def add_noise(
         seed=resolved,
         notes=[*notes, *type_notes(frame, released, names)],
         details={
-            **moment, "covariance_stated": stated, "covariance_factor": _factor(job, int(complete.sum())),
+            **moment, "covariance_stated": stated,
+            "covariance_factor": _factor(job, int(complete.sum())),
             "records_with_noise": rows.any(axis=1),
         },
     )  # fmt: skip
