@@ -1,0 +1,154 @@
+"""The original file and the release, each with its weights, checked once at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.streams import Streams, resolve_seed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Both files.
+
+    Attributes
+    ----------
+    x, y : DataFrame
+        Original and release, rows numbered from 0.
+    wx, wy : float64 array, shape (n of the file,), or None
+        Weights of each; None: every row counts one.
+    """
+
+    x: pd.DataFrame
+    y: pd.DataFrame
+    wx: np.ndarray | None
+    wy: np.ndarray | None
+
+    @property
+    def paired(self) -> bool:
+        """Whether both files have as many rows, so that row i can be the same unit."""
+        return len(self.x) == len(self.y)
+
+
+def read_sides(
+    faults: Faults, original: Any, released: Any, weights: Any = None, released_weights: Any = None
+) -> Sides:
+    """Return both files with their weights; note empty files and bad weights.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [1.0, 2.0], "w": [3, 1]})
+    >>> sides = read_sides(Faults("example"), table, table, "w", None)
+    >>> sides.wx.tolist(), sides.wy
+    ([3.0, 1.0], None)
+    """
+    x, y = as_frame(original, "original"), as_frame(released, "released")
+    for name, frame in (("original", x), ("released", y)):
+        if len(frame) == 0:
+            faults.add(name, "has no records")
+    wx = read_weights(faults, x, weights, "weights")
+    return Sides(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
+
+
+def read_weights(
+    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str
+) -> np.ndarray | None:
+    """Return weights of one file from a column name or an array, shape (n,), or None."""
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        if not check_columns(faults, frame, [weights], argument):
+            return None
+        return check_weights(faults, frame[weights], weights)
+    values = pd.Series(np.asarray(weights))
+    if len(values) != len(frame):
+        faults.add(argument, f"{len(values):,} entries for {len(frame):,} records")
+        return None
+    return check_weights(faults, values, argument)
+
+
+def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple[str, ...]:
+    """Return a tuple of distinct names; note an empty or repeated one."""
+    found = (names,) if isinstance(names, str) else tuple(names)
+    if not found:
+        faults.add(argument, "no column is named")
+    for name in dict.fromkeys(found):
+        if found.count(name) > 1:
+            faults.add(argument, f"{name!r} is given {found.count(name)} times")
+    return found
+
+
+def check_both(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
+    """Note columns that either file lacks."""
+    fine = check_columns(faults, sides.x, names, f"{role} of the original")
+    return check_columns(faults, sides.y, names, f"{role} of the release") and fine
+
+
+def check_numbers(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
+    """Note columns that are absent, not numeric, or hold infinite values, in either file."""
+    fine = True
+    for frame, side in ((sides.x, "original"), (sides.y, "release")):
+        fine = check_numeric(faults, frame, names, f"{role} of the {side}") and fine
+        for name in names:
+            if (frame.columns == name).sum() != 1 or not is_number(frame, name):
+                continue
+            rows = np.flatnonzero(np.isinf(numbers(frame, [name])[:, 0]))
+            if len(rows):
+                faults.add(name, f"value of the {side} is infinite", rows=rows)
+                fine = False
+    return fine
+
+
+def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return columns as float64, shape (n, p), NaN where missing."""
+    columns = [frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
+    return np.column_stack(columns)
+
+
+def is_number(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column counts as numeric (numbers other than True and False)."""
+    dtype = frame[name].dtype
+    return bool(pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype))
+
+
+def check_paired(faults: Faults, sides: Sides) -> None:
+    """Note files of different length where row i must be the same unit."""
+    if not sides.paired:
+        faults.add(
+            "released",
+            f"{len(sides.y):,} records against {len(sides.x):,} of the original",
+            remedy="This measure compares row i of both files; they must be the same unit.",
+        )
+
+
+def check_level(faults: Faults, level: float) -> None:
+    """Note a confidence level that is not between 0 and 1."""
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
+
+
+def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
+    """Note an option that is not one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, allowed))
+
+
+def read_seed(faults: Faults, seed: int | None) -> Streams:
+    """Return the streams of a seed, drawn where it is None; note what is not a seed."""
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (whole and seed >= 0):
+        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0 on, or None.")
+        return Streams(0)
+    return Streams(resolve_seed(seed))
+
+
+def ones(n: int, weights: np.ndarray | None) -> np.ndarray:
+    """Return the weights, or n ones."""
+    return np.ones(n) if weights is None else weights
