@@ -23,6 +23,7 @@ FREE = np.uint64(0)
 ONE = np.uint64(1)
 SHIFT = np.uint64(31)
 NONE, LESS, MORE = np.int64(0), np.int64(-1), np.int64(1)  # steps of counts, all of one type
+NO_CODE = np.int32(-1)
 
 
 class Table(NamedTuple):
@@ -332,26 +333,78 @@ def queue_risky(table, book, n_cells, k, rank, cost, chain_next):
 
 
 @kernel
-def target_cell(book, c, v, n_cells, words, cell_of_word):
-    """Find the cell like c without key v; it gets number n_cells when it is new."""
+def target_cell(book, c, v, code, n_cells, words, cell_of_word):
+    """Find the cell like c with `code` (-1: missing) in column v; n_cells when it is new."""
     word = word_of(book, c, book.mask_of[c] & ~(1 << v), ONE)
+    if code >= 0:
+        word += book.noise[v, code]
     place = slot_of(words, word)
     if words[place] != word:
         words[place], cell_of_word[place] = word, n_cells
         for j in range(book.codes.shape[1]):
-            book.codes[n_cells, j] = book.codes[c, j] if j != v else -1
+            book.codes[n_cells, j] = book.codes[c, j] if j != v else code
         enter_cell(book, n_cells)
     return cell_of_word[place]
 
 
 @kernel
-def suppress(book, n_cells, first_record, next_record, cell_of, k, rank, cost):
+def lose_match(table, book, n_cells, c, v, code, k):
+    """Take one match from the cells that match cell c but not with `code` in column v."""
+    for other in range(n_cells):
+        own = book.codes[other, v]
+        if book.n_of[other] == 0 or own < 0 or own == code:
+            continue
+        agree = True
+        for j in range(book.codes.shape[1]):
+            a, b = book.codes[c, j], book.codes[other, j]
+            if a >= 0 and b >= 0 and a != b:
+                agree = False
+                break
+        if agree:
+            book.f[other] -= 1
+            set_risky(table, book, other, book.f[other] < k + 1)
+
+
+@kernel
+def give_back(table, book, n_cells, cell_of, before, moves, k, words, cell_of_word):
+    """Undo suppressions that later ones have made needless; for whole matches only.
+
+    before (n, m): codes at the start; moves: (record, key) in the order of undoing. `risky_of` now
+    marks the cells that cannot lose a match (f < k + 1): a value comes back if the record keeps k
+    matches with it and no such cell is among those that match the record only without it.
+    """
+    for c in range(n_cells):
+        if book.n_of[c] > 0:
+            table, book.f[c], _ = matches(table, book, c, book.mask_of[c])
+            set_risky(table, book, c, book.f[c] < k + 1)
+    for record, v in moves:
+        c, code = cell_of[record], before[record, v]
+        if book.codes[c, v] >= 0 or n_cells == len(book.codes):
+            continue
+        target = target_cell(book, c, v, code, n_cells, words, cell_of_word)
+        n_cells = max(n_cells, target + 1)
+        table, _, tight = matches(table, book, c, book.mask_of[c])
+        table, now, tight_now = matches(table, book, target, book.mask_of[target])
+        if now >= k and tight == tight_now:
+            table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES])
+            shift_counts(table, book, c, LESS, LESS if book.risky_of[c] else NONE)
+            book.n_of[c] -= 1
+            book.n_of[target] += 1
+            shift_counts(table, book, target, MORE, MORE if book.risky_of[target] else NONE)
+            lose_match(table, book, n_cells, c, v, code, k)
+            book.f[target] = now
+            set_risky(table, book, target, now < k + 1)
+            cell_of[record] = target
+
+
+@kernel
+def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank, cost):
     """Suppress one key of one record at a time until every record that has a key left is safe.
 
     book: codes and n_of of `n_cells` cells are filled, the rest is zero; first_record (cap,), -1
     for none, next_record (n,), cell_of (n,): records of each cell and cell of each record. All are
-    changed in place. rank (keys,): all zero, or 1 for the most important key; cost (keys,): cells
-    that go with the key. Returns the number of cells, or -1 when there was no room for another.
+    changed in place. before (n, m): codes at the start; rank (keys,): all zero, or 1 for the most
+    important key; cost (keys,): cells that go with the key. Returns whether there was room.
     """
     cap = len(book.codes)
     chain_next = np.zeros((cap, len(rank) + 1), np.int32)
@@ -369,10 +422,18 @@ def suppress(book, n_cells, first_record, next_record, cell_of, k, rank, cost):
         np.zeros(64, np.int32),
         np.zeros(64, np.int32),
     )
+    moves = [(next_record[0], 0) for _ in range(0)]
     while True:
         table, heap = queue_risky(table, book, n_cells, k, rank, cost, chain_next)
         if len(heap) == 0:
-            return n_cells
+            if book.weight.min() == 1.0 and book.shares.shape[1] == 0:
+                order = [(0.0, 0) for _ in range(0)]
+                for i in range(len(moves)):  # important and dear keys first, then the last moves
+                    order.append((rank[moves[i][1]] - cost[moves[i][1]], -i))
+                order.sort()
+                undo = [moves[-place] for _, place in order]
+                give_back(table, book, n_cells, cell_of, before, undo, k, words, cell_of_word)
+            return True
         while len(heap) > 0:
             _, c = heapq.heappop(heap)
             if book.n_of[c] == 0 or not book.risky_of[c]:
@@ -385,8 +446,8 @@ def suppress(book, n_cells, first_record, next_record, cell_of, k, rank, cost):
                 heapq.heappush(heap, (-gain, c))
                 continue
             if n_cells == cap:
-                return -1
-            target = target_cell(book, c, v, n_cells, words, cell_of_word)
+                return False
+            target = target_cell(book, c, v, NO_CODE, n_cells, words, cell_of_word)
             n_cells = max(n_cells, target + 1)
             table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES] + len(rank))
             # one record leaves cell c for the target
@@ -395,6 +456,7 @@ def suppress(book, n_cells, first_record, next_record, cell_of, k, rank, cost):
             next_record[record] = first_record[target]
             first_record[target] = record
             cell_of[record] = target
+            moves.append((record, v))
             shift_counts(table, book, c, LESS, LESS)
             book.n_of[c] -= 1
             book.n_of[target] += 1

@@ -85,6 +85,8 @@ def local_suppression(
     records may have to join them). One cell at a time is suppressed: the one that closes most of
     the gap to k, of the record itself and of the other risky records that it newly matches, per
     cell; this is the greedy rule of Wolsey (1982, doi:10.1007/BF02579435) for covering problems.
+    Under "wildcard" with alpha = 1 values that later suppressions have made needless to hide are
+    given back at the end, so that no single suppression can be undone (of each subset).
     Counting follows Templ (2017), sections 3.2.2 and 4.2.2.
 
     Under "wildcard" a record may end up safe with all its values visible because others are

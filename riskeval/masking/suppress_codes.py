@@ -174,6 +174,7 @@ def _greedy(
     n, n_keys = codes.shape
     several = int(strata.max(initial=0)) > 0
     columns = np.column_stack([codes, strata]) if several else codes
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
     width = columns.shape[1]
     ids, n_cells = cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
     order = np.argsort(ids, kind="stable")
@@ -212,7 +213,9 @@ def _greedy(
         cell_of, follows = ids.astype(np.int32), next_record.copy()
         k = request.k - SLACK
         try:
-            done = suppress(book, n_cells, first, follows, cell_of, k, request.rank, request.cost)
+            done = suppress(
+                book, n_cells, first, follows, cell_of, columns, k, request.rank, request.cost
+            )
         except ValueError as error:
             fault = Fault(
                 "keys",
@@ -220,6 +223,6 @@ def _greedy(
                 remedy="Use fewer keys, or subsets of them.",
             )
             raise InputError("local_suppression", [fault]) from error
-        if done >= 0:
+        if done:
             return book.codes[cell_of][:, :n_keys]
         room *= 2
