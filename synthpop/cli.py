@@ -172,10 +172,22 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
             risk=risk,
             title=plan.report.title,
             audience=plan.report.audience,
+            **_wording(plan, survey),
         )
         listener(Event("end", "report", 2, 2))
     typer.echo(population.summary())
     typer.echo(f"Report: {report}")
+
+
+def _wording(plan: Any, survey: Any) -> dict[str, Any]:
+    """Labels and units of the variables, as far as they are known."""
+    if not plan.survey.demo:
+        return {"labels": survey.frame.attrs.get("labels")}
+    from synthpop.datasets import DEMO_VARIABLES
+
+    labels = {variable.name: variable.label for variable in DEMO_VARIABLES}
+    units = {variable.name: variable.unit for variable in DEMO_VARIABLES if variable.unit}
+    return {"labels": {**labels, "age_class": "Age class"}, "units": units}
 
 
 def _risk(plan: Any, fitted: Any, population: Any) -> Any:
