@@ -1,0 +1,460 @@
+"""Regression of a number on categorical predictors, with what is drawn around the fitted value.
+
+Predictors are digits (see `synthpop.models.cells`) and enter as one indicator column for each
+level. There are more columns than can be told apart, on purpose: the solution of least norm is
+the same whatever level would be called the reference, and no aliased predictor makes a fitted
+value missing. Which combinations of levels the data say something about is read off the row space
+of the columns: a combination outside of it has no answer here, and the caller takes the next model
+of its ladder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.models.cells import distinct_cells
+
+RANK_TOLERANCE = 1e-9
+KNOWN_TOLERANCE = 1e-6
+MAX_STEPS = 100
+SMALLEST_LEAF = 5
+N_TREES = 100
+FOLDS = 5
+MAD_OF_NORMAL = 0.6744897501960817
+SMALLEST_LOG_MEAN = -30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A fitted regression.
+
+    Attributes
+    ----------
+    kind : "linear", "counts" or "learner"
+    seen : tuple of bool arrays, one for each predictor, shape (size,)
+        Levels that occurred in the sample.
+    ordered : tuple of bool
+        Which predictors have digits in a meaningful order (used by learners).
+    coefficients : float array, shape (p,)
+        Of the constant and of each level seen; empty for a learner.
+    basis : float array, shape (p, rank)
+        Orthonormal basis of the row space; empty for a learner.
+    estimator : fitted scikit-learn regressor or None
+    """
+
+    kind: str
+    seen: tuple[np.ndarray, ...]
+    ordered: tuple[bool, ...]
+    coefficients: np.ndarray
+    basis: np.ndarray
+    estimator: Any = None
+
+    @property
+    def rank(self) -> int:
+        """Number of coefficients that the data can tell apart."""
+        return int(self.basis.shape[1])
+
+
+def indicator_columns(digits: np.ndarray, seen: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a constant and one column for each level seen.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+    seen : m bool arrays
+
+    Returns
+    -------
+    float array, shape (n, p)
+
+    Examples
+    --------
+    >>> indicator_columns(np.array([[1], [2]]), [np.array([False, True, True])]).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    parts = [np.ones((len(digits), 1))]
+    for j, levels in enumerate(seen):
+        parts.append(digits[:, [j]] == np.flatnonzero(levels)[None, :])
+    return np.hstack(parts).astype(np.float64)
+
+
+def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
+    """Weighted least squares of least norm (book eq. 6.10).
+
+    Parameters
+    ----------
+    x : float array, shape (n, p)
+        Columns may be aliased.
+    y, weights : float arrays, shape (n,)
+
+    Returns
+    -------
+    coefficients : float array, shape (p,)
+    basis : float array, shape (p, rank)
+        Orthonormal basis of the row space of `x`.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 1, 0], [1, 0, 1], [1, 0, 1]])
+    >>> b, basis = least_squares(x, np.array([1.0, 2, 5]), np.array([1.0, 2, 1]))
+    >>> (x @ b).round(6).tolist(), basis.shape[1]
+    ([1.0, 3.0, 3.0], 2)
+    """
+    root = np.sqrt(weights / weights.mean())
+    u, s, vt = np.linalg.svd(root[:, None] * x, full_matrices=False)
+    keep = s > RANK_TOLERANCE * s[0]
+    coefficients = vt[keep].T @ ((u[:, keep].T @ (root * y)) / s[keep])
+    return coefficients, vt[keep].T
+
+
+def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
+    """Poisson regression with logarithmic link, by weighted maximum likelihood.
+
+    Parameters
+    ----------
+    x : float array, shape (n, p)
+        Columns may be aliased; the first is the constant.
+    y, weights : float arrays, shape (n,)
+        Counts, or means of counts with the sums of weights behind them.
+
+    Returns
+    -------
+    coefficients, basis : as in `least_squares`
+
+    Notes
+    -----
+    Iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5,
+    doi:10.1007/978-1-4899-3242-6) with halved steps where the likelihood would fall. Where a level
+    has counts of zero only, its mean goes to zero and stops at exp(-30).
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 1, 0], [1, 0, 1], [1, 0, 1]])
+    >>> b, _ = log_linear(x, np.array([1.0, 2, 5]), np.array([1.0, 2, 1]))
+    >>> np.exp(x @ b).round(6).tolist()
+    [1.0, 3.0, 3.0]
+    """
+    w = weights / weights.mean()
+    level = max(float(np.average(y, weights=w)), np.exp(SMALLEST_LOG_MEAN))
+    basis = least_squares(x, y, w)[1]
+    z = x @ basis  # columns that can be told apart
+    unit = np.linalg.lstsq(z, np.full(len(y), np.log(level)), rcond=None)[0]
+    now = _poisson_likelihood(z @ unit, y, w)
+    for _ in range(MAX_STEPS):
+        mean = _mean(z @ unit)
+        gram = z.T @ ((w * mean)[:, None] * z)
+        step = np.linalg.lstsq(gram, z.T @ (w * (y - mean)), rcond=RANK_TOLERANCE)[0]
+        found = _poisson_likelihood(z @ (unit + step), y, w)
+        while found < now and np.abs(step).max() > 1e-12:
+            step = step / 2
+            found = _poisson_likelihood(z @ (unit + step), y, w)
+        gain, now, unit = found - now, found, unit + step
+        if gain <= 1e-13 * (np.abs(now) + 1):
+            break
+    return basis @ unit, basis
+
+
+def _mean(eta: np.ndarray) -> np.ndarray:
+    mean: np.ndarray = np.exp(np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN))
+    return mean
+
+
+def _poisson_likelihood(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    eta = np.clip(eta, SMALLEST_LOG_MEAN, -SMALLEST_LOG_MEAN)
+    return float(np.dot(w, y * eta - np.exp(eta)))
+
+
+def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray) -> float:
+    """Size parameter of the negative binomial distribution, given the means.
+
+    The variance is ``mean + mean^2 / size``.
+
+    Parameters
+    ----------
+    y, mean, weights : float arrays, shape (n,)
+
+    Returns
+    -------
+    float
+        Maximum of the weighted likelihood; infinity (the Poisson distribution) where the counts
+        vary no more than Poisson counts do.
+
+    Notes
+    -----
+    With the means of the Poisson regression this is the two-step estimator of Cameron and Trivedi
+    (2013), section 3.3, doi:10.1017/CBO9781139013567.
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 0, 0, 0, 1, 1, 2, 3, 5, 12])
+    >>> round(negative_binomial_size(y, np.full(10, 2.4), np.ones(10)), 2)
+    0.52
+    >>> negative_binomial_size(np.array([2.0, 3, 2, 3]), np.full(4, 2.5), np.ones(4))
+    inf
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import gammaln
+
+    w = weights / weights.mean()
+    mean = np.maximum(mean, np.exp(SMALLEST_LOG_MEAN))
+    if np.dot(w, (y - mean) ** 2 - mean) <= 0:
+        return float("inf")
+
+    def loss(log_size: float) -> float:
+        size = np.exp(log_size)
+        part = gammaln(y + size) - gammaln(size) - (y + size) * np.log1p(mean / size)
+        return -float(np.dot(w, part + y * np.log(mean / size)))
+
+    found = minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded", options={"xatol": 1e-8})
+    return float(np.exp(found.x)) if found.x < 13.9 else float("inf")
+
+
+def fit_regression(
+    kind: str,
+    digits: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    sizes: Sequence[int],
+) -> Regression:
+    """Fit a linear or a log-linear model of counts to categorical predictors.
+
+    Parameters
+    ----------
+    kind : "linear" or "counts"
+    digits : int array, shape (n, m)
+        Level of each predictor, 0 ... sizes[j] - 1 (0 is missing).
+    y : float array, shape (n,)
+        Without missing values.
+    weights : float array, shape (n,)
+    sizes : number of levels of each predictor
+
+    Notes
+    -----
+    Persons of the same cell enter as one, with their weighted mean and the sum of their weights:
+    the coefficients are the same.
+
+    Examples
+    --------
+    >>> digits = np.array([[1], [1], [2]])
+    >>> model = fit_regression("linear", digits, np.array([1.0, 3, 7]), np.array([1.0, 3, 2]), [3])
+    >>> fitted, known = predict_regression(model, np.array([[1], [2], [0]]))
+    >>> fitted[:2].round(6).tolist(), known.tolist()
+    ([2.5, 7.0], [True, True, False])
+    """
+    seen = levels_seen(digits, sizes)
+    first, cell = distinct_cells(digits, sizes)
+    weight = np.bincount(cell, weights=weights, minlength=len(first))
+    mean = np.bincount(cell, weights=weights * y, minlength=len(first)) / weight
+    solve = least_squares if kind == "linear" else log_linear
+    coefficients, basis = solve(indicator_columns(digits[first], seen), mean, weight)
+    return Regression(kind, seen, (False,) * len(sizes), coefficients, basis)
+
+
+def levels_seen(digits: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Return which levels of each predictor occur."""
+    return tuple(np.bincount(digits[:, j], minlength=size) > 0 for j, size in enumerate(sizes))
+
+
+def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fitted value of cells and which cells have one.
+
+    Parameters
+    ----------
+    digits : int array, shape (c, m)
+
+    Returns
+    -------
+    fitted : float array, shape (c,)
+        The mean; for counts on their own scale, not the logarithm.
+    known : bool array, shape (c,)
+        False where a level was not in the sample, or where the combination lies outside of what
+        the sample can tell (aliased predictors).
+    """
+    known = np.ones(len(digits), dtype=bool)
+    for j, seen in enumerate(model.seen):
+        known &= seen[digits[:, j]]
+    if model.kind == "learner":
+        fitted = np.zeros(len(digits))
+        if known.any():
+            x = learner_columns(digits[known], model.seen, model.ordered)
+            fitted[known] = model.estimator.predict(x)
+        return fitted, known
+    x = indicator_columns(digits, model.seen)
+    outside = x - (x @ model.basis) @ model.basis.T
+    known &= np.abs(outside).max(axis=1) < KNOWN_TOLERANCE
+    fitted = x @ model.coefficients
+    return (fitted if model.kind == "linear" else _mean(fitted)), known
+
+
+# regressors of scikit-learn
+
+
+def learner_columns(
+    digits: np.ndarray, seen: Sequence[np.ndarray], ordered: Sequence[bool]
+) -> np.ndarray:
+    """Return one column for each ordered predictor and one for each level of another."""
+    parts = [np.zeros((len(digits), 1))]
+    for j, levels in enumerate(seen):
+        column = digits[:, [j]]
+        parts.append(column if ordered[j] else column == np.flatnonzero(levels)[None, :])
+    return np.hstack(parts).astype(np.float64)
+
+
+def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
+    """Return a new regressor for the name "forest" or a copy of the one given.
+
+    Parameters
+    ----------
+    model : "forest" or a scikit-learn regressor
+    n_columns : int
+        A forest tries two thirds of them at each split.
+    seed : int
+        Set as ``random_state`` where the regressor has one and it is None.
+    """
+    from sklearn.base import clone
+    from sklearn.ensemble import RandomForestRegressor
+
+    if isinstance(model, str):
+        return RandomForestRegressor(
+            N_TREES,
+            min_samples_leaf=SMALLEST_LEAF,
+            max_features=max(1, round(2 * n_columns / 3)),
+            random_state=seed,
+        )
+    estimator = clone(model)
+    if getattr(estimator, "random_state", 0) is None:
+        estimator.set_params(random_state=seed)
+    return estimator
+
+
+def fit_regressor(
+    model: Any,
+    digits: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    sizes: Sequence[int],
+    ordered: Sequence[bool],
+    seed: int,
+) -> tuple[Regression, np.ndarray]:
+    """Fit a scikit-learn regressor; arguments as in `fit_regression`.
+
+    Returns
+    -------
+    model : Regression
+    held_out : float array, shape (n,)
+        Fitted values of persons that the regressor had not seen (five folds): residuals around
+        the fitted values of its own training data would be too small.
+    """
+    from threadpoolctl import threadpool_limits
+
+    seen, shares = levels_seen(digits, sizes), weights / weights.mean()
+    x = learner_columns(digits, seen, ordered)
+    n = len(y)
+    fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
+    held_out = np.full(n, np.average(y, weights=weights))
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        for number in range(min(FOLDS, n) if n > 1 else 0):
+            rest, part = fold != number, fold == number
+            fitted = make_regressor(model, x.shape[1], seed)
+            fitted.fit(x[rest], y[rest], sample_weight=shares[rest])
+            held_out[part] = fitted.predict(x[part])
+        estimator = make_regressor(model, x.shape[1], seed)
+        estimator.fit(x, y, sample_weight=shares)
+    nothing = np.empty((0, 0))
+    return Regression("learner", seen, tuple(ordered), nothing[0:0, 0:0].ravel(), nothing,
+                      estimator), held_out  # fmt: skip
+
+
+# what is drawn around the fitted value
+
+
+def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np.ndarray:
+    """Return which values lie strictly between their weighted quantiles (book section 6.2.3.2).
+
+    Parameters
+    ----------
+    y, weights : float arrays, shape (n,)
+    trim : (float, float)
+        Shares cut off below and above; 0 cuts off nothing.
+
+    Returns
+    -------
+    bool array, shape (n,)
+        The quantiles themselves count as inside where less than half of the weight would be left
+        (many equal values).
+
+    Examples
+    --------
+    >>> trimmed(np.arange(10.0), np.ones(10), (0.1, 0.2)).tolist()[:2]
+    [False, True]
+    """
+    from synthpop.weighted import quantile
+
+    keep = np.ones(len(y), dtype=bool)
+    edges = []
+    if trim[0] > 0:
+        low = float(quantile(y, weights, [trim[0]])[0])
+        keep &= y > low
+        edges.append(y < low)
+    if trim[1] > 0:
+        high = float(quantile(y, weights, [1 - trim[1]])[0])
+        keep &= y < high
+        edges.append(y > high)
+    if weights[keep].sum() < weights.sum() / 2:
+        keep = ~np.logical_or.reduce(edges)
+    return keep
+
+
+def residual_table(residuals: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return sorted residuals and their cumulated shares of weight, the last exactly 1."""
+    order = np.argsort(residuals, kind="stable")
+    cumulative = np.cumsum(weights[order])
+    cumulative /= cumulative[-1]
+    cumulative[-1] = 1.0
+    return residuals[order], cumulative
+
+
+def median_and_mad(residuals: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return weighted median and standard deviation from the weighted MAD.
+
+    Examples
+    --------
+    >>> median_and_mad(np.array([-1.0, 0, 1, 100]), np.array([1.0, 2, 1, 0.1]))[0]
+    0.0
+    """
+    from synthpop.weighted import quantile
+
+    middle = float(quantile(residuals, weights, [0.5])[0])
+    spread = float(quantile(np.abs(residuals - middle), weights, [0.5])[0])
+    return middle, spread / MAD_OF_NORMAL
+
+
+def log_constant(y: np.ndarray, weights: np.ndarray) -> float:
+    """Choose the constant c of ``log(y + c)``: 0 where all values are positive.
+
+    Otherwise the smallest value comes to lie one weighted interquartile range above zero (or, where
+    that is zero, as far as the next value lies from it): near enough for the logarithm to bend,
+    far enough that the smallest values do not become outliers.
+
+    Examples
+    --------
+    >>> log_constant(np.array([1.0, 5.0]), np.ones(2))
+    0.0
+    >>> log_constant(np.array([-10.0, 0, 30, 50]), np.ones(4)) > 10
+    True
+    """
+    from synthpop.weighted import quantile
+
+    least = float(y.min())
+    if least > 0:
+        return 0.0
+    low, high = quantile(y, weights, [0.25, 0.75])
+    distance = float(high - low)
+    if distance <= 0:
+        above = y[y > least]
+        distance = float(above.min() - least) if len(above) else 1.0
+    return distance - least
