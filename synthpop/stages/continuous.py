@@ -1,4 +1,4 @@
-"""A (semi-)continuous variable by classes: draw the class, then a value in it (book 6.2.3.1)."""
+"""A (semi-)continuous variable: what kind of value first, then the value (book section 6.2.3)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,36 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Fault, Faults, InputError
-from synthpop.models.breaks import breaks as quantile_breaks
-from synthpop.models.breaks import class_bounds, classify
-from synthpop.models.cells import DECILES_AND_TAILS
+from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import Ladder, fit_ladder
-from synthpop.models.tails import GpdTail, fit_gpd
+from synthpop.models.tails import GpdTail, ParetoTail
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field
 from synthpop.stages.categorical import SMALLEST_STRATUM, fit_fallbacks
+from synthpop.stages.continuous_classes import (
+    Classes,
+    classes_up_to_zero,
+    fit_tail,
+    kind_classes,
+    value_classes,
+    with_zeros,
+)
+from synthpop.stages.continuous_households import (
+    heads_of_block,
+    heads_of_sample,
+    joined,
+    unshared,
+)
+from synthpop.stages.continuous_options import check_options, make_rule
+from synthpop.stages.continuous_values import (
+    Values,
+    cells_of_rows,
+    draw_values,
+    fit_values,
+    laws_of_cells,
+    notes_of,
+    record_steps,
+)
 from synthpop.stages.predictors import (
     Coding,
     Predictors,
@@ -30,62 +50,100 @@ from synthpop.stages.predictors import (
     usable,
 )
 
-FEWEST_IN_TAIL = 20
-ZERO_SHARE = 0.005
-
 
 @dataclass(frozen=True, slots=True)
 class Continuous:
-    """Simulate a continuous or semi-continuous variable by classes.
+    """Simulate a continuous or semi-continuous variable.
 
-    The variable is cut into classes, its class is drawn from a multinomial model given the
-    predictors, and a value is drawn uniformly inside the class; the top class can follow a
-    generalised Pareto distribution (book eq. 6.4 to 6.7).
+    What kind of value a person has is drawn first, from a multinomial model given the predictors:
+    a class of values (method "binned"), or missing, zero or another value (all other methods).
+    Then a value is drawn inside the class, or around a regression. Survey weights are used by
+    every method. An option that has no meaning for the chosen method is a fault.
 
     Parameters
     ----------
     name : str
         Numeric column of the survey. Missing values are a class of their own and missing again
         in the population.
-    method : "binned"
+    method : str or scikit-learn regressor
+        "binned": the value is drawn uniformly inside its class; the top class can have a tail
+        (book eq. 6.4 to 6.7). "regression": weighted least squares with residuals drawn (eq. 6.8
+        to 6.14). "binned+regression": classes for negative values, a log-linear regression for
+        positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
+        predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
+        values, drawn by weight. "forest" or a regressor whose ``fit`` takes ``sample_weight``:
+        as "regression", with residuals from held-out fits (five folds).
     predictors : "basic", "all", list of names, or formula text
         See `Categorical`.
     zeros : bool, optional
-        Zero is a class of its own. Default: where more than 0.5 % of the values are zero.
+        Zero is a class of its own. Default: where more than 0.5 % of the values are zero, but not
+        for counts; with zeros=True counts of one and more are 1 + a count.
     breaks : sequence of numbers, optional
-        Class limits; must enclose the values of the sample. Default: weighted quantiles in steps
-        of 10 % and at 1, 5, 95, 97.5 and 99 % (of the positive values, with zeros; deciles of the
-        negative ones), and the extremes.
-    tail : None or "gpd"
-        Draw the values of the top class from a generalised Pareto distribution fitted to the
-        weighted sample values in it (maximum likelihood), pooled over strata. With the default
-        limits the top classes are joined until the highest has 20 sample values.
+        "binned": class limits; must enclose the values of the sample. Default: weighted quantiles
+        in steps of 10 % and at 1, 5, 95, 97.5 and 99 % (of the positive values, with zeros;
+        deciles of the negative ones), and the extremes.
+    tail : None, "gpd" or "pareto"
+        "binned": draw the values of the top class from a distribution fitted to the weighted
+        sample values in it, pooled over strata. "gpd": generalised Pareto (maximum likelihood);
+        with the default limits the top classes are joined until the highest has 20 sample values.
+        "pareto": Pareto (partial density component); with the default limits the top class begins
+        at van Kerm's threshold.
+    trim : (float, float)
+        Share of the values left out of the regression below and above, by weighted quantiles of
+        the stratum; their residuals are not drawn either.
+    log : bool
+        Regression of the logarithm.
+    constant : float, optional
+        Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
+        are positive, otherwise chosen from them; see `synthpop.models.regression.log_constant`.
+        Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
+    residuals : "empirical" or "normal"
+        Draw from the weighted residuals, or from a normal distribution with their weighted median
+        and MAD.
+    by_household : None, "sum", "mean" or "shared"
+        Give all members the sum or mean of their simulated values (later steps see the sample's
+        values joined alike), or one value simulated with the predictors of the first member and
+        fitted to first members.
     upper : float, optional
-        Largest value that may be drawn; not below the second largest class limit.
+        Largest value that may be drawn. "binned": not below the second largest class limit, and
+        without it the largest sample value but for a tail. Otherwise no bound without it; not for
+        "pmm". The smallest sample value is always the lower bound. Draws around a regression are
+        from the part of their distribution between the bounds.
     intervals : (str, str), optional
-        Names of two further columns that hold the bounds of the class each value was drawn from
-        (what an intruder who knows the generating process would know).
+        "binned": names of two further columns that hold the bounds of the class each value was
+        drawn from (what an intruder who knows the generating process would know).
     smallest_stratum : int
-        Strata with fewer sample persons use the model pooled over strata.
+        Strata with fewer sample persons use the model pooled over strata; for the values, strata
+        with fewer values, or fewer than three for each coefficient.
 
     Notes
     -----
     Two uniform numbers per person from the stream (stage, variable, stratum, block), and one for
-    each value of the tail. With fewer than 20 sample values in the top class even so, the tail
-    falls back to uniform draws; this is recorded.
+    each value of the tail; around a regression one uniform number per person and one for each
+    value (counts: as many as the generator's own Poisson and gamma draws take). With fewer than
+    20 sample values in the top class even so, the tail falls back to uniform draws. This, strata
+    without a model of their own, and persons whose combination of predictors the sample does not
+    tell are recorded.
 
     Examples
     --------
     >>> Continuous("netIncome", tail="gpd", upper=200_000).provides
     ('netIncome',)
+    >>> Continuous("netIncome", method="regression", log=True, residuals="normal").label
+    'continuous netIncome'
     """
 
     name: str
-    method: str = "binned"
+    method: Any = "binned"
     predictors: Predictors = "all"
     zeros: bool | None = None
     breaks: Sequence[float] | None = None
     tail: str | None = None
+    trim: tuple[float, float] = (0.01, 0.01)
+    log: bool = False
+    constant: float | None = None
+    residuals: str = "empirical"
+    by_household: str | None = None
     upper: float | None = None
     intervals: tuple[str, str] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
@@ -109,94 +167,94 @@ class Continuous:
         check_in_survey(faults, self.label, [self.name], outlook, "variable")
         check_numeric_field(faults, self.label, self.name, outlook)
         check_predictors(faults, self.label, self.predictors, outlook)
-        check_choice(faults, f"{self.label}: method", self.method, ["binned"])
-        check_choice(faults, f"{self.label}: tail", self.tail, [None, "gpd"])
-        if self.breaks is not None and (
-            len(self.breaks) < 2 or not np.all(np.diff(np.asarray(self.breaks, float)) > 0)
-        ):
-            faults.add(self.label, "breaks do not increase", remedy="Give two or more limits.")
-        if self.intervals is not None and len(set(self.intervals)) != 2:
-            faults.add(self.label, "intervals needs two names", remedy="Give (lower, upper).")
-        if self.smallest_stratum < 0:
-            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        check_options(faults, self)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
         return Field.number(name) if name == self.name else None
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> ContinuousModel:
-        """Learn classes, their distribution and the tail; nothing is drawn."""
-        values = sample.columns[self.name].astype(np.float64)
-        limits, zeros = self._limits(values, sample.weights)
-        codes = classify(values, limits, zeros=zeros)
-        self._check_enclosed(values, codes, limits)
-        low, high = class_bounds(limits, zeros=zeros)
+        """Learn classes, their distribution and what is drawn in them; `rng` seeds learners."""
+        everybody, values = sample, sample.columns[self.name].astype(np.float64)
+        notes: tuple[Fallback, ...] = ()
+        if self.by_household == "shared":
+            notes = unshared(values, sample.offsets, self.label)
+            sample = heads_of_sample(sample)
+            values = sample.columns[self.name].astype(np.float64)
+        classes = self._classes(values, sample.weights)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         coding = make_coding(sample, resolve_terms(self.predictors, names, basic))
-        classes = codes.astype(np.int64) + 1
-        ladder = fit_ladder(
-            "multinomial",
-            make_design(sample, coding, classes, len(low) + 1),
-            smallest_stratum=self.smallest_stratum,
+        design = make_design(sample, coding, classes.codes, len(classes.low))
+        ladder = fit_ladder("multinomial", design, smallest_stratum=self.smallest_stratum)
+        if not classes.modelled:  # else one kind of value is no fallback, and strata follow below
+            notes = (*fit_fallbacks(self.label, ladder, classes.codes, sample), *notes)
+        tail, found = fit_tail(
+            self.tail, values, sample.weights, float(classes.low[-1]), self.label
         )
-        tail, note = self._fit_tail(values, sample.weights, float(low[-1]))
+        regression = None
+        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
+        if classes.modelled and len(rows):
+            rule = make_rule(self, values[rows], sample.weights[rows], rows)
+            regression, why = fit_values(
+                rule,
+                design.rows(rows),
+                values[rows],
+                smallest_stratum=self.smallest_stratum,
+                seed=int(rng.integers(2**31)),
+            )
+            found = (*found, *notes_of(why, self.label, everybody))
         return ContinuousModel(
             fields=tuple(Field.number(name) for name in self.provides),
             coding=coding,
             ladder=ladder,
-            low=np.concatenate([[np.nan], low]),
-            high=np.concatenate([[np.nan], high]),
+            low=classes.low,
+            high=classes.high,
             tail=tail,
+            values=regression,
             strata_levels=sample.strata_levels,
-            fallbacks=(*fit_fallbacks(self.label, ladder, classes, sample), *note),
+            fallbacks=(*notes, *found),
         )
 
-    def _limits(self, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, bool]:
-        there = ~np.isnan(values)
-        if not there.any():
-            return np.array([0.0, 1.0]), False
-        share = weights[there & (values == 0)].sum() / weights[there].sum()
-        zeros = share > ZERO_SHARE if self.zeros is None else self.zeros
-        if self.breaks is not None:
-            limits = np.asarray(self.breaks, dtype=np.float64)
-        else:
-            limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
-            if self.tail is not None:
-                limits = _with_full_top(values, limits)
-        if self.upper is not None:
-            inner = limits[:-1]
-            limits = np.append(inner[inner < self.upper], self.upper)
-        return limits, zeros
-
-    def _check_enclosed(self, values: np.ndarray, codes: np.ndarray, limits: np.ndarray) -> None:
-        outside = (codes < 0) & ~np.isnan(values)
-        if outside.any():
-            what = (
-                f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
-            )
-            rows = tuple(int(row) for row in np.flatnonzero(outside)[:5])
-            remedy = "Widen breaks or upper."
-            raise InputError("recipe", [Fault(self.label, what, rows, int(outside.sum()), remedy)])
-
-    def _fit_tail(
-        self, values: np.ndarray, weights: np.ndarray, threshold: float
-    ) -> tuple[GpdTail | None, tuple[Fallback, ...]]:
-        if self.tail is None:
-            return None, ()
-        above = values > threshold
-        if above.sum() < FEWEST_IN_TAIL:
-            what = f"only {int(above.sum())} sample values in the top class: uniform, no tail"
-            return None, (Fallback(self.label, "all", what),)
-        return fit_gpd(values[above], threshold, weights=weights[above], method="mle"), ()
+    def _classes(self, values: np.ndarray, weights: np.ndarray) -> Classes:
+        if self.method == "binned+regression":
+            return classes_up_to_zero(values, weights)
+        counts = self.method in ("poisson", "negative-binomial")
+        zeros = with_zeros(values, weights, False if counts and self.zeros is None else self.zeros)
+        if self.method != "binned":
+            return kind_classes(values, zeros=zeros)
+        return value_classes(
+            values,
+            weights,
+            zeros=zeros,
+            breaks=self.breaks,
+            tail=self.tail,
+            upper=self.upper,
+            label=self.label,
+        )
 
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
-        """Return the sample's own values of the new columns."""
-        return {self.name: sample.columns[self.name].astype(np.float64)}
+        """Return the sample's own values of the new columns, joined by household where asked."""
+        values = sample.columns[self.name].astype(np.float64)
+        if self.by_household is not None:
+            values = joined(values, sample.offsets, self.by_household)
+        return {self.name: values}
 
     def simulate(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        """Draw a class and a value for each person of the block."""
+        """Draw a class and a value for each person of the block, or each first member."""
+        if self.by_household is None:
+            return self._simulate(model, block, rng)
+        unit = heads_of_block(block) if self.by_household == "shared" else block
+        columns = self._simulate(model, unit, rng)
+        if self.by_household == "shared":
+            sizes = np.diff(block.offsets)
+            return {name: np.repeat(values, sizes) for name, values in columns.items()}
+        return {self.name: joined(columns[self.name], block.offsets, self.by_household)}
+
+    def _simulate(
+        self, model: ContinuousModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
         from synthpop.kernels.draws import draw_classes, draw_in_classes
 
         cells, row_of_cell, table = distribution_table(
@@ -212,9 +270,12 @@ class Continuous:
         out = np.empty(n)
         first, last = _drawing_bounds(model.low, model.high)
         draw_in_classes(classes, first, last, rng.random(n), out)
+        top = np.flatnonzero(classes == len(model.low) - 1)
         if model.tail is not None:
-            top = np.flatnonzero(classes == len(model.low) - 1)
             out[top] = model.tail.draw(rng, len(top), upper=self.upper)
+        if model.values is not None:
+            rows = row_of_cell[cells]
+            out[top] = self._values(model, model.values, block, rows, len(table), top, rng)
         columns = {self.name: out}
         if self.intervals is not None:
             high = model.high
@@ -224,26 +285,41 @@ class Continuous:
             columns[self.intervals[1]] = high[classes]
         return columns
 
+    def _values(
+        self,
+        model: ContinuousModel,
+        values: Values,
+        block: Block,
+        rows: np.ndarray,
+        n_rows: int,
+        top: np.ndarray,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """Draw the values of the persons in the modelled class, once per row evaluated."""
+        digits = cells_of_rows(model.coding, block, rows, n_rows)
+        laws = laws_of_cells(values, block.stratum, digits)
+        own = values.by_stratum[block.stratum] is not None
+        level = str(model.strata_levels[block.stratum])
+        record_steps(block, self.label, level, laws, rows[top], own)
+        return draw_values(values.rule, laws, rows[top], rng)
+
 
 @dataclass(frozen=True, slots=True)
 class ContinuousModel:
-    """What `Continuous` learned: classes (the first is missing), their distribution, the tail."""
+    """What `Continuous` learned: classes (the first is missing), their distribution, the values.
+
+    The values of the last class come from the tail or the regression where there is one.
+    """
 
     fields: tuple[Field, ...]
     coding: Coding
     ladder: Ladder
     low: np.ndarray
     high: np.ndarray
-    tail: GpdTail | None
+    tail: GpdTail | ParetoTail | None
+    values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-
-
-def _with_full_top(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Join the top classes until there are enough values for a tail in the highest."""
-    while len(limits) > 2 and limits[-3] > 0 and (values > limits[-2]).sum() < FEWEST_IN_TAIL:
-        limits = np.delete(limits, -2)
-    return limits
 
 
 def _drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,145 @@
+"""The classes of a (semi-)continuous variable: of values, or of what kind of value it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.block import Fallback
+from synthpop.microdata.errors import Fault, InputError
+from synthpop.models.breaks import breaks as quantile_breaks
+from synthpop.models.breaks import class_bounds, classify
+from synthpop.models.cells import DECILES_AND_TAILS
+from synthpop.models.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto, van_kerm_threshold
+
+FEWEST_IN_TAIL = 20
+ZERO_SHARE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Classes of the sample's values; the first is missing.
+
+    Attributes
+    ----------
+    codes : int array, shape (n_persons,)
+    low, high : float arrays, shape (R,)
+        Bounds of each class; equal where it is a point.
+    modelled : bool
+        Whether the values of the last class come from a regression.
+    """
+
+    codes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    modelled: bool = False
+
+
+def with_zeros(values: np.ndarray, weights: np.ndarray, zeros: bool | None) -> bool:
+    """Return whether zero is a class of its own: as asked, or more than 0.5 % of the values."""
+    there = ~np.isnan(values)
+    if zeros is not None or not there.any():
+        return bool(zeros)
+    return bool(weights[there & (values == 0)].sum() / weights[there].sum() > ZERO_SHARE)
+
+
+def value_classes(
+    values: np.ndarray,
+    weights: np.ndarray,
+    *,
+    zeros: bool,
+    breaks: Sequence[float] | None,
+    tail: str | None,
+    upper: float | None,
+    label: str,
+) -> Classes:
+    """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5)."""
+    limits = np.array([0.0, 1.0])
+    if not np.isnan(values).all():
+        if breaks is not None:
+            limits = np.asarray(breaks, dtype=np.float64)
+        else:
+            limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
+            limits = _for_tail(values, weights, limits, tail)
+        if upper is not None:
+            inner = limits[:-1]
+            limits = np.append(inner[inner < upper], upper)
+    codes = classify(values, limits, zeros=zeros)
+    outside = (codes < 0) & ~np.isnan(values)
+    if outside.any():
+        what = f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
+        rows = tuple(int(row) for row in np.flatnonzero(outside)[:5])
+        remedy = "Widen breaks or upper."
+        raise InputError("recipe", [Fault(label, what, rows, int(outside.sum()), remedy)])
+    low, high = class_bounds(limits, zeros=zeros)
+    return Classes(codes.astype(np.int64) + 1, _with_missing(low), _with_missing(high))
+
+
+def _with_missing(bounds: np.ndarray) -> np.ndarray:
+    return np.concatenate([[np.nan], bounds])
+
+
+def kind_classes(values: np.ndarray, *, zeros: bool) -> Classes:
+    """Missing, zero where it is a class of its own, and any other value (book eq. 6.8)."""
+    codes = np.where(np.isnan(values), 0, 1)
+    low, high = [np.nan, -np.inf], [np.nan, np.inf]
+    if zeros:
+        codes = np.where(~np.isnan(values) & (values != 0), 2, codes)
+        low, high = [np.nan, 0.0, -np.inf], [np.nan, 0.0, np.inf]
+    return Classes(codes, np.array(low), np.array(high), modelled=True)
+
+
+def classes_up_to_zero(values: np.ndarray, weights: np.ndarray) -> Classes:
+    """Missing, classes of the negative values, zero, and one class of all positive values."""
+    limits = np.array([0.0])
+    if (values < 0).any():
+        points = quantile_breaks(values, weights, zeros=True, probs=DECILES_AND_TAILS)
+        limits = np.append(points[points < 0], 0.0)
+    codes = classify(np.minimum(values, 0.0), limits, zeros=True).astype(np.int64) + 1
+    low, high = class_bounds(limits, zeros=True)
+    codes[values > 0] = len(low) + 1
+    low, high = np.append(low, 0.0), np.append(high, np.inf)
+    return Classes(codes, _with_missing(low), _with_missing(high), modelled=True)
+
+
+# tails
+
+
+def _for_tail(
+    values: np.ndarray, weights: np.ndarray, limits: np.ndarray, tail: str | None
+) -> np.ndarray:
+    """Change the limits such that the highest class has enough values for a tail."""
+    if tail == "pareto":
+        threshold = van_kerm_threshold(values, weights)
+        if threshold > 0 and (values > threshold).sum() >= FEWEST_IN_TAIL:
+            return np.concatenate([limits[limits < threshold], [threshold, limits[-1]]])
+    while tail is not None and len(limits) > 2 and limits[-3] > 0:
+        if (values > limits[-2]).sum() >= FEWEST_IN_TAIL:
+            break
+        limits = np.delete(limits, -2)
+    return limits
+
+
+def fit_tail(
+    kind: str | None, values: np.ndarray, weights: np.ndarray, threshold: float, label: str
+) -> tuple[GpdTail | ParetoTail | None, tuple[Fallback, ...]]:
+    """Fit the distribution of the values of the top class; too few of them have none."""
+    if kind is None:
+        return None, ()
+    above = values > threshold
+    if above.sum() < FEWEST_IN_TAIL:
+        what = f"only {int(above.sum())} sample values in the top class: uniform, no tail"
+        return None, (Fallback(label, "all", what),)
+    if kind == "gpd":
+        return fit_gpd(values[above], threshold, weights=weights[above], method="mle"), ()
+    if threshold <= 0:
+        what = f"the top class begins at {threshold:g}, not above zero: uniform, no tail"
+        return None, (Fallback(label, "all", what),)
+    try:
+        return fit_pareto(values, weights=weights, threshold=threshold), ()
+    except InputError:
+        tail = fit_pareto(values, weights=weights, threshold=threshold, method="hill")
+        what = "pdc has no solution in the tail: hill was used"
+        return tail, (Fallback(label, "all", what),)

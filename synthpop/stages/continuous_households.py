@@ -1,0 +1,74 @@
+"""One value for all members of a household: the sum or mean of theirs, or the head's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+
+FORMS = ("sum", "mean", "shared")
+
+
+def joined(values: np.ndarray, offsets: np.ndarray, form: str) -> np.ndarray:
+    """Give every member the household's value.
+
+    Parameters
+    ----------
+    values : float array, shape (n,)
+    offsets : int array, shape (n_households + 1,)
+    form : "sum", "mean" or "shared"
+        Sum or mean of the members' values that are not missing (missing where all are); "shared":
+        the value of the first member.
+
+    Returns
+    -------
+    float array, shape (n,)
+
+    Examples
+    --------
+    >>> x, offsets = np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 3, 4])
+    >>> joined(x, offsets, "sum").tolist()
+    [4.0, 4.0, 4.0, nan]
+    >>> joined(x, offsets, "mean").tolist(), joined(x, offsets, "shared").tolist()
+    ([2.0, 2.0, 2.0, nan], [1.0, 1.0, 1.0, nan])
+    """
+    sizes, first = np.diff(offsets), offsets[:-1]
+    if form == "shared" or len(sizes) == 0:
+        return np.repeat(values[first], sizes)
+    there = ~np.isnan(values)
+    total = np.add.reduceat(np.where(there, values, 0.0), first)
+    count = np.add.reduceat(there.astype(np.float64), first)
+    divisor = np.maximum(count, 1.0) if form == "mean" else 1.0
+    return np.repeat(np.where(count > 0, total / divisor, np.nan), sizes)
+
+
+def heads_of_sample(sample: Sample) -> Sample:
+    """Return the sample of first members, each with the weight of its household."""
+    first = sample.offsets[:-1]
+    return replace(
+        sample,
+        columns={name: values[first] for name, values in sample.columns.items()},
+        weights=sample.household_weights,
+        strata=sample.strata[first],
+        offsets=np.arange(len(first) + 1),
+    )
+
+
+def heads_of_block(block: Block) -> Block:
+    """Return the block of first members; fallbacks go to the same list."""
+    first = block.offsets[:-1]
+    columns = {name: values[first] for name, values in block.columns.items()}
+    return Block(block.stratum, block.number, np.arange(len(first) + 1), columns, block.fallbacks)
+
+
+def unshared(values: np.ndarray, offsets: np.ndarray, label: str) -> tuple[Fallback, ...]:
+    """Note households of the sample whose members do not have one and the same value."""
+    first = np.repeat(values[offsets[:-1]], np.diff(offsets))
+    differs = ~((values == first) | (np.isnan(values) & np.isnan(first)))
+    count = int((np.add.reduceat(differs.astype(np.int64), offsets[:-1]) > 0).sum())
+    if count == 0:
+        return ()
+    what = f"members of {count} sample households have different values: the first member's counts"
+    return (Fallback(label, "all", what),)

@@ -1,0 +1,139 @@
+"""Which options each method of `Continuous` has, and the rule of values they make."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.models.regression import log_constant, trimmed
+from synthpop.stages.continuous_households import FORMS
+from synthpop.stages.continuous_values import Rule
+
+if TYPE_CHECKING:
+    from synthpop.stages.continuous import Continuous
+
+LEARNER = "a scikit-learn regressor"
+COUNTS = ("poisson", "negative-binomial")
+METHODS = ("binned", "regression", "binned+regression", *COUNTS, "pmm", "forest")
+AROUND = ("regression", "binned+regression", "forest", LEARNER)
+MATCHED = (*AROUND, "pmm")
+MEANING: dict[str, tuple[str, ...]] = {
+    "zeros": ("binned", "regression", *COUNTS, "pmm", "forest", LEARNER),
+    "breaks": ("binned",),
+    "tail": ("binned",),
+    "intervals": ("binned",),
+    "trim": MATCHED,
+    "log": ("regression", "pmm", "forest", LEARNER),
+    "constant": MATCHED,
+    "residuals": AROUND,
+    "upper": ("binned", *COUNTS, *AROUND),
+}
+
+
+def check_options(faults: Faults, stage: Continuous) -> None:
+    """Note options that cannot work, and options that the method has no use for."""
+    label, kind = stage.label, _kind(stage.method)
+    _check_method(faults, stage)
+    check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
+    check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "normal"])
+    check_choice(faults, f"{label}: by_household", stage.by_household, [None, *FORMS])
+    if kind in (*METHODS, LEARNER):
+        for option, methods in MEANING.items():
+            if kind not in methods and _given(stage, option):
+                remedy = f"It is an option of {', '.join(methods)}."
+                faults.add(label, f"{option} has no meaning for the method {kind}", remedy=remedy)
+    if stage.breaks is not None and (
+        len(stage.breaks) < 2 or not np.all(np.diff(np.asarray(stage.breaks, float)) > 0)
+    ):
+        faults.add(label, "breaks do not increase", remedy="Give two or more limits.")
+    if stage.intervals is not None and len(set(stage.intervals)) != 2:
+        faults.add(label, "intervals needs two names", remedy="Give (lower, upper).")
+    if stage.intervals is not None and stage.by_household in ("sum", "mean"):
+        what = f"intervals has no meaning with by_household = {stage.by_household!r}"
+        faults.add(label, what, remedy="Leave one of them out.")
+    if len(stage.trim) != 2 or not (min(stage.trim) >= 0 and sum(stage.trim) < 1):
+        remedy = "Give two shares, 0 or more, together below 1."
+        faults.add(label, f"trim is {stage.trim}", remedy=remedy)
+    if stage.constant is not None and not (stage.log or kind == "binned+regression"):
+        faults.add(label, "constant has no meaning without log", remedy="Set log = true.")
+    if stage.smallest_stratum < 0:
+        faults.add(label, f"smallest_stratum is {stage.smallest_stratum}, below zero")
+
+
+def _kind(method: Any) -> Any:
+    return method if isinstance(method, str) or not hasattr(method, "fit") else LEARNER
+
+
+def _given(stage: Continuous, option: str) -> bool:
+    """Whether an option has another value than its default."""
+    default = type(stage).__dataclass_fields__[option].default
+    value = getattr(stage, option)
+    return value is not default and not np.array_equal(np.asarray(value), np.asarray(default))
+
+
+def _check_method(faults: Faults, stage: Continuous) -> None:
+    method, where = stage.method, f"{stage.label}: method"
+    if _kind(method) != LEARNER:
+        check_choice(faults, where, method, [*METHODS, LEARNER])
+        return
+    name = type(method).__name__
+    if not hasattr(method, "predict") or hasattr(method, "predict_proba"):
+        faults.add(where, f"{name} is no regressor", remedy="Give one, or use Categorical.")
+    elif "sample_weight" not in signature(method.fit).parameters:
+        what = f"{name}.fit takes no sample_weight: survey weights would be ignored"
+        faults.add(where, what, remedy="Choose a regressor that takes weights.")
+
+
+def make_rule(stage: Continuous, values: np.ndarray, weights: np.ndarray, rows: np.ndarray) -> Rule:
+    """Return how the values of the last class are modelled and drawn.
+
+    Parameters
+    ----------
+    stage : Continuous
+    values, weights : float arrays, shape (n,)
+        Of the sample persons in that class.
+    rows : int array, shape (n,)
+        Their positions, for messages.
+    """
+    lower = float(values.min())
+    upper = np.inf if stage.upper is None else float(stage.upper)
+    if upper <= lower:
+        _fail(stage, f"upper is {upper:g}, the smallest sample value {lower:g}", "Raise upper.")
+    kind = _kind(stage.method)
+    if kind in COUNTS:
+        return _count_rule(stage, values, rows, upper)
+    log = stage.log or kind == "binned+regression"
+    constant: float | None = 0.0
+    trim = (float(stage.trim[0]), float(stage.trim[1]))
+    if log:
+        inside = trimmed(values, weights, trim)
+        least = float(values[inside].min())
+        constant = stage.constant
+        if constant is None:
+            constant = log_constant(values[inside], weights[inside])
+        if least + constant <= 0:
+            what = f"constant is {constant:g}, but the smallest value after trimming {least:g}"
+            _fail(stage, what, "Their sum must be positive for the logarithm.")
+    linear = kind in ("regression", "binned+regression", "pmm")
+    draw = "donors" if kind == "pmm" else stage.residuals
+    regression = "linear" if linear else stage.method
+    return Rule(regression, draw, trim, log, float(constant or 0.0), 0, lower, upper)
+
+
+def _count_rule(stage: Continuous, values: np.ndarray, rows: np.ndarray, upper: float) -> Rule:
+    wrong = np.flatnonzero((values < 0) | (values != np.round(values)))
+    if len(wrong):
+        what = f"{len(wrong)} sample values are not whole numbers from 0 on"
+        found = tuple(int(row) for row in rows[wrong[:5]])
+        remedy = 'Round them, or use method "regression".'
+        raise InputError("recipe", [Fault(stage.label, what, found, len(wrong), remedy)])
+    shift = int(bool(stage.zeros))
+    return Rule("counts", stage.method, shift=shift, lower=float(shift), upper=upper)
+
+
+def _fail(stage: Continuous, what: str, remedy: str) -> None:
+    raise InputError("recipe", [Fault(stage.label, what, remedy=remedy)])

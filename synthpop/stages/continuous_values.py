@@ -1,0 +1,387 @@
+"""Values around a regression: fitted by stratum on a ladder, drawn once for each person.
+
+A source is a fitted regression with what is drawn around it: residuals, a normal distribution,
+donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own,
+the one pooled over strata (the stratum is a predictor then), the mean of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.models.ladder import STEPS, Design
+from synthpop.models.regression import (
+    Regression,
+    fit_regression,
+    fit_regressor,
+    median_and_mad,
+    negative_binomial_size,
+    predict_regression,
+    residual_table,
+    trimmed,
+)
+from synthpop.stages.predictors import Coding
+
+N_DONORS = 5
+VALUES_PER_COEFFICIENT = 3
+LARGEST_LOG = 700.0
+ALL = -1
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How values are modelled and drawn.
+
+    Attributes
+    ----------
+    regression : "linear", "counts", "forest" or a scikit-learn regressor
+    draw : "empirical", "normal", "donors", "poisson" or "negative-binomial"
+    trim : (float, float)
+    log : bool
+    constant : float
+        Added before the logarithm.
+    shift : int
+        Subtracted from counts before the model: 1 where zeros are a class of their own.
+    lower, upper : float
+        Bounds of the values.
+    """
+
+    regression: Any
+    draw: str
+    trim: tuple[float, float] = (0.0, 0.0)
+    log: bool = False
+    constant: float = 0.0
+    shift: int = 0
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def to_model(self, values: Any) -> Any:
+        """Return values on the scale of the model; minus infinity where there is no logarithm."""
+        if not self.log:
+            return values - self.shift
+        moved = np.asarray(values, dtype=np.float64) + self.constant
+        there = moved > 0
+        return np.where(there, np.log(np.where(there, moved, 1.0)), -np.inf)
+
+    def from_model(self, values: np.ndarray) -> np.ndarray:
+        """Return values on their own scale, within the bounds."""
+        if self.log:
+            values = np.exp(np.minimum(values, LARGEST_LOG)) - self.constant
+        return np.clip(values + self.shift, self.lower, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A regression and what is drawn around it.
+
+    Attributes
+    ----------
+    model : Regression or None
+        None: the same centre for everybody.
+    centre : float
+    table, cumulative : float arrays, shape (d,)
+        Sorted residuals, or values of donors in the order of `fitted`, and their shares of weight.
+    fitted : float array, shape (d,)
+        Fitted values of donors, sorted; empty for other draws.
+    location, scale : float
+        Of the normal distribution of residuals.
+    size : float
+        Of the negative binomial distribution; infinity for Poisson counts.
+    """
+
+    model: Regression | None
+    centre: float
+    table: np.ndarray
+    cumulative: np.ndarray
+    fitted: np.ndarray
+    location: float = 0.0
+    scale: float = 0.0
+    size: float = np.inf
+
+    def predict(self, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the centre of cells and which cells have one."""
+        if self.model is None:
+            return np.full(len(digits), self.centre), np.ones(len(digits), dtype=bool)
+        return predict_regression(self.model, digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The ladder of sources of one variable."""
+
+    rule: Rule
+    by_stratum: tuple[Source | None, ...]
+    pooled: Source
+    marginal: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What is drawn for each cell, shape (c,) each, and the tables of the sources, joined."""
+
+    centre: np.ndarray
+    step: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    location: np.ndarray
+    scale: np.ndarray
+    size: np.ndarray
+    table: np.ndarray
+    cumulative: np.ndarray
+
+
+def fit_values(
+    rule: Rule, design: Design, values: np.ndarray, *, smallest_stratum: int, seed: int
+) -> tuple[Values, dict[int, str]]:
+    """Fit the sources.
+
+    Parameters
+    ----------
+    rule : Rule
+    design : Design
+        Of the persons who have a value.
+    values : float array, shape (n,)
+    smallest_stratum : strata with fewer values have no model of their own
+    seed : int
+        For regressors that learn with randomness.
+
+    Returns
+    -------
+    values : Values
+    notes : dict
+        Stratum -> why it has no model of its own; `ALL` -> values that the rule leaves out.
+    """
+    y = rule.to_model(values)
+    by_stratum: list[Source | None] = []
+    notes: dict[int, str] = {}
+    for stratum in range(design.n_strata):
+        rows = np.flatnonzero(design.strata == stratum)
+        source, why = None, f"only {len(rows)} values in the sample"
+        if len(rows) >= max(1, smallest_stratum):
+            part = design.rows(rows)
+            source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1)
+            rank = 0 if source is None or source.model is None else source.model.rank
+            if len(rows) < VALUES_PER_COEFFICIENT * rank:
+                source, why = None, f"only {len(rows)} values for {rank} coefficients"
+        by_stratum.append(source)
+        if source is None and len(rows):
+            notes[stratum] = f"{why}: values by the model pooled over strata"
+    wide = design.with_strata() if design.n_strata > 1 else design
+    pooled = _fit_source(rule, wide, y, values, seed)
+    marginal = _fit_source(replace(rule, regression="mean"), design, y, values, seed)
+    assert pooled is not None
+    assert marginal is not None  # the constant leaves some values
+    missed = int((~np.isfinite(y)).sum())
+    if missed:
+        notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
+    return Values(rule, tuple(by_stratum), pooled, marginal), notes
+
+
+def _fit_source(
+    rule: Rule, design: Design, y: np.ndarray, values: np.ndarray, seed: int
+) -> Source | None:
+    w = design.weights
+    keep = trimmed(y, w, rule.trim) & np.isfinite(y)
+    if not keep.any():
+        return None
+    part, model, centre = design.rows(np.flatnonzero(keep)), None, 0.0
+    if isinstance(rule.regression, str) and rule.regression == "mean":
+        centre = float(np.average(y[keep], weights=w[keep]))
+        fitted = np.full(len(y), centre)
+    elif isinstance(rule.regression, str) and rule.regression in ("linear", "counts"):
+        model = fit_regression(rule.regression, part.digits, y[keep], part.weights, design.sizes)
+        fitted = predict_regression(model, design.digits)[0]
+    else:
+        model, held_out = fit_regressor(
+            rule.regression, part.digits, y[keep], part.weights, design.sizes, design.ordered, seed
+        )
+        fitted = np.zeros(len(y))
+        fitted[keep] = held_out
+    empty = np.empty(0)
+    source = Source(model, centre, empty, empty, empty)
+    if rule.draw == "donors":
+        known = np.ones(len(y), bool) if model is None else predict_regression(
+            model, design.digits)[1]  # fmt: skip
+        order = np.flatnonzero(known)[np.argsort(fitted[known], kind="stable")]
+        share = np.cumsum(w[order]) / w[order].sum()
+        return replace(source, table=values[order], cumulative=share, fitted=fitted[order])
+    if rule.draw == "negative-binomial":
+        return replace(source, size=negative_binomial_size(y, fitted, w))
+    if rule.draw == "poisson":
+        return source
+    residuals = (y - fitted)[keep]
+    if rule.draw == "normal":
+        location, scale = median_and_mad(residuals, w[keep])
+        return replace(source, location=location, scale=scale)
+    table, cumulative = residual_table(residuals, w[keep])
+    return replace(source, table=table, cumulative=cumulative)
+
+
+def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
+    """Return what is drawn for each cell of a stratum; digits shape (c, m)."""
+    c = len(digits)
+    own = values.by_stratum[stratum]
+    wide = digits
+    if len(values.by_stratum) > 1:
+        wide = np.column_stack([digits, np.full(c, stratum)])
+    sources = [(0, own, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
+    used = [(n, source, seen) for n, source, seen in sources if source is not None]
+    centre, step = np.zeros(c), np.full(c, -1)
+    start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
+    low, high, location, scale, size = (np.zeros(c) for _ in range(5))
+    offset, tables = 0, []
+    for number, source, seen in used:
+        rows = np.flatnonzero(step < 0)
+        found, known = source.predict(seen[rows])
+        rows, found = rows[known], found[known]
+        step[rows], centre[rows] = number, found
+        location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
+        a, b, low[rows], high[rows] = _range(values.rule, source, found)
+        start[rows], stop[rows] = a + offset, b + offset
+        if values.rule.draw == "donors":
+            centre[rows] = 0.0
+        offset += len(source.table)
+        tables.append(source)
+    table = np.concatenate([source.table for source in tables])
+    cumulative = np.concatenate([source.cumulative for source in tables])
+    return Laws(centre, step, start, stop, low, high, location, scale, size, table, cumulative)
+
+
+def _range(rule: Rule, source: Source, centre: np.ndarray) -> tuple[Any, Any, Any, Any]:
+    """Stretch of the table, and part of the distribution, that respects the bounds."""
+    whole = np.zeros(len(centre)), np.ones(len(centre))
+    if rule.draw in ("poisson", "negative-binomial"):
+        return 0, 1, *whole
+    if rule.draw == "donors":
+        a, b = _nearest(source.fitted, centre)
+        return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+    low, high = float(rule.to_model(rule.lower)), float(rule.to_model(rule.upper))
+    least = low - centre - ROUNDING * (1.0 if np.isinf(low) else np.abs(centre) + abs(low))
+    most = high - centre + ROUNDING * (1.0 if np.isinf(high) else np.abs(centre) + abs(high))
+    if rule.draw == "normal":
+        from scipy.special import ndtr
+
+        if source.scale == 0:
+            return 0, 1, *whole
+        low = ndtr((least - source.location) / source.scale)
+        high = ndtr((most - source.location) / source.scale)
+        none = ~(high > low)
+        return 0, 1, np.where(none, 0.0, low), np.where(none, 1.0, high)
+    a = np.searchsorted(source.table, least, side="left")
+    b = np.searchsorted(source.table, most, side="right")
+    none = b <= a  # no residual leads inside: any, and the value is the nearest bound
+    a, b = np.where(none, 0, a), np.where(none, len(source.table), b)
+    return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+
+
+def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stretch of the donors whose fitted values are nearest, with all that tie."""
+    d = len(fitted)
+    reach = min(N_DONORS, d)
+    place = np.searchsorted(fitted, centre)
+    window = place[:, None] + np.arange(-reach, reach)
+    gap = np.abs(fitted[np.clip(window, 0, d - 1)] - centre[:, None])
+    gap[(window < 0) | (window >= d)] = np.inf
+    farthest = np.sort(gap, axis=1)[:, reach - 1] + 1e-9 * max(float(np.abs(fitted).max()), 1e-300)
+    return (
+        np.searchsorted(fitted, centre - farthest, side="left"),
+        np.searchsorted(fitted, centre + farthest, side="right"),
+    )
+
+
+def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a value for each person; rows shape (n,) tells the cell."""
+    from synthpop.kernels.residuals import draw_from_table
+
+    n = len(rows)
+    if rule.draw in ("poisson", "negative-binomial"):
+        return rule.from_model(_draw_counts(rule, laws, rows, rng))
+    uniforms = rng.random(n)
+    if rule.draw == "normal":
+        from scipy.special import ndtri
+
+        span = laws.high - laws.low
+        normal = np.clip(ndtri(laws.low[rows] + uniforms * span[rows]), -1e300, 1e300)
+        out = (laws.centre + laws.location)[rows] + laws.scale[rows] * normal
+        return rule.from_model(out)
+    out = np.empty(n)
+    draw_from_table(
+        rows,
+        laws.centre,
+        laws.start,
+        laws.stop,
+        laws.low,
+        laws.high,
+        laws.table,
+        laws.cumulative,
+        uniforms,
+        out,
+    )
+    return out if rule.draw == "donors" else rule.from_model(out)
+
+
+def _draw_counts(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw counts; those above `upper` are drawn again from below it, by inversion."""
+    mean, size = laws.centre[rows], laws.size[rows]
+    mixed = np.isfinite(size)
+    rate = mean.copy()
+    rate[mixed] = rng.gamma(size[mixed], mean[mixed] / size[mixed])
+    out = rng.poisson(rate).astype(np.float64)
+    most = rule.upper - rule.shift
+    beyond = np.flatnonzero(out > most)
+    if len(beyond):
+        out[beyond] = _counts_below(most, mean[beyond], size[beyond], rng.random(len(beyond)))
+    return out
+
+
+def _counts_below(
+    most: float, mean: np.ndarray, size: np.ndarray, uniforms: np.ndarray
+) -> np.ndarray:
+    from scipy.stats import nbinom, poisson
+
+    out = np.empty(len(mean))
+    for mixed in (False, True):
+        part = np.flatnonzero(np.isfinite(size) == mixed)
+        if len(part):
+            law = (
+                nbinom(size[part], size[part] / (size[part] + mean[part]))
+                if mixed
+                else poisson(mean[part])
+            )
+            out[part] = law.ppf(uniforms[part] * law.cdf(np.floor(most)))
+    return np.clip(out, 0.0, np.floor(most))
+
+
+def cells_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the digits of each row of the distribution table, shape (c, terms)."""
+    columns = [block.columns[item.name] for item in coding.variables]
+    codes = np.zeros(n_rows, dtype=np.int64)
+    codes[rows] = coding.cells(columns, block.n_persons)
+    return coding.term_digits(codes)
+
+
+def record_steps(
+    block: Block, label: str, stratum_name: str, laws: Laws, rows: np.ndarray, own: bool
+) -> None:
+    """Record how many persons' values came from a lower step of the ladder."""
+    persons = np.bincount(rows, minlength=len(laws.step))
+    for number in (1, 2):
+        here = laws.step == number
+        if (number == 2 or own) and persons[here].sum():
+            what = f"values of a combination that the sample does not tell: {STEPS[number]}"
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
+
+
+def notes_of(notes: dict[int, str], label: str, sample: Sample) -> tuple[Fallback, ...]:
+    """Return the notes of a fit as fallbacks."""
+    return tuple(
+        Fallback(label, "all" if k == ALL else str(sample.strata_levels[k]), what)
+        for k, what in notes.items()
+    )

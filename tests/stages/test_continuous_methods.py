@@ -1,0 +1,675 @@
+"""Every method of `Continuous`, and each option of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop.microdata.errors import InputError
+from synthpop.stages.continuous_values import Laws, Rule, draw_values
+from tests.small import ROLES, small_frame
+
+AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
+AROUND = ["regression", "binned+regression", "forest", DecisionTreeRegressor(min_samples_leaf=5)]
+COUNTS = ["poisson", "negative-binomial"]
+VALUES = [*AROUND, "pmm"]
+EVERY = ["binned", *VALUES, *COUNTS]
+QUICK = [method for method in EVERY if method != "forest"]
+
+
+def simulate(*stages, survey: Survey, seed: int = 1, scale: float = 5.0, sizes: int = 10**6):
+    fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(survey, seed=1)
+    return fitted.simulate(scale=scale, seed=seed, rows_per_block=sizes)
+
+
+def frame_with_income(n: int = 500) -> pd.DataFrame:
+    """Income of adults: idle have none, some losses, the rest depends on status and sex."""
+    frame = small_frame(n)
+    rng = np.random.default_rng(5)
+    factor = np.where(frame["sex"] == "f", 0.7, 1.0)
+    frame["income"] = (frame["income"] * factor).round(2)
+    frame["children"] = rng.poisson(np.where(frame["status"] == "works", 2.0, 0.5))
+    return frame
+
+
+def income(frame: pd.DataFrame | None = None, name: str = "income", seed: int = 1, **options):
+    """Simulate one variable given status and sex."""
+    frame = frame_with_income() if frame is None else frame
+    stage = Continuous(name, **{"predictors": ["status", "sex"], **options})
+    status = Categorical("status", predictors=["age_class", "sex"])
+    return simulate(AGE_CLASS, status, stage, survey=Survey(frame, **ROLES), seed=seed)
+
+
+def variable_of(method) -> str:
+    return "children" if method in COUNTS else "income"
+
+
+# what every method keeps
+
+
+@pytest.mark.parametrize("method", EVERY, ids=str)
+def test_weights_are_honoured_by_every_method(method) -> None:
+    frame = frame_with_income()
+    heavy = frame["hid"] % 2 == 0
+    frame["x"] = np.where(heavy, 10, 20) + np.random.default_rng(0).integers(-3, 4, len(frame))
+    frame["w"] = np.where(heavy, 9.0, 1.0)
+    options = {"trim": (0.0, 0.0)} if method in VALUES else {}
+    x = income(frame, "x", method=method, predictors=["sex"], **options).frame()["x"]
+    assert abs(x.mean() - 11) < 0.6
+
+
+@pytest.mark.parametrize("method", ["binned", *VALUES], ids=str)
+def test_missing_and_zero_shares_and_means_by_group(method) -> None:
+    sample, people = frame_with_income(), income(method=method).frame()
+    child = people["age"] < 16
+    assert people.loc[child, "income"].isna().all()
+    assert people.loc[~child, "income"].notna().all()
+    adults, known = people[~child], sample[sample["age"] >= 16]
+    expected = np.average(known["income"] == 0, weights=known["w"])
+    assert abs((adults["income"] == 0).mean() - expected) < 0.02
+    for status in ("works", "retired"):
+        there = known[known["status"] == status]
+        mean = np.average(there["income"], weights=there["w"])
+        assert abs(adults.loc[adults["status"] == status, "income"].mean() / mean - 1) < 0.12
+    assert (adults.loc[adults["status"] == "idle", "income"] == 0).all()
+    assert adults["income"].min() >= sample["income"].min()
+
+
+@pytest.mark.parametrize("method", ["regression", "pmm"])
+def test_predictors_choose_the_association(method: str) -> None:
+    given, blind = income(method=method), income(method=method, predictors=["age_class"])
+
+    def ratio(population) -> float:
+        works = population.frame().query("status == 'works'")
+        return float(works[works["income"] > 0].groupby("sex")["income"].mean().pipe(
+            lambda m: m["f"] / m["m"]))  # fmt: skip
+
+    assert abs(ratio(given) - 0.7) < 0.1
+    assert abs(ratio(blind) - 1.0) < 0.1
+
+
+@pytest.mark.parametrize("method", QUICK, ids=str)
+def test_seeds_and_blocks(method) -> None:
+    name = variable_of(method)
+    a, b, c = (income(method=method, name=name, seed=s).frame()[name] for s in (1, 1, 2))
+    assert a.equals(b)
+    assert not a.equals(c)
+    assert not a.dropna().reset_index(drop=True).equals(c.dropna().reset_index(drop=True))
+
+
+# regression
+
+
+def positive_frame(noise: float = 1.0) -> pd.DataFrame:
+    frame = small_frame(600)
+    rng = np.random.default_rng(2)
+    frame["x"] = np.where(frame["sex"] == "f", 100.0, 200.0) + noise * rng.gamma(1, 10, len(frame))
+    return frame
+
+
+def x_of(frame: pd.DataFrame, **options) -> pd.DataFrame:
+    options = {"method": "regression", "predictors": ["sex"], "trim": (0.0, 0.0), **options}
+    return income(frame, "x", **options).frame()
+
+
+def test_residuals_of_the_sample_are_drawn_once_a_person() -> None:
+    frame = positive_frame()
+    drawn = x_of(frame)
+    assert drawn["x"].nunique() > 1000
+    for sex in ("f", "m"):
+        a = drawn.loc[drawn["sex"] == sex, "x"]
+        s = frame[frame["sex"] == sex]
+        assert abs(a.mean() - np.average(s["x"], weights=s["w"])) < 1
+        assert abs(a.std() / s["x"].std() - 1) < 0.1
+        assert (a > 115).mean() == pytest.approx(np.average(s["x"] > 115, weights=s["w"]), abs=0.05)
+
+
+def test_normal_residuals_follow_median_and_mad() -> None:
+    frame = positive_frame()
+    empirical, normal = x_of(frame), x_of(frame, residuals="normal")
+    a, b = (d.loc[d["sex"] == "f", "x"] for d in (empirical, normal))
+    assert a.skew() > 1.2
+    assert b.skew() < 0.7  # cut at the smallest sample value
+    assert b.std() < a.std()
+
+
+def test_trimming_leaves_out_both_ends() -> None:
+    frame = positive_frame()
+    frame.loc[frame.index[:20], "x"] = 1e5
+    frame.loc[frame.index[-20:], "x"] = -1e5
+    assert x_of(frame, trim=(0.02, 0.02))["x"].between(0, 1000).all()
+    assert x_of(frame, trim=(0.02, 0.0))["x"].max() > 5e4
+    assert x_of(frame, trim=(0.0, 0.02))["x"].min() < -5e4
+
+
+def test_logarithm_keeps_values_positive_and_multiplies() -> None:
+    rng = np.random.default_rng(3)
+    frame = small_frame(600)
+    factor = np.where(frame["sex"] == "f", 1.0, 20.0)
+    frame["x"] = factor * rng.lognormal(3, 0.5, len(frame))
+    linear, logs = x_of(frame), x_of(frame, log=True)
+    women, truth = (d.loc[d["sex"] == "f", "x"] for d in (logs, frame))
+    assert abs(women.std() / truth.std() - 1) < 0.15
+    assert linear.loc[linear["sex"] == "f", "x"].std() > 3 * truth.std()
+
+
+def test_constant_is_added_and_taken_away() -> None:
+    frame = positive_frame()
+    frame["x"] -= 150
+    chosen, given = x_of(frame, log=True), x_of(frame, log=True, constant=1000.0)
+    assert chosen["x"].min() < -40
+    assert abs(chosen["x"].mean() - frame["x"].mean()) < 5
+    assert abs(given["x"].mean() - frame["x"].mean()) < 3
+    assert not np.allclose(np.sort(chosen["x"]), np.sort(given["x"]))
+
+
+def test_values_cut_off_that_have_no_logarithm_are_recorded() -> None:
+    frame = positive_frame()
+    frame.loc[frame.index[:3], "x"] = -5000.0
+    population = income(frame, "x", method="regression", log=True, predictors=["sex"])
+    assert any("3 sample values have no logarithm" in f.what for f in population.fallbacks)
+    assert population.frame()["x"].min() > 0
+
+
+def test_bounds_cut_the_distribution_without_a_heap() -> None:
+    frame = positive_frame()
+    for options in ({}, {"residuals": "normal"}, {"log": True}):
+        drawn = x_of(frame, upper=215.0, **options)["x"]
+        assert drawn.max() <= 215
+        assert drawn.min() >= frame["x"].min()
+        assert drawn.max() > 213
+        assert (drawn == 215).mean() < 0.01
+        assert (drawn == frame["x"].min()).mean() < 0.01
+
+
+def test_a_centre_beyond_a_bound_goes_to_the_bound() -> None:
+    frame = positive_frame(noise=0.1)
+    drawn = x_of(frame, upper=110.0)
+    assert (drawn.loc[drawn["sex"] == "m", "x"] == 110).all()
+    drawn = x_of(frame, upper=110.0, residuals="normal")
+    assert (drawn.loc[drawn["sex"] == "m", "x"] == 110).all()
+
+
+def test_negative_values_and_zeros_as_values() -> None:
+    frame = positive_frame()
+    frame["x"] = frame["x"] - 150
+    frame.loc[frame.index % 4 == 0, "x"] = 0.0
+    split, joint = x_of(frame), x_of(frame, zeros=False)
+    share = np.average(frame["x"] == 0, weights=frame["w"])
+    assert abs((split["x"] == 0).mean() - share) < 0.02
+    assert (joint["x"] == 0).mean() < 0.8 * share
+    assert (split["x"] < 0).mean() > 0.2
+
+
+def test_aliased_and_unseen_combinations_give_no_missing_value() -> None:
+    frame = small_frame(400)
+    frame["copy"] = frame["sex"].map({"f": "one", "m": "two"})
+    frame["x"] = np.where(frame["sex"] == "f", 10.0, 20.0)
+    copy = Categorical("copy", predictors=["age_class"])  # torn from sex in the population
+    stage = Continuous("x", method="regression", predictors=["sex", "copy"], trim=(0.0, 0.0))
+    population = simulate(AGE_CLASS, copy, stage, survey=Survey(frame, **ROLES))
+    people = population.frame()
+    assert people["x"].notna().all()
+    both = people[(people["sex"] == "f") == (people["copy"] == "one")]
+    assert np.allclose(both["x"], np.where(both["sex"] == "f", 10.0, 20.0))
+    assert any("does not tell: the weighted marginal" in f.what for f in population.fallbacks)
+
+
+def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
+    frame = small_frame(600)
+    rng = np.random.default_rng(0)
+    slope = np.where(frame["region"] == "north", 50.0, -50.0)
+    frame["x"] = 100 + slope * (frame["sex"] == "f") + rng.normal(0, 1, len(frame))
+
+    def gap(population) -> float:
+        north = population.frame().query("region == 'north'").groupby("sex")["x"].mean()
+        return float(north["f"] - north["m"])
+
+    own = income(frame, "x", method="regression", predictors=["sex"])
+    pooled = income(frame, "x", method="regression", predictors=["sex"], smallest_stratum=10**6)
+    assert abs(gap(own) - 50) < 1
+    assert abs(gap(pooled)) < 25
+    assert sum("values by the model pooled" in f.what for f in pooled.fallbacks) == 3
+    north = pooled.frame().query("region == 'north'")["x"].mean()
+    south = pooled.frame().query("region == 'south'")["x"].mean()
+    assert north > south + 20  # the stratum is a predictor of the pooled model
+
+
+def test_few_values_for_many_coefficients_are_pooled() -> None:
+    frame = small_frame(60)
+    frame["x"] = frame["age"] + 1.0
+    population = income(
+        frame, "x", method="regression", predictors=["age", "size", "sex"], smallest_stratum=1
+    )
+    assert any("coefficients: values by the model pooled" in f.what for f in population.fallbacks)
+    assert population.frame()["x"].notna().all()
+
+
+def test_regression_is_evaluated_per_distinct_combination(monkeypatch) -> None:
+    import synthpop.stages.continuous as stage
+
+    asked: list[int] = []
+    real = stage.laws_of_cells
+
+    def counted(values, stratum, digits):
+        asked.append(len(digits))
+        assert len(np.unique(digits, axis=0)) == len(digits)
+        return real(values, stratum, digits)
+
+    monkeypatch.setattr(stage, "laws_of_cells", counted)
+    income(method="regression")
+    assert asked
+    assert max(asked) <= 8
+
+
+# binned and regression
+
+
+def test_classes_for_losses_and_a_log_linear_model_above_zero() -> None:
+    frame = frame_with_income(1500)
+    people = income(frame, method="binned+regression").frame()
+    known = frame[frame["income"].notna()]
+    lost, loss = people["income"][people["income"] < 0], known[known["income"] < 0]
+    share = np.average(known["income"] < 0, weights=known["w"])
+    adults = people["income"].notna()
+    assert abs((people.loc[adults, "income"] < 0).mean() - share) < 0.01
+    assert lost.min() >= loss["income"].min()
+    assert lost.mean() == pytest.approx(np.average(loss["income"], weights=loss["w"]), rel=0.25)
+    positive = people["income"][people["income"] > 0]
+    assert positive.min() >= known.loc[known["income"] > 0, "income"].min()
+    assert positive.nunique() > 2 * known["income"].nunique()
+
+
+def test_without_negative_values() -> None:
+    frame = frame_with_income()
+    frame["income"] = frame["income"].clip(lower=0)
+    x = income(frame, method="binned+regression", upper=80_000.0).frame()["income"].dropna()
+    assert (x >= 0).all()
+    assert x.max() <= 80_000
+    assert abs((x == 0).mean() - (frame["income"].dropna() == 0).mean()) < 0.03
+
+
+# counts
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_counts_are_drawn_not_rounded_means(method: str) -> None:
+    frame = frame_with_income(1500)
+    people = income(frame, "children", method=method).frame()
+    x = people["children"]
+    assert (x == x.round()).all()
+    assert (x >= 0).all()
+    works, idle = (people.loc[people["status"] == s, "children"] for s in ("works", "idle"))
+    assert abs(works.mean() - 2.0) < 0.1
+    assert abs(works.var() - 2.0) < 0.25
+    assert abs(idle.mean() - 0.5) < 0.1
+    assert abs((works == 0).mean() - np.exp(-2)) < 0.03
+
+
+def test_negative_binomial_counts_vary_more() -> None:
+    frame = frame_with_income(1500)
+    rng = np.random.default_rng(0)
+    frame["x"] = rng.poisson(rng.gamma(0.8, 5.0, len(frame)))
+    poisson = income(frame, "x", method="poisson", predictors=["sex"]).frame()["x"]
+    mixed = income(frame, "x", method="negative-binomial", predictors=["sex"]).frame()["x"]
+    assert poisson.var() < 6
+    assert abs(mixed.var() / frame["x"].var() - 1) < 0.15
+    assert abs(mixed.mean() / frame["x"].mean() - 1) < 0.06
+    assert abs((mixed == 0).mean() - (frame["x"] == 0).mean()) < 0.03
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_zeros_of_counts_as_a_class(method: str) -> None:
+    frame = frame_with_income(1500)
+    rng = np.random.default_rng(0)
+    frame["x"] = np.where(rng.random(len(frame)) < 0.7, 0, 1 + rng.poisson(4, len(frame)))
+    split = income(frame, "x", method=method, zeros=True, predictors=["sex"]).frame()["x"]
+    joint = income(frame, "x", method="poisson", predictors=["sex"]).frame()["x"]
+    assert abs((split == 0).mean() - 0.7) < 0.03
+    assert (joint == 0).mean() < 0.4
+    assert abs(split[split > 0].mean() - 5) < 0.25
+    assert abs(split[split > 0].var() - 4) < 0.6
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_counts_respect_upper_as_a_truncated_distribution(method: str) -> None:
+    frame = frame_with_income(1500)
+    free = income(frame, "children", method=method).frame()["children"]
+    cut = income(frame, "children", method=method, upper=3).frame()["children"]
+    assert cut.max() == 3
+    expected = (free == 3).mean() / (free <= 3).mean()
+    assert abs((cut == 3).mean() - expected) < 0.02
+
+
+@pytest.mark.parametrize("size", [np.inf, 2.0])
+def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
+    cell = np.array([0])
+    one, zero = np.ones(1), np.zeros(1)
+    laws = Laws(4 * one, cell, cell, cell + 1, zero, one, zero, zero, size * one, zero, one)
+    rng, rows = np.random.default_rng(0), np.zeros(20_000, dtype=np.int64)
+    free = draw_values(Rule("counts", "poisson"), laws, rows, rng)
+    cut = draw_values(Rule("counts", "poisson", upper=5.0), laws, rows, rng)
+    for k in range(6):
+        assert abs((cut == k).mean() - (free == k).sum() / (free <= 5).sum()) < 0.015
+
+
+# matching and learners
+
+
+def test_matching_gives_values_of_the_sample() -> None:
+    frame = frame_with_income()
+    people = income(frame, method="pmm").frame()
+    assert np.isin(people["income"].dropna(), frame["income"].dropna()).all()
+    works = people.loc[(people["status"] == "works") & (people["income"] > 0), "income"]
+    assert works.nunique() > 50
+
+
+def test_matching_follows_the_order_of_fitted_values() -> None:
+    frame = small_frame(600)
+    frame["x"] = frame["age"] ** 2 + 1.0
+    exact = income(frame, "x", method="pmm", predictors=["age"], trim=(0.0, 0.0)).frame()
+    cuts = np.quantile(frame["age"], np.arange(1, 10) / 10)
+    same = np.digitize(exact["age"], cuts, right=True)
+    drawn = np.digitize(np.sqrt(exact["x"] - 1), cuts, right=True)
+    assert (np.abs(same - drawn) <= 1).mean() > 0.98
+
+
+@pytest.mark.parametrize("option", [{"log": True}, {"trim": (0.2, 0.2)}])
+def test_options_of_matching_change_the_match(option) -> None:
+    frame = positive_frame(noise=20.0).query("hid < 1060")
+    given = ["age", "sex", "size", "age_class"]
+    plain = x_of(frame, method="pmm", predictors=given, trim=(0.01, 0.01))
+    other = x_of(frame, **{"method": "pmm", "predictors": given, "trim": (0.01, 0.01), **option})
+    assert not plain["x"].equals(other["x"])
+    assert abs(plain["x"].mean() / other["x"].mean() - 1) < 0.2
+
+
+def test_a_learner_finds_interactions_that_a_sum_cannot() -> None:
+    frame = small_frame(800)
+    old = frame["age"] > 40
+    frame["x"] = np.where(old == (frame["sex"] == "f"), 100.0, 10.0)
+    tree = DecisionTreeRegressor(min_samples_leaf=5)
+    options = {"predictors": ["age_class", "sex"], "trim": (0.0, 0.0)}
+
+    def spread(method) -> float:
+        people = income(frame, "x", method=method, **options).frame()
+        part = people[(people["age"] > 64) & (people["sex"] == "f")]
+        return float(part["x"].mean())
+
+    assert spread(tree) > 97
+    assert spread("forest") > 90
+    assert spread("regression") < 80
+
+
+@pytest.mark.parametrize(
+    "options", [{"log": True}, {"residuals": "normal"}, {"trim": (0.1, 0.1)}, {"upper": 210.0}]
+)
+def test_options_of_learners(options) -> None:
+    frame = positive_frame()
+    plain = x_of(frame, method=LinearRegression())
+    other = x_of(frame, **{"method": LinearRegression(), **options})
+    assert not plain["x"].equals(other["x"])
+    assert abs(plain["x"].mean() / other["x"].mean() - 1) < 0.1
+    if "upper" in options:
+        assert other["x"].max() <= 210
+
+
+# households
+
+
+def test_sum_and_mean_by_household() -> None:
+    frame = frame_with_income()
+    single = income(frame, method="regression").frame()
+    totals = single.groupby("hid")["income"].transform("sum", min_count=1)
+    means = single.groupby("hid")["income"].transform("mean")
+    a = income(frame, method="regression", by_household="sum").frame()
+    b = income(frame, method="regression", by_household="mean").frame()
+    pd.testing.assert_series_equal(a["income"], totals, check_names=False)
+    pd.testing.assert_series_equal(b["income"], means, check_names=False)
+
+
+@pytest.mark.parametrize("method", ["binned", "regression", "pmm"])
+def test_a_shared_value_is_one_per_household(method: str) -> None:
+    frame = small_frame(800)
+    rng = np.random.default_rng(0)
+    rooms = frame["size"] * 20.0 + rng.normal(0, 3, len(frame))
+    frame["area"] = rooms.groupby(frame["hid"]).transform("first")
+    population = income(frame, "area", method=method, predictors=["size"], by_household="shared")
+    people = population.frame()
+    assert (people.groupby("hid")["area"].nunique() == 1).all()
+    heads = people.drop_duplicates("hid")
+    assert (heads.groupby("size")["area"].mean() - 20 * np.arange(1, 5)).abs().max() < 2.5
+    assert not population.fallbacks
+    every = income(frame, "area", method=method, predictors=["size"]).frame()
+    assert (every.groupby("hid")["area"].nunique() > 1).any()
+
+
+def test_a_shared_value_uses_the_head_and_says_when_members_differ() -> None:
+    frame = small_frame(800)
+    first = ~frame.duplicated("hid")
+    frame["x"] = np.where(first, np.where(frame["sex"] == "f", 10.0, 20.0), 99.0)
+    population = income(frame, "x", method="pmm", predictors=["sex"], by_household="shared")
+    people = population.frame()
+    heads = people.groupby("hid")[["sex", "x"]].transform("first")
+    assert (people["x"] == np.where(heads["sex"] == "f", 10.0, 20.0)).all()
+    several = (frame.groupby("hid").size() > 1).sum()
+    assert any(f"members of {several} sample households" in f.what for f in population.fallbacks)
+
+
+def test_later_steps_learn_from_the_joined_values() -> None:
+    frame = frame_with_income(800)
+    total = frame.groupby("hid")["income"].transform("sum")
+    frame["rich"] = np.where(total > 30_000, "yes", "no")
+    frame["income"] = frame["income"].fillna(0.0)
+    stages = [
+        AGE_CLASS,
+        Categorical("status", predictors=["age_class", "sex"]),
+        Continuous("income", predictors=["status"], by_household="sum"),
+        Categorical("rich", predictors=["income"]),
+    ]
+    people = simulate(*stages, survey=Survey(frame, **ROLES)).frame()
+    assert people.loc[people["income"] > 70_000, "rich"].eq("yes").mean() > 0.95
+    assert people.loc[people["income"] < 15_000, "rich"].eq("no").mean() > 0.95
+
+
+def test_intervals_of_a_shared_value() -> None:
+    frame = small_frame(300)
+    frame["area"] = frame["size"] * 20.0 + frame["hid"] % 7
+    people = income(
+        frame, "area", by_household="shared", intervals=("low", "high"), predictors=["size"]
+    ).frame()
+    assert (people["low"] <= people["area"]).all()
+    assert (people["area"] <= people["high"]).all()
+
+
+# the Pareto tail
+
+
+def heavy_frame(shape: float = 2.0) -> pd.DataFrame:
+    frame = small_frame(2000)
+    u = np.random.default_rng(0).random(len(frame))
+    frame["x"] = 1000 * (1 - u) ** (-1 / shape)
+    frame["of_house"] = frame.groupby("hid")["x"].transform("first")
+    return frame
+
+
+def test_a_pareto_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
+    frame = heavy_frame()
+    largest = frame["x"].max()
+    free = income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"]
+    cut = income(frame, "x", tail="pareto", upper=largest * 1.1, predictors=["sex"]).frame()["x"]
+    assert free.max() > largest * 1.1
+    assert cut.max() <= largest * 1.1
+    q = np.quantile(frame["x"], 0.975)
+    assert abs((free > 2 * q).mean() / (free > q).mean() - 0.25) < 0.06
+
+
+def test_the_pareto_tail_begins_at_the_threshold_of_van_kerm() -> None:
+    from synthpop.models.tails import van_kerm_threshold
+
+    frame = heavy_frame()
+    bounds = income(
+        frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high")
+    ).frame()
+    top = bounds.loc[np.isinf(bounds["high"]), "low"].unique()
+    assert top.tolist() == [van_kerm_threshold(frame["x"].to_numpy(), frame["w"].to_numpy())]
+
+
+def test_the_pareto_tail_uses_weights() -> None:
+    frame = heavy_frame()
+    frame["x"] = frame["of_house"]
+    q = frame["x"].quantile(0.95)
+    limits = [0.0, 1500.0, q, 1e9]
+    light = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
+    frame["w"] = np.where(frame["x"] > 2 * q, 10 * frame["w"], frame["w"])
+    heavy = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
+    assert heavy[heavy > q].median() > 1.2 * light[light > q].median()
+
+
+def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
+    frame = small_frame(100)
+    frame["x"] = -1.0 - np.random.default_rng(0).random(len(frame))
+    population = income(frame, "x", tail="pareto", predictors=["sex"])
+    assert any("no tail" in f.what for f in population.fallbacks)
+    frame["x"] = 5.0
+    assert np.allclose(income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"], 5.0)
+
+
+# difficult variables
+
+
+def difficult(kind: str) -> pd.DataFrame:
+    frame = small_frame(150)
+    rng = np.random.default_rng(1)
+    x = rng.poisson(3, len(frame)).astype(float) + 1
+    if kind == "all missing":
+        x[:] = np.nan
+    elif kind == "all zero":
+        x[:] = 0
+    elif kind == "constant":
+        x[:] = 7
+    elif kind == "one value":
+        x[1:] = np.nan
+    elif kind == "one stratum has none":
+        x[frame["region"] == "south"] = 0
+    elif kind == "extreme weights":
+        frame["w"] = 10.0 ** rng.uniform(-3, 3, 150)[frame["hid"] - 1000]
+        frame["w"] *= 2000 / frame["w"].sum()
+    frame["x"] = x
+    return frame
+
+
+KINDS = ["all missing", "all zero", "constant", "one value", "one stratum has none",
+         "extreme weights"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", QUICK, ids=str)
+def test_difficult_variables_pass(method, kind: str) -> None:
+    frame = difficult(kind)
+    population = income(frame, "x", method=method, predictors=["sex", "age", "size"])
+    x = population.frame()["x"].to_numpy()
+    there = frame["x"].dropna()
+    if kind == "all missing":
+        assert np.isnan(x).all()
+    else:
+        assert not np.isinf(x).any()
+        assert np.nanmin(x) >= min(there.min(), 0 if method in COUNTS else there.min())
+    if kind in ("all zero", "constant") and method not in COUNTS:
+        assert np.allclose(x, there.iloc[0])
+    if kind == "one stratum has none" and method not in COUNTS:
+        assert (population.frame().query("region == 'south'")["x"] == 0).all()
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "regresion"}, "Did you mean 'regression'?"),
+        ({"method": GaussianNB()}, "GaussianNB is no regressor"),
+        ({"method": KNeighborsRegressor()}, "takes no sample_weight"),
+        ({"method": 3}, "3 is not allowed"),
+        ({"residuals": "gaussian", "method": "regression"}, "'gaussian' is not allowed"),
+        ({"by_household": "max"}, "'max' is not allowed"),
+        ({"tail": "weibull"}, "'weibull' is not allowed"),
+        ({"trim": (0.6, 0.5), "method": "regression"}, "trim is (0.6, 0.5)"),
+        ({"trim": (-0.1, 0.5), "method": "regression"}, "trim is (-0.1, 0.5)"),
+        ({"trim": (0.1, 0.1)}, "trim has no meaning for the method binned"),
+        ({"log": True}, "log has no meaning for the method binned"),
+        ({"residuals": "normal"}, "residuals has no meaning for the method binned"),
+        ({"residuals": "normal", "method": "pmm"}, "residuals has no meaning for the method pmm"),
+        ({"upper": 5.0, "method": "pmm"}, "upper has no meaning for the method pmm"),
+        ({"breaks": [0, 1], "method": "regression"}, "breaks has no meaning"),
+        ({"tail": "gpd", "method": "forest"}, "tail has no meaning for the method forest"),
+        ({"intervals": ("a", "b"), "method": "poisson"}, "intervals has no meaning"),
+        ({"log": True, "method": "binned+regression"}, "log has no meaning"),
+        ({"zeros": True, "method": "binned+regression"}, "zeros has no meaning"),
+        ({"trim": (0.1, 0.1), "method": "poisson"}, "trim has no meaning for the method poisson"),
+        ({"constant": 1.0, "method": "regression"}, "constant has no meaning without log"),
+        ({"constant": 1.0}, "constant has no meaning for the method binned"),
+        ({"tail": "gpd", "method": LinearRegression()}, "for the method a scikit-learn regressor"),
+        ({"intervals": ("a", "b"), "by_household": "sum"}, "no meaning with by_household = 'sum'"),
+        ({"method": "poisson"}, "are not whole numbers from 0 on"),
+        ({"method": "negative-binomial"}, "are not whole numbers from 0 on"),
+        ({"method": "regression", "upper": -1e9}, "upper is -1e+09, the smallest sample value"),
+        (
+            {"method": "regression", "log": True, "constant": 1.0, "trim": (0.0, 0.0)},
+            "Their sum must be positive",
+        ),
+    ],
+)
+def test_faults(options, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        income(**options)
+    assert message in str(caught.value)
+
+
+def test_constant_of_the_combined_method_is_used() -> None:
+    frame = frame_with_income()
+    plain = income(frame, method="binned+regression").frame()["income"]
+    moved = income(frame, method="binned+regression", constant=50_000.0).frame()["income"]
+    assert not plain.equals(moved)
+
+
+def test_run_files_have_the_options(tmp_path) -> None:
+    from synthpop.runfile import dump_runfile, load_runfile
+
+    text = """
+    [survey]
+    demo = true
+    [[stage]]
+    type = "structure"
+    variables = ["age"]
+    [[stage]]
+    type = "continuous"
+    name = "netIncome"
+    method = "regression"
+    trim = [0.02, 0.0]
+    log = true
+    constant = 10000.0
+    residuals = "normal"
+    by_household = "mean"
+    upper = 200000.0
+    """
+    (tmp_path / "run.toml").write_text(text)
+    stage = load_runfile(tmp_path / "run.toml").stages[1]
+    assert stage == Continuous(
+        "netIncome",
+        method="regression",
+        trim=(0.02, 0.0),
+        log=True,
+        constant=10000.0,
+        residuals="normal",
+        by_household="mean",
+        upper=200000.0,
+    )
+    dump_runfile(load_runfile(tmp_path / "run.toml"), tmp_path / "again.toml")
+    assert load_runfile(tmp_path / "again.toml").stages[1] == stage
