@@ -12,6 +12,8 @@ from typing import Any
 _WHERE = {
     "information_loss": "information",
     "InformationLoss": "information",
+    "table_distance": "tables",
+    "TableDistance": "tables",
 }
 """Public names, with the module of ``riskeval.utility`` that has each."""
 
