@@ -14,6 +14,8 @@ _WHERE = {
     "InformationLoss": "information",
     "table_distance": "tables",
     "TableDistance": "tables",
+    "propensity": "scores",
+    "Propensity": "scores",
 }
 """Public names, with the module of ``riskeval.utility`` that has each."""
 

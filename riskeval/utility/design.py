@@ -1,0 +1,76 @@
+"""Model matrices of both files side by side: the same columns for the same levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskeval.utility.sides import Sides, is_number, numbers
+from riskeval.utility.tables import common_levels
+from synthpop.microdata.codes import MISSING, recode_to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Columns of one variable, both files stacked (original first).
+
+    Attributes
+    ----------
+    name : str
+    values : float64, shape (n + m, q)
+        Standardised numbers and an indicator of missing values, or dummies of all levels but one.
+    labels : tuple of str, length q
+    """
+
+    name: str
+    values: np.ndarray
+    labels: tuple[str, ...]
+
+
+def variable_block(sides: Sides, name: str, categorical: bool) -> Block:
+    """Columns of one variable; missing values are a level, or an indicator beside the mean."""
+    if categorical or not (is_number(sides.x, name) and is_number(sides.y, name)):
+        both, single = common_levels(sides.x[name], sides.y[name])
+        levels = both + single
+        codes = np.concatenate([recode_to(f[name], levels)[0] for f in (sides.x, sides.y)])
+        codes = codes.astype(np.int64)
+        labels = [f"{name}={level}" for level in levels]
+        if (codes == MISSING).any():
+            codes[codes == MISSING] = len(levels)
+            labels.append(f"{name} missing")
+        dummies = (codes[:, None] == np.arange(1, len(labels))).astype(np.float64)
+        return Block(name, dummies, tuple(labels[1:]))
+    values = np.concatenate([numbers(f, [name])[:, 0] for f in (sides.x, sides.y)])
+    gap = np.isnan(values)
+    columns, labels = [], []
+    if not gap.all():
+        known = values[~gap]
+        center, spread = known.mean(), known.std()
+        filled = np.where(gap, center, values) - center
+        columns.append(filled / (spread if spread > 0 else 1.0))
+        labels.append(name)
+    if gap.any():
+        columns.append(gap.astype(np.float64))
+        labels.append(f"{name} missing")
+    return Block(name, np.column_stack(columns), tuple(labels))
+
+
+def model_matrix(
+    sides: Sides, names: Sequence[str], categorical: Sequence[str], pairs: bool
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the matrix without intercept, shape (n + m, q), and its labels.
+
+    With `pairs`, products of the columns of every two variables are added.
+    """
+    blocks = [variable_block(sides, name, name in categorical) for name in names]
+    columns = [block.values for block in blocks]
+    labels = [label for block in blocks for label in block.labels]
+    if pairs:
+        for i, first in enumerate(blocks):
+            for second in blocks[i + 1 :]:
+                for a, label in enumerate(first.labels):
+                    columns.append(first.values[:, [a]] * second.values)
+                    labels += [f"{label} x {other}" for other in second.labels]
+    return np.hstack(columns), tuple(labels)
