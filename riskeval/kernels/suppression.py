@@ -24,6 +24,7 @@ ONE = np.uint64(1)
 SHIFT = np.uint64(31)
 NONE, LESS, MORE = np.int64(0), np.int64(-1), np.int64(1)  # steps of counts, all of one type
 NO_CODE = np.int32(-1)
+MOST_KEYS = 64
 
 
 class Table(NamedTuple):
@@ -366,10 +367,11 @@ def lose_match(table, book, n_cells, c, v, code, k):
 
 
 @kernel
-def give_back(table, book, n_cells, cell_of, before, moves, k, words, cell_of_word):
+def give_back(table, book, n_cells, cell_of, before, moves, tier, k, words, cell_of_word):
     """Undo suppressions that later ones have made needless; for whole matches only.
 
-    before (n, m): codes at the start; moves: (record, key) in the order of undoing. `risky_of` now
+    before (n, m): codes at the start; moves: record * MOST_KEYS + key in the order in which they
+    were made; tier (keys,): keys of tier 0 come back first, later moves first. `risky_of` now
     marks the cells that cannot lose a match (f < k + 1): a value comes back if the record keeps k
     matches with it and no such cell is among those that match the record only without it.
     """
@@ -377,9 +379,11 @@ def give_back(table, book, n_cells, cell_of, before, moves, k, words, cell_of_wo
         if book.n_of[c] > 0:
             table, book.f[c], _ = matches(table, book, c, book.mask_of[c])
             set_risky(table, book, c, book.f[c] < k + 1)
-    for record, v in moves:
+    for i in range((tier.max() + 1) * len(moves)):
+        move = moves[len(moves) - 1 - i % len(moves)]
+        record, v = move // MOST_KEYS, move % MOST_KEYS
         c, code = cell_of[record], before[record, v]
-        if book.codes[c, v] >= 0 or n_cells == len(book.codes):
+        if tier[v] != i // len(moves) or book.codes[c, v] >= 0 or n_cells == len(book.codes):
             continue
         target = target_cell(book, c, v, code, n_cells, words, cell_of_word)
         n_cells = max(n_cells, target + 1)
@@ -398,13 +402,14 @@ def give_back(table, book, n_cells, cell_of, before, moves, k, words, cell_of_wo
 
 
 @kernel
-def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank, cost):
+def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank, cost, tier):
     """Suppress one key of one record at a time until every record that has a key left is safe.
 
     book: codes and n_of of `n_cells` cells are filled, the rest is zero; first_record (cap,), -1
     for none, next_record (n,), cell_of (n,): records of each cell and cell of each record. All are
     changed in place. before (n, m): codes at the start; rank (keys,): all zero, or 1 for the most
-    important key; cost (keys,): cells that go with the key. Returns whether there was room.
+    important key; cost (keys,): cells that go with the key; tier (keys,): as in `give_back`.
+    Returns whether there was room.
     """
     cap = len(book.codes)
     chain_next = np.zeros((cap, len(rank) + 1), np.int32)
@@ -422,17 +427,14 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
         np.zeros(64, np.int32),
         np.zeros(64, np.int32),
     )
-    moves = [(next_record[0], 0) for _ in range(0)]
+    moves = [NONE for _ in range(0)]
     while True:
         table, heap = queue_risky(table, book, n_cells, k, rank, cost, chain_next)
         if len(heap) == 0:
             if book.weight.min() == 1.0 and book.shares.shape[1] == 0:
-                order = [(0.0, 0) for _ in range(0)]
-                for i in range(len(moves)):  # important and dear keys first, then the last moves
-                    order.append((rank[moves[i][1]] - cost[moves[i][1]], -i))
-                order.sort()
-                undo = [moves[-place] for _, place in order]
-                give_back(table, book, n_cells, cell_of, before, undo, k, words, cell_of_word)
+                give_back(
+                    table, book, n_cells, cell_of, before, moves, tier, k, words, cell_of_word
+                )
             return True
         while len(heap) > 0:
             _, c = heapq.heappop(heap)
@@ -451,12 +453,12 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
             n_cells = max(n_cells, target + 1)
             table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES] + len(rank))
             # one record leaves cell c for the target
-            record = first_record[c]
+            record = np.int64(first_record[c])
             first_record[c] = next_record[record]
             next_record[record] = first_record[target]
             first_record[target] = record
             cell_of[record] = target
-            moves.append((record, v))
+            moves.append(record * MOST_KEYS + v)
             shift_counts(table, book, c, LESS, LESS)
             book.n_of[c] -= 1
             book.n_of[target] += 1

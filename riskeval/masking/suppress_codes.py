@@ -185,6 +185,7 @@ def _greedy(
     random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
     noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
     salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
+    tier = np.unique(request.rank - request.cost, return_inverse=True)[1].astype(np.int64)
     room = n_cells + n // 4 + 64
     while True:
         book = Book(
@@ -214,7 +215,7 @@ def _greedy(
         k = request.k - SLACK
         try:
             done = suppress(
-                book, n_cells, first, follows, cell_of, columns, k, request.rank, request.cost
+                book, n_cells, first, follows, cell_of, columns, k, request.rank, request.cost, tier
             )
         except ValueError as error:
             fault = Fault(
