@@ -11,7 +11,7 @@ of its ladder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ MAX_STEPS = 100
 SMALLEST_LEAF = 5
 N_TREES = 100
 FOLDS = 5
+FEWEST_OUT_OF_BAG = 50
 MAD_OF_NORMAL = 0.6744897501960817
 SMALLEST_LOG_MEAN = -30.0
 
@@ -346,14 +347,21 @@ def fit_regressor(
     -------
     model : Regression
     held_out : float array, shape (n,)
-        Fitted values of persons that the regressor had not seen (five folds): residuals around
-        the fitted values of its own training data would be too small.
+        Fitted values of persons that the regressor had not seen: residuals around the fitted
+        values of its own training data would be too small. A forest of 50 persons and more has
+        them from the trees that did not draw the person (out of bag), others from five folds.
     """
     from threadpoolctl import threadpool_limits
 
     seen, shares = levels_seen(digits, sizes), weights / weights.mean()
     x = learner_columns(digits, seen, ordered)
     n = len(y)
+    nothing = np.empty((0, 0))
+    empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing)
+    if isinstance(model, str) and n >= FEWEST_OUT_OF_BAG:
+        forest = make_regressor(model, x.shape[1], seed).set_params(oob_score=True)
+        forest.fit(x, y, sample_weight=shares)
+        return replace(empty, estimator=forest), forest.oob_prediction_
     fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
     held_out = np.full(n, np.average(y, weights=weights))
     with threadpool_limits(1):  # sums in one order, whatever the machine
@@ -364,9 +372,7 @@ def fit_regressor(
             held_out[part] = fitted.predict(x[part])
         estimator = make_regressor(model, x.shape[1], seed)
         estimator.fit(x, y, sample_weight=shares)
-    nothing = np.empty((0, 0))
-    return Regression("learner", seen, tuple(ordered), nothing[0:0, 0:0].ravel(), nothing,
-                      estimator), held_out  # fmt: skip
+    return replace(empty, estimator=estimator), held_out
 
 
 # what is drawn around the fitted value

@@ -72,7 +72,7 @@ class Continuous:
         positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
         predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
         values, drawn by weight. "forest" or a regressor whose ``fit`` takes ``sample_weight``:
-        as "regression", with residuals from held-out fits (five folds).
+        as "regression", with residuals from held-out fits (out of bag; five folds).
     predictors : "basic", "all", list of names, or formula text
         See `Categorical`.
     zeros : bool, optional
@@ -186,8 +186,7 @@ class Continuous:
         coding = make_coding(sample, resolve_terms(self.predictors, names, basic))
         design = make_design(sample, coding, classes.codes, len(classes.low))
         ladder = fit_ladder("multinomial", design, smallest_stratum=self.smallest_stratum)
-        if not classes.modelled:  # else one kind of value is no fallback, and strata follow below
-            notes = (*fit_fallbacks(self.label, ladder, classes.codes, sample), *notes)
+        notes = (*self._notes(classes, ladder, sample), *notes)
         tail, found = fit_tail(
             self.tail, values, sample.weights, float(classes.low[-1]), self.label
         )
@@ -231,6 +230,13 @@ class Continuous:
             upper=self.upper,
             label=self.label,
         )
+
+    def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
+        """Return fallbacks of the class model; one kind of value in a stratum is none."""
+        found = fit_fallbacks(self.label, ladder, classes.codes, sample)
+        fits = zip(sample.strata_levels, ladder.by_stratum, strict=True)
+        pooled = {str(level) for level, model in fits if model is None}
+        return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
 
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns, joined by household where asked."""
