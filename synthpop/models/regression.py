@@ -24,7 +24,7 @@ MAX_STEPS = 100
 SMALLEST_LEAF = 5
 N_TREES = 100
 FOLDS = 5
-FEWEST_OUT_OF_BAG = 50
+TREES_OF_A_FOLD = 25
 MAD_OF_NORMAL = 0.6744897501960817
 SMALLEST_LOG_MEAN = -30.0
 
@@ -305,7 +305,7 @@ def learner_columns(
     return np.hstack(parts).astype(np.float64)
 
 
-def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
+def make_regressor(model: Any, n_columns: int, seed: int, n_trees: int = N_TREES) -> Any:
     """Return a new regressor for the name "forest" or a copy of the one given.
 
     Parameters
@@ -315,13 +315,15 @@ def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
         A forest tries two thirds of them at each split.
     seed : int
         Set as ``random_state`` where the regressor has one and it is None.
+    n_trees : int
+        Of a forest.
     """
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestRegressor
 
     if isinstance(model, str):
         return RandomForestRegressor(
-            N_TREES,
+            n_trees,
             min_samples_leaf=SMALLEST_LEAF,
             max_features=max(1, round(2 * n_columns / 3)),
             random_state=seed,
@@ -347,9 +349,10 @@ def fit_regressor(
     -------
     model : Regression
     held_out : float array, shape (n,)
-        Fitted values of persons that the regressor had not seen: residuals around the fitted
-        values of its own training data would be too small. A forest of 50 persons and more has
-        them from the trees that did not draw the person (out of bag), others from five folds.
+        Fitted values of persons that the regressor had not seen (five folds): residuals around
+        the fitted values of its own training data would be too small. The forests of the folds
+        have 25 trees. (Out-of-bag values are no way: a forest draws by weight, so that persons
+        with large weights are in every bag.)
     """
     from threadpoolctl import threadpool_limits
 
@@ -358,16 +361,12 @@ def fit_regressor(
     n = len(y)
     nothing = np.empty((0, 0))
     empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing)
-    if isinstance(model, str) and n >= FEWEST_OUT_OF_BAG:
-        forest = make_regressor(model, x.shape[1], seed).set_params(oob_score=True)
-        forest.fit(x, y, sample_weight=shares)
-        return replace(empty, estimator=forest), forest.oob_prediction_
     fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
     held_out = np.full(n, np.average(y, weights=weights))
     with threadpool_limits(1):  # sums in one order, whatever the machine
         for number in range(min(FOLDS, n) if n > 1 else 0):
             rest, part = fold != number, fold == number
-            fitted = make_regressor(model, x.shape[1], seed)
+            fitted = make_regressor(model, x.shape[1], seed, TREES_OF_A_FOLD)
             fitted.fit(x[rest], y[rest], sample_weight=shares[rest])
             held_out[part] = fitted.predict(x[part])
         estimator = make_regressor(model, x.shape[1], seed)

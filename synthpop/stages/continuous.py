@@ -72,7 +72,7 @@ class Continuous:
         positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
         predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
         values, drawn by weight. "forest" or a regressor whose ``fit`` takes ``sample_weight``:
-        as "regression", with residuals from held-out fits (out of bag; five folds).
+        as "regression", with residuals from held-out fits (five folds).
     predictors : "basic", "all", list of names, or formula text
         See `Categorical`.
     zeros : bool, optional

@@ -307,16 +307,21 @@ def test_forests_are_repeatable_and_seeds_matter() -> None:
     assert make_regressor("forest", 9, 4).random_state == 4
 
 
-def test_small_forests_have_folds_and_large_ones_are_out_of_bag() -> None:
-    digits, y, w = some_data(49)
-    small, _ = fit_regressor("forest", digits, y, w, SIZES, (True, False), 1)
-    assert not small.estimator.oob_score
+def test_held_out_values_are_not_fitted_to_their_own_person() -> None:
     digits, y, w = some_data(400)
-    large, held_out = fit_regressor("forest", digits, y, w, SIZES, (True, False), 1)
-    assert large.estimator.oob_score
-    fitted = predict_regression(large, digits)[0]
+    model, held_out = fit_regressor("forest", digits, y, w, SIZES, (True, False), 1)
+    fitted = predict_regression(model, digits)[0]
     assert np.var(y - held_out) > np.var(y - fitted)
     assert np.corrcoef(held_out, fitted)[0, 1] > 0.99
+    assert model.estimator.n_estimators == 100
+    assert make_regressor("forest", 3, 1, 25).n_estimators == 25
+
+
+def test_a_forest_with_extreme_weights() -> None:
+    digits, y, w = some_data(400)
+    w[:5] = 1e5
+    held_out = fit_regressor("forest", digits, y, w, SIZES, (True, False), 1)[1]
+    assert np.isfinite(held_out).all()
 
 
 def test_one_person_is_enough_for_a_learner() -> None:
