@@ -64,8 +64,8 @@ def minimal_generalization(
     hierarchies : mapping
         Key column -> its levels above the column itself, from fine to coarse. A list whose items
         are mappings from each value of the level below to the new value, or "*" (all values become
-        "*"); or a DataFrame whose first column holds the values of the data and each further
-        column one level.
+        "*"; numbers may be given as text, as in a run file). Or a DataFrame whose first column
+        holds the values of the data and each further column one level.
     k : int
         Records in each group of equal keys.
     suppression_limit : int
@@ -332,6 +332,7 @@ def _ladder(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierar
             steps.append(np.zeros(len(codes), dtype=np.int64))
             labels.append([EVERYTHING, None])
             continue
+        level = _with_values(level, below)
         used = np.unique(steps[-1])
         lacking = [below[c] for c in used if below[c] is not None and below[c] not in level]
         if lacking:
@@ -344,6 +345,12 @@ def _ladder(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierar
         steps.append(table[steps[-1]])
         labels.append([*names, None])
     return Hierarchy(name, steps, labels)
+
+
+def _with_values(level: Mapping[Any, Any], below: list[Any]) -> dict[Any, Any]:
+    """Answer numbers by their text too: the keys of a run file are text."""
+    text = {str(value): value for value in below if value is not None and value not in level}
+    return {text.get(key, key) if isinstance(key, str) else key: to for key, to in level.items()}
 
 
 def _check_table(faults: Faults, name: str, table: pd.DataFrame) -> None:

@@ -51,8 +51,9 @@ def local_suppression(
         loses the least important key that brings it nearer to k. Default: keys count alike and
         the number of suppressed cells is kept small.
     subsets : mapping, optional
-        {size: k}: every combination of that many keys must reach its own k (the all-M approach of
-        mu-Argus); all keys together are asked for only if ``len(keys)`` is among the sizes.
+        {size: k} (sizes may be text, as in a run file): every combination of that many keys must
+        reach its own k (the all-M approach of mu-Argus); all keys together are asked for only if
+        ``len(keys)`` is among the sizes.
     strata : str or sequence of str, optional
         Columns whose combinations are protected each on its own; a missing stratum is a stratum.
     linked : mapping, optional
@@ -109,7 +110,7 @@ def local_suppression(
         key: [columns] if isinstance(columns, str) else list(columns)
         for key, columns in (linked or {}).items()
     }
-    wanted = {len(names): k} if subsets is None else dict(subsets)
+    wanted = {len(names): k} if subsets is None else _whole_sizes(subsets)
     faults = Faults("local_suppression")
     ranks = _checked(faults, frame, names, by, ties, wanted, importance, missing, alpha)
     faults.raise_if_any()
@@ -157,6 +158,14 @@ def local_suppression(
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
         },
     )
+
+
+def _whole_sizes(subsets: Mapping[Any, int]) -> dict[int, int]:
+    """Sizes as numbers: the keys of a run file are text."""
+    return {
+        int(size) if isinstance(size, str) and size.isdigit() else size: k
+        for size, k in subsets.items()
+    }
 
 
 def _promise(wanted: dict[int, int], n_keys: int, by: list[str], missing: str) -> str:

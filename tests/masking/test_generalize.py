@@ -126,6 +126,12 @@ def _steps(table):
     return [dict(zip(table[a], table[b], strict=True)) for a, b in pairwise(columns)]
 
 
+def test_numbers_of_a_level_may_be_text():
+    frame = pd.DataFrame({"x": [1, 2, 3, 4]})
+    result = minimal_generalization(frame, {"x": [{"1": "a", "2": "a", "3": "b", "4": "b"}]}, k=2)
+    assert result.data["x"].tolist() == [*"aabb"]
+
+
 def test_a_node_can_be_asked_for():
     frame, levels = lattice_of_the_paper()
     result = minimal_generalization(

@@ -212,6 +212,13 @@ def test_subsets_of_the_book():
             assert fast_counts(result.data, subset).min() >= k
 
 
+def test_sizes_of_subsets_may_be_text():
+    frame = pd.DataFrame(np.random.default_rng(3).integers(0, 4, (60, 3)), columns=[*"abc"])
+    text = local_suppression(frame, [*"abc"], subsets={"2": 9})
+    assert text.data.equals(local_suppression(frame, [*"abc"], subsets={2: 9}).data)
+    assert not text.data.equals(local_suppression(frame, [*"abc"], subsets={2: 3}).data)
+
+
 @pytest.mark.parametrize("missing", TREATMENTS)
 def test_subsets_hold_at_the_end_under_every_treatment(missing):
     rng = np.random.default_rng(3)
