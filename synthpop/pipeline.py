@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from synthpop._version import __version__
+from synthpop.calibration.margins import Margin, margin_list
+from synthpop.finish import completed, finish_population, plain, seed_of, write_population
 from synthpop.generate import (
     Recipe,
     Simulated,
@@ -31,9 +33,10 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.plan import BlockPlan, make_plan
 from synthpop.population import Population
-from synthpop.recipe import check_recipe, make_layout, make_sample
+from synthpop.recipe import check_recipe, make_layout, make_sample, take_apart
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
+from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.registry import STAGES
 from synthpop.stages.structure import Structure
 from synthpop.storage import (
@@ -57,6 +60,8 @@ class Pipeline:
     Parameters
     ----------
     stages : sequence of stages
+        `Distribute` and `Anneal` come last: they work on the finished population, which is held in
+        memory then. `CorrectHeaping` comes before `Structure`: it works on the survey.
 
     Examples
     --------
@@ -71,7 +76,7 @@ class Pipeline:
     7
     """
 
-    stages: Sequence[Stage]
+    stages: Sequence[Stage | Preparation | Finisher]
 
     def fit(
         self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
@@ -82,8 +87,8 @@ class Pipeline:
         ----------
         survey : Survey
         seed : int, optional
-            Without one a seed is drawn and recorded. The stages here learn without randomness;
-            the seed is the default of `FittedPipeline.simulate`.
+            Without one a seed is drawn and recorded. The stages here learn without randomness,
+            but `CorrectHeaping` draws; the seed is the default of `FittedPipeline.simulate`.
         on_event : callable, optional
             Receives an `Event` for each stage.
 
@@ -93,10 +98,16 @@ class Pipeline:
             Lists everything in the recipe that does not fit the survey.
         """
         listener = on_event or silent
-        stages = tuple(self.stages)
+        steps, stages = take_apart(self.stages), take_apart(self.stages).stages
         seed = resolve_seed(seed)
         streams = Streams(seed)
-        columns = check_recipe(stages, survey)
+        columns = check_recipe(self.stages, survey)
+        prepared = []
+        for number, step in enumerate(steps.preparations):
+            survey, record = step.prepare(survey, seed_of(seed, steps.preparations, number))
+            prepared.append(record)
+        if prepared:
+            columns = check_recipe(self.stages, survey)
         layout = make_layout(survey, columns)
         sample = make_sample(survey, columns, layout)
         models = []
@@ -106,12 +117,35 @@ class Pipeline:
             models.append(model)
             sample = _extended(sample, stage, model, number == 0)
         listener(Event("end", "fit", len(stages), len(stages)))
-        return FittedPipeline(stages, tuple(models), layout, sample, survey, seed)
+        return FittedPipeline(
+            stages,
+            tuple(models),
+            layout,
+            sample,
+            survey,
+            seed,
+            steps.preparations,
+            steps.finishers,
+            tuple(plain(prepared)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FittedPipeline:
-    """A recipe with what it learned from the survey; `simulate` makes populations of it."""
+    """A recipe with what it learned from the survey; `simulate` makes populations of it.
+
+    Attributes
+    ----------
+    stages : tuple of stages
+        Those that run block by block.
+    survey : Survey
+        As the stages saw it: with corrected ages where the recipe has `CorrectHeaping`.
+    seed : int
+    preparations, finishers : tuples
+        The first and last steps of the recipe, on the survey and on the finished population.
+    prepared : tuple of dict
+        What the preparations did.
+    """
 
     stages: tuple[Stage, ...]
     models: tuple[Any, ...] = field(repr=False)
@@ -119,6 +153,9 @@ class FittedPipeline:
     sample: Sample = field(repr=False)
     survey: Survey
     seed: int
+    preparations: tuple[Preparation, ...] = ()
+    finishers: tuple[Finisher, ...] = ()
+    prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -155,9 +192,13 @@ class FittedPipeline:
             Factor on the weights: 0.1 makes a population of a tenth of the size.
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there.
-            Without it the population is held in memory.
+            Without it the population is held in memory. A recipe with finishers (`Distribute`,
+            `Anneal`) is simulated and finished in memory first, which needs about
+            3 times the memory of the population, and is written at the end; stopped before, it
+            starts again.
         workers : int or str
             Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
+            Finishers run region by region in as many threads of this process.
         rows_per_block : int
             Most persons in a block; part of the recipe: another value gives another population.
         on_event : callable, optional
@@ -188,11 +229,15 @@ class FittedPipeline:
             "seed": seed,
             "scale": scale,
             "rows_per_block": rows_per_block,
-            "recipe": [stage_to_dict(stage) for stage in self.stages],
+            "recipe": [
+                stage_to_dict(step) for step in (*self.preparations, *self.stages, *self.finishers)
+            ],
             "survey": _fingerprint(self.sample),
         }
         identity = json.loads(json.dumps(identity, default=str))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent)
+        if self.finishers:
+            return run.finished(None if out is None else Path(out), seed, rows_per_block)
         return run.in_memory() if out is None else run.to_folder(Path(out))
 
 
@@ -247,6 +292,27 @@ class _Run:
             write_text(root / MANIFEST, dump(manifest))
         return Population(self.recipe.fields, manifest, merge_fallbacks(found), path=root)
 
+    def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
+        """Simulate in memory, run the finishers, and write the result where a folder is given."""
+        if root is not None:
+            claim(root, self.identity)
+            there = completed(root)
+            if there is not None:
+                return there
+        layout = self.recipe.layout
+        population = finish_population(
+            self.in_memory(),
+            self.fitted.finishers,
+            layout,
+            seed=seed,
+            rows_per_block=rows_per_block,
+            workers=self.workers,
+            on_event=self.listener,
+        )
+        if root is None:
+            return population
+        return write_population(population, layout, root, rows_per_block, self.listener)
+
     def _files(self) -> list[str]:
         from synthpop.storage import part_name
 
@@ -276,6 +342,8 @@ class _Run:
             "blocks": blocks,
             "fallbacks": [asdict(item) for item in merge_fallbacks(found)],
         }
+        if self.fitted.prepared:
+            manifest["prepared"] = list(self.fitted.prepared)
         plain: dict[str, Any] = json.loads(json.dumps(manifest, default=str))
         plain["columns"] = manifest["columns"]
         return plain
@@ -294,10 +362,32 @@ def _copy(simulated: Simulated, columns: dict[str, np.ndarray]) -> None:
 
 
 def stage_to_dict(stage: Any) -> dict[str, Any]:
-    """Return a stage as plain values, as a run file has them: ``type`` and its options."""
+    """Return a stage as plain values, as a run file has them: ``type`` and its options.
+
+    Margins come as their options, the number of their cells and a hash of their table.
+    """
     kinds = {cls: name for name, cls in STAGES.items()}
-    options = {k: v for k, v in asdict(stage).items() if v is not None}
-    return {"type": kinds[type(stage)], **options}
+    margins = getattr(stage, "margins", None)
+    options = asdict(stage if margins is None else replace(stage, margins=()))
+    if margins is not None:
+        options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
+    return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
+
+
+def margin_to_dict(margin: Margin) -> dict[str, Any]:
+    """Return what tells a margin from others: its options, its columns, a hash of its table."""
+    text = margin.frame.to_csv(index=False)
+    options = {
+        name: getattr(margin, name)
+        for name in ("level", "total", "importance", "variable", "size", "name")
+        if getattr(margin, name) is not None
+    }
+    return {
+        **options,
+        "columns": list(margin.columns),
+        "n_cells": len(margin.frame),
+        "hash": blake2b(text.encode(), digest_size=20).hexdigest(),
+    }
 
 
 def _extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:

@@ -89,6 +89,18 @@ class Population(Result):
             )
         return pd.concat(parts, ignore_index=True)
 
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the coded columns of a population in memory, each shape (n_persons,).
+
+        Raises
+        ------
+        TypeError
+            The population lies in a folder.
+        """
+        if self._columns is None:
+            raise TypeError("a population on disk has no arrays: use iter_blocks")
+        return self._columns
+
     def iter_blocks(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Yield the persons block by block; on disk only one block is read at a time."""
         fields = self._chosen(columns)
@@ -125,6 +137,8 @@ class Population(Result):
         )
         if self.path is not None:
             text += f" It lies in {self.path}."
+        for step in self.manifest.get("finished", {}).get("steps", ()):
+            text += f" {step['stage'].capitalize()}: {step['summary']}"
         if self.fallbacks:
             text += f" {len(self.fallbacks)} fallbacks were needed: see fallbacks."
         return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,14 @@ from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import Outlook, Stage, after
+from synthpop.stages.finishers import (
+    Finisher,
+    Preparation,
+    Prospect,
+    is_finisher,
+    is_preparation,
+    known_levels,
+)
 from synthpop.stages.structure import Structure
 
 ALL = "all"
@@ -27,7 +36,36 @@ class Columns:
     arrays: dict[str, np.ndarray]
 
 
-def check_recipe(stages: Sequence[Stage], survey: Survey) -> Columns:
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A recipe taken apart.
+
+    Attributes
+    ----------
+    preparations : tuple of Preparation
+        On the survey, before the fit.
+    stages : tuple of Stage
+        Block by block, `Structure` first.
+    finishers : tuple of Finisher
+        On the finished population.
+    """
+
+    preparations: tuple[Preparation, ...]
+    stages: tuple[Stage, ...]
+    finishers: tuple[Finisher, ...]
+
+
+def take_apart(recipe: Sequence[Any]) -> Steps:
+    """Return the steps of a recipe by where they work, wherever they stand in it."""
+    stages = [step for step in recipe if not is_preparation(step) and not is_finisher(step)]
+    return Steps(
+        tuple(step for step in recipe if is_preparation(step)),
+        tuple(stages),
+        tuple(step for step in recipe if is_finisher(step)),
+    )
+
+
+def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
     """Return the columns that the stages read.
 
     Raises
@@ -36,29 +74,95 @@ def check_recipe(stages: Sequence[Stage], survey: Survey) -> Columns:
         Lists everything in the recipe that does not fit the survey.
     """
     faults = Faults("recipe")
+    steps = take_apart(recipe)
+    stages = steps.stages
+    _check_places(faults, recipe)
     if not stages or not isinstance(stages[0], Structure):
         faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
         faults.raise_if_any()
+    names = [step.label for step in steps.preparations]
+    for preparation in steps.preparations:
+        preparation.expect(faults, survey)
+    for label in sorted({name for name in names if names.count(name) > 1}):
+        faults.add(label, "is in the recipe more than once", remedy="Leave one of them.")
     columns = _encode(faults, stages, survey)
     known: dict[str, Field | None] = dict.fromkeys(map(str, survey.frame.columns))
     known |= columns.fields
     fixed = _fixed_names(survey)
     outlook = Outlook(known, fixed, fixed)
     taken = {*fixed, *(name for name in _id_names(survey) if name)}
+    areas = tuple(name for item in steps.finishers for name in item.provides)
     for number, stage in enumerate(stages):
         if number and isinstance(stage, Structure):
             faults.add("recipe", "has Structure twice", remedy="Join their variables.")
             continue
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
-        stage.check(faults, replace(outlook, later=later))
-        for name in stage.provides:
-            if name in taken:
-                what = f"makes {name!r}, which the population already has"
-                faults.add(stage.label, what, remedy="Choose another name.")
-        taken |= set(stage.provides)
+        stage.check(faults, replace(outlook, later=(*later, *areas)))
+        taken |= _check_names(faults, stage, taken)
         outlook = after(outlook, stage, first=number == 0)
+    _check_finishers(faults, steps, outlook, survey, taken)
     faults.raise_if_any()
     return columns
+
+
+def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
+    """Note preparations that are not first and finishers that are not last."""
+    for place, step in enumerate(recipe):
+        if is_preparation(step):
+            before = [item for item in recipe[:place] if not is_preparation(item)]
+            if before:
+                what = f"comes behind {before[0].label}, but it works on the survey"
+                remedy = "Put it at the beginning of the recipe, before Structure."
+                faults.add(step.label, what, remedy=remedy)
+        elif is_finisher(step):
+            behind = [item for item in recipe[place + 1 :] if not is_finisher(item)]
+            if behind:
+                what = f"comes before {behind[0].label}, but it works on the finished population"
+                faults.add(step.label, what, remedy="Put it at the end of the recipe.")
+
+
+def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
+    """Note columns that the population already has; return those that the step makes."""
+    for name in step.provides:
+        if name in taken:
+            what = f"makes {name!r}, which the population already has"
+            faults.add(step.label, what, remedy="Choose another name.")
+    return set(step.provides)
+
+
+def _check_finishers(
+    faults: Faults, steps: Steps, outlook: Outlook, survey: Survey, taken: set[str]
+) -> None:
+    varying = _varying(steps.stages, survey)
+    levels = known_levels(outlook)
+    strata = survey.roles.strata
+    if strata in levels:
+        found = survey.frame[strata].astype(object).unique().tolist()
+        levels[strata] = tuple(level for level in levels[strata] if level in found)
+    for number, step in enumerate(steps.finishers):
+        later = tuple(name for item in steps.finishers[number + 1 :] for name in item.provides)
+        now = replace(outlook, later=later)
+        households = survey.roles.household is not None
+        step.expect(faults, Prospect(now, households, varying, strata, levels))
+        taken |= _check_names(faults, step, taken)
+        available = (*outlook.available, *step.provides)
+        known = {**outlook.survey, **dict.fromkeys(step.provides)}
+        outlook = replace(outlook, survey=known, available=available)
+
+
+def _varying(stages: Sequence[Stage], survey: Survey) -> frozenset[str]:
+    """Variables that are known to differ between members of a household of the population.
+
+    `Structure` copies whole households, so that its variables differ there where they differ in
+    the survey. Of simulated variables it is known after the simulation only.
+    """
+    if survey.roles.household is None:
+        return frozenset()
+    found = set()
+    for name in stages[0].provides:
+        if name in survey.frame.columns and survey._differs_within_household(name).any():
+            found.add(name)
+    return frozenset(found)
 
 
 def _encode(faults: Faults, stages: Sequence[Stage], survey: Survey) -> Columns:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as data_field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from pydantic import Field
+import numpy as np
+import pandas as pd
+from pydantic import Field, create_model, model_validator
 
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.generate import Workers
-from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.io import read_survey, read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
-from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, stage_to_dict
+from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, margin_to_dict, stage_to_dict
 from synthpop.population import Population
 from synthpop.stages.base import Stage
+from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -48,15 +53,52 @@ class RunOptions(Table):
 
 
 class MarginInput(Table):
-    """A table ``[[calibrate.margin]]``: a file of known totals; see `Margin`."""
+    """A table ``[[calibrate.margin]]`` or an entry of ``margins`` of a stage: see `Margin`.
 
-    file: str
+    Known totals are in a ``file``, or in the run file itself: ``table`` is the total of everybody
+    or a list of cells, such as ``[{sex = "f", total = 510}, {sex = "m", total = 490}]``; a key
+    that is left out of a cell stands for a missing value.
+    """
+
+    file: str | None = None
+    table: float | list[dict[str, Any]] | None = None
     level: Literal["person", "household"] = "person"
     total: str = "total"
     importance: float | None = Field(default=None, gt=0)
     variable: str | None = None
     size: float | None = Field(default=None, gt=0)
     name: str | None = None
+
+    @model_validator(mode="after")
+    def _one_table(self) -> MarginInput:
+        if (self.file is None) == (self.table is None):
+            raise ValueError("needs file or table: give exactly one of them")
+        return self
+
+    def margin(self, folder: Path) -> MarginOfFile:
+        """Return the margin; paths start at the folder of the run file."""
+        if self.file is not None:
+            table: Any = read_table(folder / self.file)
+        elif isinstance(self.table, list):
+            table = pd.DataFrame(self.table)
+        else:
+            table = self.table
+        options = self.model_dump(exclude={"file", "table"})
+        return MarginOfFile(table, **options, file=self.file)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginOfFile(Margin):
+    """A margin that knows the file that its table came from, as the run file names it."""
+
+    file: str | None = data_field(default=None, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarginOfFile):
+            return NotImplemented
+        return self.file == other.file and margin_to_dict(self) == margin_to_dict(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class CalibrateOptions(Table):
@@ -115,7 +157,7 @@ class RunFile:
     """
 
     survey: SurveyInput
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage | Preparation | Finisher, ...]
     run: RunOptions
     risk: RiskOptions | None
     report: ReportOptions
@@ -136,12 +178,8 @@ class RunFile:
         if self.calibrate is None:
             return None
         from synthpop.calibration.calibrating import calibrate
-        from synthpop.calibration.margins import Margin
 
-        margins = [
-            Margin(read_table(self.folder / item.file), **item.model_dump(exclude={"file"}))
-            for item in self.calibrate.margin
-        ]
+        margins: list[Margin] = [item.margin(self.folder) for item in self.calibrate.margin]
         options = self.calibrate.model_dump(exclude={"margin"})
         return calibrate(survey, margins, **options)
 
@@ -179,9 +217,9 @@ def parse_runfile(
             tables[name] = None
             continue
         tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[Any, ...] = ()
     if "stage" in data or "calibrate" not in data:
-        stages = _stages(faults, data.get("stage", []))
+        stages = _stages(faults, data.get("stage", []), folder)
     survey = tables["survey"]
     if survey is not None:
         _check_survey(faults, survey)
@@ -204,7 +242,7 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
         faults.add("[survey] weight", "is not given", remedy="Name the column of weights.")
 
 
-def _stages(faults: Faults, tables: Any) -> tuple[Stage, ...]:
+def _stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
     """Read the stages; a file that only calibrates has none."""
     if not isinstance(tables, list) or not tables:
         faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
@@ -219,14 +257,55 @@ def _stages(faults: Faults, tables: Any) -> tuple[Stage, ...]:
             faults.add(where, what, remedy=did_you_mean(kind, STAGES))
             continue
         cls = STAGES[kind]
-        stages.append(validate(faults, where, cls, options))
+        if "margins" in cls.__dataclass_fields__:
+            stages.append(_with_margins(faults, where, cls, options, folder))
+        else:
+            stages.append(validate(faults, where, cls, options))
     return tuple(stage for stage in stages if stage is not None)
+
+
+def _with_margins(
+    faults: Faults, where: str, cls: type[Any], options: dict[str, Any], folder: Path
+) -> Any:
+    """Return a stage whose margins are files or tables, or None and the faults."""
+    options = dict(options)
+    items = options.pop("margins", [])
+    given = validate(faults, where, _input_of(cls), options)
+    if not isinstance(items, list) or not items:
+        remedy = 'For instance margins = [{file = "totals.csv"}].'
+        faults.add(f"{where} margins", "there are none", remedy=remedy)
+        return None
+    margins = []
+    for number, item in enumerate(items, 1):
+        place = f"{where} margins {number}"
+        table = validate(faults, place, MarginInput, item)
+        try:
+            margins.append(table and table.margin(folder))
+        except InputError as problem:
+            for fault in problem.faults:
+                at = f"{place} {fault.where}"
+                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
+    if given is None or len(margins) < len(items) or any(m is None for m in margins):
+        return None
+    return cls(margins=margins, **given.model_dump())
+
+
+def _input_of(cls: type[Any]) -> type[Table]:
+    """Return the table of a run file for the options of a stage other than its margins."""
+    hints = get_type_hints(cls)
+    options: dict[str, Any] = {
+        item.name: (hints[item.name], ... if item.default is MISSING else item.default)
+        for item in fields(cls)
+        if item.name != "margins"
+    }
+    return create_model(cls.__name__, __base__=Table, **options)
 
 
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     """Return a run file as TOML text, and write it where a path is given.
 
-    Reading it again gives an equal run file.
+    Reading it again gives an equal run file. Margins come with the file that they were read from,
+    those made in Python with their cells.
     """
     import tomli_w
 
@@ -239,11 +318,39 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
     if runfile.risk is not None:
         data["risk"] = runfile.risk.model_dump(exclude_none=True)
-    data["stage"] = [_plain(stage_to_dict(stage)) for stage in runfile.stages]
+    data["stage"] = [_plain(_stage_table(stage)) for stage in runfile.stages]
     text = tomli_w.dumps(data)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
+
+
+def _stage_table(stage: Any) -> dict[str, Any]:
+    """Return a stage as a run file has it; margins with the file or the cells of their table."""
+    table = stage_to_dict(stage)
+    margins = getattr(stage, "margins", None)
+    if margins is not None:
+        table["margins"] = [_margin_table(margin) for margin in margin_list(margins)]
+    return table
+
+
+def _margin_table(margin: Margin) -> dict[str, Any]:
+    options = margin_to_dict(margin)
+    table = {key: value for key, value in options.items() if key in MarginInput.model_fields}
+    file = getattr(margin, "file", None)
+    if file is not None:
+        return {"file": file, **table}
+    cells = [
+        {str(name): _native(value) for name, value in cell.items() if not pd.isna(value)}
+        for cell in margin.frame.astype(object).to_dict("records")
+    ]
+    return {"table": cells, **table}
+
+
+def _native(value: Any) -> Any:
+    """Return a value of a table as TOML has it: numbers and flags as they are, others as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, (bool, int, float)) else str(value)
 
 
 def _plain(value: Any) -> Any:

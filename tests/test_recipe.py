@@ -16,8 +16,12 @@ from synthpop import (
     Structure,
     Survey,
 )
+from synthpop.calibration import Margin
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
+from synthpop.stages.annealing import Anneal
+from synthpop.stages.distribute import Distribute
+from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.registry import STAGES
 from tests.small import ROLES, small_frame, small_pipeline, small_stages, small_survey
 
@@ -204,13 +208,19 @@ def test_difficult_samples_pass_through_every_stage(damage, tmp_path) -> None:
         assert set(people.loc[people["region"] == "west", "status"].dropna()) == {"idle"}
 
 
+AREAS = pd.DataFrame(
+    {"region": ["north", "south", "west"], "area": ["n", "s", "w"], "total": [5.0, 3.0, 2.0]}
+)
 CONFORM = {
+    "correct_heaping": CorrectHeaping("age"),
     "structure": Structure(["age", "sex"]),
     "derive": Derive("age_class", source="age", breaks=[0, 15, 120]),
     "categorical": Categorical("status", predictors=["sex"]),
     "relation": Relation("status", relationship="sex", head="f", predictors=["age"]),
     "continuous": Continuous("income", predictors=["sex"]),
     "components": Components("income", parts=["wage", "other"], by=["sex"]),
+    "distribute": Distribute("area", within="region", margins=Margin(AREAS, level="household")),
+    "anneal": Anneal(Margin(pd.DataFrame({"sex": ["f", "m"], "total": [3900, 3900]}))),
 }
 
 
@@ -225,7 +235,8 @@ def test_conformance(kind: str) -> None:
     stage = CONFORM[kind]
     before = [] if kind == "structure" else [Structure(["age", "sex"])]
     before += [Continuous("income", predictors=["sex"])] if kind == "components" else []
-    pipeline = Pipeline([*before, stage])
+    steps = [*before, stage] if kind != "correct_heaping" else [stage, *before]
+    pipeline = Pipeline(steps)
     one = pipeline.fit(small_survey(), seed=1).simulate()
     two = pipeline.fit(small_survey(), seed=1).simulate()
     assert set(stage.provides) <= set(one.columns)

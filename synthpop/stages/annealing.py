@@ -25,13 +25,26 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.stages.finishers import (
+    Finished,
+    Prospect,
+    as_lists,
+    cell_counts,
+    check_margins,
+    check_region,
+)
 
 SHOWN = 5
+TRACE_POINTS = 200  # of each region, in a manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Anneal:
     """Exchange whole households until margins over persons and households are met together.
+
+    In a recipe it is one of the last steps: it works on the finished population, which is held in
+    memory then. After `Distribute`, households that are exchanged bring their area with them:
+    split by the area, or give the areas' totals among the margins.
 
     Parameters
     ----------
@@ -73,6 +86,59 @@ class Anneal:
     def label(self) -> str:
         """Name for messages, progress and random streams."""
         return "anneal"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the step makes: none."""
+        return ()
+
+    def expect(self, faults: Faults, prospect: Prospect) -> None:
+        """Note everything in the options that cannot work, before anything is computed."""
+        found = Faults(self.label)
+        search = Search(
+            self.tolerance, self.temperature, self.cooling, self.max_proposals, self.time_limit
+        )
+        _check_search(search, 1, found)
+        for item in found.found:
+            faults.add(f"{self.label}, {item.where}", item.what, remedy=item.remedy)
+        margins = margin_list(self.margins)
+        check_margins(faults, self.label, margins, prospect)
+        if self.split is not None:
+            check_region(faults, self.label, self.split, "split", prospect)
+            for margin in margins:
+                if self.split not in margin.columns:
+                    what = f"margin {margin.label} has no column {self.split!r}, the split"
+                    remedy = "Give the margin by region too, or leave split out."
+                    faults.add(self.label, what, remedy=remedy)
+
+    def finish(
+        self,
+        frame: pd.DataFrame,
+        *,
+        household: str | None,
+        workers: int,
+        seed: int,
+        on_event: Listener | None,
+    ) -> Finished:
+        """Recalibrate the population of a recipe; the record has the numbers that verify it."""
+        result = self.run(frame, household=household, workers=workers, seed=seed, on_event=on_event)
+        record = {
+            "summary": result.summary(),
+            "converged": result.converged,
+            "tolerance": result.tolerance,
+            "seed": result.seed,
+            "gap_before": float(result.regions["gap_before"].sum()),
+            "gap": float(result.regions["gap_after"].sum()),
+            "margins": as_lists(result.margins),
+            "regions": as_lists(result.regions),
+            "trace": as_lists(_thinned(result.trace)),
+            "distances": as_lists(result.distances),
+        }
+        return Finished(result.sources, {}, record)
+
+    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+        """Count the cells of the margins in a population."""
+        return cell_counts(frame, margin_list(self.margins), household)
 
     def run(
         self,
@@ -285,6 +351,15 @@ def anneal(
     if not result.converged:
         warnings.warn(ConvergenceWarning(result.summary()), stacklevel=2)
     return result
+
+
+def _thinned(trace: pd.DataFrame) -> pd.DataFrame:
+    """Return the trace with at most 200 batches of each region, the last among them."""
+    parts = []
+    for _, part in trace.groupby("region", sort=False, observed=True):
+        n = len(part)
+        parts.append(part.iloc[np.unique(np.linspace(0, n - 1, min(n, TRACE_POINTS)).astype(int))])
+    return pd.concat(parts, ignore_index=True) if parts else trace
 
 
 def _check_search(search: Search, workers: int, faults: Faults) -> None:

@@ -19,6 +19,14 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.stages.finishers import (
+    Finished,
+    Prospect,
+    as_lists,
+    cell_counts,
+    check_margins,
+    check_region,
+)
 
 SHOWN = 5
 OFF = 0.01  # totals further from the population than this are mentioned
@@ -27,6 +35,9 @@ OFF = 0.01  # totals further from the population than this are mentioned
 @dataclass(frozen=True, slots=True)
 class Distribute:
     """Give every household of a region one of the small areas of that region.
+
+    In a recipe it is one of the last steps: it works on the finished population, which is held in
+    memory then.
 
     Parameters
     ----------
@@ -65,6 +76,58 @@ class Distribute:
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
         return (self.name,)
+
+    def expect(self, faults: Faults, prospect: Prospect) -> None:
+        """Note everything in the options that cannot work, before anything is computed."""
+        if not self.tolerance >= 0:
+            faults.add(self.label, f"tolerance is {self.tolerance}", remedy="Give 0 or more.")
+        if self.max_proposals is not None and self.max_proposals < 1:
+            what = f"max_proposals is {self.max_proposals}"
+            faults.add(self.label, what, remedy="Give 1 or more.")
+        margins = margin_list(self.margins)
+        found = Faults(self.label)
+        for margin in margins:
+            _check_margin(margin, self.name, self.within, found)
+        for item in found.found:
+            faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
+        check_region(faults, self.label, self.within, "within", prospect)
+        check_margins(faults, self.label, margins, prospect, own=self.name)
+        if self.within == prospect.strata:
+            self._check_regions(faults, margins, prospect)
+
+    def _check_regions(self, faults: Faults, margins: Sequence[Margin], prospect: Prospect) -> None:
+        """Note strata of the survey for which no table has an area."""
+        columns = [m.frame[self.within] for m in margins if self.within in m.columns]
+        given = {str(value) for column in columns for value in column.dropna()}
+        for level in prospect.levels.get(self.within, ()):
+            if given and str(level) not in given:
+                what = f"region {level!r} has no area in any table"
+                faults.add(self.label, what, remedy="Give its areas.")
+
+    def finish(
+        self,
+        frame: pd.DataFrame,
+        *,
+        household: str | None,
+        workers: int,
+        seed: int,
+        on_event: Listener | None,
+    ) -> Finished:
+        """Distribute the population of a recipe; the record has the numbers that verify it."""
+        result = self.run(frame, household=household, workers=workers, seed=seed, on_event=on_event)
+        record = {
+            "summary": result.summary(),
+            "converged": result.converged,
+            "tolerance": result.tolerance,
+            "seed": result.seed,
+            "gap": float(result.margins["difference"].abs().sum()),
+            "margins": as_lists(result.margins),
+        }
+        return Finished(None, {self.name: result.data[self.name]}, record)
+
+    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+        """Count the cells of the margins in a population that has the areas."""
+        return cell_counts(frame, margin_list(self.margins), household)
 
     def run(
         self,

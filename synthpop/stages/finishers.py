@@ -1,0 +1,258 @@
+"""Steps that are not run block by block: on the survey (preparations), at the end (finishers)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeGuard
+
+import numpy as np
+import pandas as pd
+
+from synthpop.calibration.margins import Margin, resolve_margins
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.events import Listener
+from synthpop.microdata.survey import Survey
+from synthpop.stages.base import Outlook, check_available
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """The finished population as far as it is known before anything is computed.
+
+    Attributes
+    ----------
+    outlook : Outlook
+        ``available`` are the variables of the population at this step.
+    households : bool
+        The survey has households.
+    varying : frozenset of str
+        Variables that are known to differ between members of a household.
+    strata : str or None
+    levels : dict of tuples
+        Levels of the columns whose values are known to be complete: those of the survey that the
+        population takes over.
+    """
+
+    outlook: Outlook
+    households: bool
+    varying: frozenset[str]
+    strata: str | None
+    levels: Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a finisher did.
+
+    Attributes
+    ----------
+    rows : int64 array, shape (n_persons of the result,), or None
+        Row of the input that each person is a copy of, members of a household side by side; None
+        where the persons stay as they are.
+    columns : dict of Series or arrays
+        New columns, in the order of the input.
+    record : dict
+        For the manifest: summary, converged, tables as lists of columns.
+    """
+
+    rows: np.ndarray | None
+    columns: Mapping[str, Any]
+    record: dict[str, Any]
+
+
+class Finisher(Protocol):
+    """A step on the finished population: the last ones of a recipe."""
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        ...
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the step makes."""
+        ...
+
+    def expect(self, faults: Faults, prospect: Prospect) -> None:
+        """Note everything in the options that cannot work."""
+        ...
+
+    def finish(
+        self,
+        frame: pd.DataFrame,
+        *,
+        household: str | None,
+        workers: int,
+        seed: int,
+        on_event: Listener | None,
+    ) -> Finished:
+        """Change a whole population; one row a person."""
+        ...
+
+    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+        """Count the cells of the margins in a population, as `cell_counts` does."""
+        ...
+
+
+class Preparation(Protocol):
+    """A step on the survey before anything is fitted: the first ones of a recipe."""
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        ...
+
+    def expect(self, faults: Faults, survey: Survey) -> None:
+        """Note everything in the options that cannot work."""
+        ...
+
+    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
+        """Return the survey with a column corrected, and what was done."""
+        ...
+
+
+def is_finisher(stage: Any) -> TypeGuard[Finisher]:
+    """Return whether a step of a recipe works on the finished population."""
+    return callable(getattr(stage, "finish", None))
+
+
+def is_preparation(stage: Any) -> TypeGuard[Preparation]:
+    """Return whether a step of a recipe works on the survey before the fit."""
+    return callable(getattr(stage, "prepare", None))
+
+
+def check_region(faults: Faults, label: str, name: str, role: str, prospect: Prospect) -> None:
+    """Note a column of regions that is not there, or that divides households."""
+    check_available(faults, label, [name], prospect.outlook, role)
+    if name in prospect.varying:
+        what = f"{role} {name!r} differs between members of a household"
+        remedy = "Name a column that all members share, such as the strata."
+        faults.add(label, what, remedy=remedy)
+
+
+def check_margins(
+    faults: Faults, label: str, margins: Sequence[Margin], prospect: Prospect, own: str = ""
+) -> None:
+    """Note margins that the population cannot have.
+
+    Parameters
+    ----------
+    own : str
+        Column that the step makes itself.
+    """
+    if not margins:
+        faults.add(label, "has no margins", remedy="Give at least one Margin.")
+    for margin in margins:
+        where = f"{label}, margin {margin.label}"
+        columns = [name for name in margin.columns if name != own]
+        check_available(faults, where, columns, prospect.outlook, "column")
+        if margin.variable is not None:
+            check_available(faults, where, [margin.variable], prospect.outlook, "variable")
+            field = prospect.outlook.survey.get(margin.variable)
+            if field is not None and field.kind != "numeric":
+                what = f"variable {margin.variable!r} is not numeric"
+                faults.add(where, what, remedy="Name a numeric variable, or count persons.")
+        if margin.level == "household":
+            _check_households(faults, where, margin, columns, prospect)
+        for name in columns:
+            _check_values(faults, where, margin.frame[name], name, prospect)
+
+
+def _check_households(
+    faults: Faults, where: str, margin: Margin, columns: list[str], prospect: Prospect
+) -> None:
+    if not prospect.households:
+        remedy = "Give the survey its household role, or use level='person'."
+        faults.add(where, "the survey has no households", remedy=remedy)
+    counted = [*columns, *([margin.variable] if margin.variable else [])]
+    for name in counted:
+        if name in prospect.varying:
+            what = f"{name!r} differs between members of a household"
+            remedy = "Count households by what all members share, or use level='person'."
+            faults.add(where, what, remedy=remedy)
+
+
+def _check_values(
+    faults: Faults, where: str, column: pd.Series, name: str, prospect: Prospect
+) -> None:
+    """Note a category column of which not one value occurs."""
+    levels = prospect.levels.get(name)
+    if levels is None or not len(column):
+        return
+    known, texts = set(levels), {str(level) for level in levels}
+    given = column.dropna().astype(object).tolist()
+    if given and not any(value in known or str(value) in texts for value in given):
+        shown = ", ".join(map(str, given[:SHOWN]))
+        there = ", ".join(map(str, levels[: 2 * SHOWN]))
+        faults.add(where, f"no value of {name!r} occurs in the survey ({shown})",
+                   remedy=f"There are: {there or 'none'}.")  # fmt: skip
+
+
+def known_levels(outlook: Outlook) -> dict[str, tuple[Any, ...]]:
+    """Return the levels of the categorical variables of the population, where they are known."""
+    fields: Mapping[str, Field | None] = outlook.survey
+    found = {name: fields.get(name) for name in outlook.available}
+    return {k: f.levels for k, f in found.items() if f is not None and f.kind == "categorical"}
+
+
+def cell_counts(
+    frame: pd.DataFrame, margins: Sequence[Margin], household: str | None
+) -> pd.DataFrame:
+    """Count the cells of margins in a population, once more and in the plainest way.
+
+    Parameters
+    ----------
+    frame : DataFrame, one row a person
+    margins : sequence of Margin
+    household : str or None
+        Column of household ids.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell, in the order of the tables: margin, cell, given (the total), achieved.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"hid": [1, 1, 2], "sex": ["f", "m", "f"]})
+    >>> sex = Margin(pd.DataFrame({"sex": ["f", "m"], "total": [2, 2]}))
+    >>> cell_counts(people, [sex], "hid")["achieved"].tolist()
+    [2.0, 1.0]
+    """
+    faults = Faults("margins")
+    index = np.arange(len(frame)) if household is None else pd.factorize(frame[household])[0]
+    controls = resolve_margins(frame, margins, faults, household_index=index, keep_all=True)
+    if controls is None or faults:
+        raise InputError(faults.subject, faults.found)
+    first = ~pd.Series(index).duplicated().to_numpy()
+    achieved = np.zeros(len(controls.targets))
+    for cell, values, of_households in zip(
+        controls.cells, controls.values, controls.household_level, strict=True
+    ):
+        rows = (cell >= 0) & (first | (not of_households))
+        amounts = None if values is None else np.nan_to_num(values[rows])
+        achieved += np.bincount(cell[rows], amounts, minlength=len(achieved))
+    return pd.DataFrame(
+        {
+            "margin": [controls.names[m] for m in controls.margin],
+            "cell": controls.labels,
+            "given": controls.targets,
+            "achieved": achieved,
+        }
+    )
+
+
+def as_lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a table as plain lists for a manifest: column -> values, missing as None.
+
+    Examples
+    --------
+    >>> as_lists(pd.DataFrame({"a": [1, 2], "b": [0.5, np.nan]}))
+    {'a': [1, 2], 'b': [0.5, None]}
+    """
+    plain = frame.astype(object)
+    return {str(name): plain[name].where(plain[name].notna(), None).tolist() for name in plain}

@@ -1,0 +1,115 @@
+"""Correct heaped ages of the survey before anything is learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.heaping.correction import METHODS, STEPS, correct_heaps
+from synthpop.heaping.index import whipple_index
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.survey import Survey
+from synthpop.stages.finishers import as_lists
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectHeaping:
+    """Give the surplus of persons at heaped ages new ages near by, in the survey, before the fit.
+
+    It comes before `Structure`. `Structure` copies ages, and later steps learn from them: corrected
+    first, every variable is simulated given the corrected age, by models that were fitted to
+    corrected ages, and rules such as "no job below 16" hold in the population. A correction of the
+    finished population would contradict the variables that were simulated given the heaped age.
+
+    Parameters
+    ----------
+    name : str
+        Column of ages in years. Missing ages stay missing.
+    heaps : "5year", "10year" or a list of ages
+    method : {"lognormal", "normal", "uniform"}
+        See `correct_heaps`.
+    window : (before, after), optional
+        Years before and after the heap; needed with a list of ages.
+
+    Notes
+    -----
+    Only ages change: a survey person whose age moves over a limit at which questions begin (16
+    years, say) keeps the answers of the old age. Give a list of `heaps` without those near such a
+    limit where that matters. The surplus is that of survey persons, not weighted; the record in
+    the manifest has Whipple's index before and after, unweighted and weighted. Randomness: streams
+    ("correct_heaps", age) of the seed of the fit.
+
+    Examples
+    --------
+    >>> CorrectHeaping("age").label
+    'correct_heaping age'
+    """
+
+    name: str
+    _: KW_ONLY
+    heaps: str | Sequence[float] = "5year"
+    method: str = "lognormal"
+    window: tuple[float, float] | None = None
+
+    @property
+    def label(self) -> str:
+        """Name for messages and progress."""
+        return f"correct_heaping {self.name}"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the step makes: none."""
+        return ()
+
+    def expect(self, faults: Faults, survey: Survey) -> None:
+        """Note everything in the options that cannot work, before anything is computed."""
+        columns = survey.frame.columns
+        if (columns == self.name).sum() != 1:
+            what = f"{self.name!r} is not a column of the survey"
+            faults.add(self.label, what, remedy=did_you_mean(self.name, columns))
+        else:
+            self._check_column(faults, survey)
+        check_choice(faults, f"{self.label}, method", self.method, METHODS)
+        if isinstance(self.heaps, str):
+            check_choice(faults, f"{self.label}, heaps", self.heaps, STEPS)
+        elif self.window is None:
+            what = "window is needed with a list of heaps"
+            faults.add(self.label, what, remedy="For instance (2, 2).")
+
+    def _check_column(self, faults: Faults, survey: Survey) -> None:
+        column = survey.frame[self.name]
+        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+            remedy = "Give ages in years."
+            faults.add(self.label, f"{self.name!r} is not numeric ({column.dtype})", remedy=remedy)
+        elif column.isna().all():
+            faults.add(self.label, f"no {self.name!r} is known", remedy="Leave the step out.")
+        for role, name in survey.roles.named().items():
+            if name == self.name:
+                remedy = "Name the column of ages."
+                faults.add(self.label, f"{name!r} is the {role} of the survey", remedy=remedy)
+
+    def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
+        """Return the survey with corrected ages, of the type they had, and what was done."""
+        column = survey.frame[self.name]
+        ages = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        result = correct_heaps(
+            ages, heaps=self.heaps, method=self.method, window=self.window, seed=seed
+        )
+        record = {
+            "stage": self.label,
+            "summary": result.summary(),
+            "seed": result.seed,
+            "n_changed": int(result.changed.sum()),
+            "whipple_before": result.whipple_before,
+            "whipple_after": result.whipple_after,
+            "weighted_whipple_before": whipple_index(ages, survey.weights),
+            "weighted_whipple_after": whipple_index(result.ages, survey.weights),
+            "heaps": as_lists(result.heaps),
+        }
+        new = pd.Series(np.where(result.changed, result.ages, ages), name=self.name)
+        return survey.with_column(self.name, new.astype(column.dtype)), record
