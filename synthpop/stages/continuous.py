@@ -86,8 +86,9 @@ class Continuous:
         "binned": draw the values of the top class from a distribution fitted to the weighted
         sample values in it, pooled over strata. "gpd": generalised Pareto (maximum likelihood);
         with the default limits the top classes are joined until the highest has 20 sample values.
-        "pareto": Pareto (partial density component); with the default limits the top class begins
-        at van Kerm's threshold.
+        "pareto": Pareto (partial density component, Hill where that has no mean and there is no
+        `upper`); with the default limits the top class begins at van Kerm's threshold of the
+        positive values.
     trim : (float, float)
         Share of the values left out of the regression below and above, by weighted quantiles of
         the stratum; their residuals are not drawn either.
@@ -188,7 +189,12 @@ class Continuous:
         ladder = fit_ladder("multinomial", design, smallest_stratum=self.smallest_stratum)
         notes = (*self._notes(classes, ladder, sample), *notes)
         tail, found = fit_tail(
-            self.tail, values, sample.weights, float(classes.low[-1]), self.label
+            self.tail,
+            values,
+            sample.weights,
+            float(classes.low[-1]),
+            bounded=self.upper is not None,
+            label=self.label,
         )
         regression = None
         rows = np.flatnonzero(classes.codes == len(classes.low) - 1)

@@ -111,9 +111,10 @@ def _for_tail(
     values: np.ndarray, weights: np.ndarray, limits: np.ndarray, tail: str | None
 ) -> np.ndarray:
     """Change the limits such that the highest class has enough values for a tail."""
-    if tail == "pareto":
-        threshold = van_kerm_threshold(values, weights)
-        if threshold > 0 and (values > threshold).sum() >= FEWEST_IN_TAIL:
+    positive = values > 0
+    if tail == "pareto" and positive.any():
+        threshold = van_kerm_threshold(values[positive], weights[positive])
+        if (values > threshold).sum() >= FEWEST_IN_TAIL:
             return np.concatenate([limits[limits < threshold], [threshold, limits[-1]]])
     while tail is not None and len(limits) > 2 and limits[-3] > 0:
         if (values > limits[-2]).sum() >= FEWEST_IN_TAIL:
@@ -123,9 +124,19 @@ def _for_tail(
 
 
 def fit_tail(
-    kind: str | None, values: np.ndarray, weights: np.ndarray, threshold: float, label: str
+    kind: str | None,
+    values: np.ndarray,
+    weights: np.ndarray,
+    threshold: float,
+    *,
+    bounded: bool,
+    label: str,
 ) -> tuple[GpdTail | ParetoTail | None, tuple[Fallback, ...]]:
-    """Fit the distribution of the values of the top class; too few of them have none."""
+    """Fit the distribution of the values of the top class; too few of them have none.
+
+    `bounded` tells that the draws will be cut at an upper bound; without one a Pareto tail must
+    have a mean (shape above 1).
+    """
     if kind is None:
         return None, ()
     above = values > threshold
@@ -137,9 +148,13 @@ def fit_tail(
     if threshold <= 0:
         what = f"the top class begins at {threshold:g}, not above zero: uniform, no tail"
         return None, (Fallback(label, "all", what),)
-    try:
-        return fit_pareto(values, weights=weights, threshold=threshold), ()
-    except InputError:
-        tail = fit_pareto(values, weights=weights, threshold=threshold, method="hill")
-        what = "pdc has no solution in the tail: hill was used"
-        return tail, (Fallback(label, "all", what),)
+    for method in ("pdc", "hill"):
+        try:
+            tail = fit_pareto(values, weights=weights, threshold=threshold, method=method)
+        except InputError:
+            continue
+        if bounded or tail.shape > 1:
+            what = "no pdc estimate of a Pareto tail that has a mean: hill was used"
+            return tail, () if method == "pdc" else (Fallback(label, "all", what),)
+    what = "no Pareto tail that has a mean fits the top class: uniform, no tail; set upper"
+    return None, (Fallback(label, "all", what),)

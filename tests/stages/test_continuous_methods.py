@@ -532,6 +532,36 @@ def test_the_pareto_tail_uses_weights() -> None:
     assert heavy[heavy > q].median() > 1.2 * light[light > q].median()
 
 
+def test_a_pareto_tail_without_a_mean_needs_a_bound() -> None:
+    frame = heavy_frame(shape=0.5)
+    free = income(frame, "x", tail="pareto", predictors=["sex"])
+    assert any("no Pareto tail that has a mean" in f.what for f in free.fallbacks)
+    assert free.frame()["x"].max() <= frame["x"].max()
+    bound = income(frame, "x", tail="pareto", upper=1e12, predictors=["sex"])
+    assert not bound.fallbacks
+    assert bound.frame()["x"].max() <= 1e12
+
+
+def test_hill_stands_in_where_the_robust_estimate_has_no_mean() -> None:
+    frame = small_frame(2000)
+    rng = np.random.default_rng(0)
+    frame["x"] = np.exp(rng.uniform(-20, 1.2, len(frame)))
+    limits = [0.0, 0.5, 1.0, 1e6]
+    free = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"])
+    assert any("hill was used" in f.what for f in free.fallbacks)
+    x = free.frame()["x"]
+    assert abs((x > 2).sum() / (x > 1).sum() - 2**-1.65) < 0.06  # 2^-0.6 without
+
+
+def test_the_threshold_is_that_of_the_positive_values() -> None:
+    frame = heavy_frame()
+    frame.loc[frame["hid"] % 2 == 0, "x"] = 0.0
+    population = income(frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high"))
+    top = population.frame().query("high == inf")
+    positive = frame["x"] > 0
+    assert top["low"].iloc[0] >= frame.loc[positive, "x"].quantile(0.965)
+
+
 def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
     frame = small_frame(100)
     frame["x"] = -1.0 - np.random.default_rng(0).random(len(frame))
