@@ -16,6 +16,12 @@ _WHERE = {
     "TableDistance": "tables",
     "propensity": "scores",
     "Propensity": "scores",
+    "interval_overlap": "overlaps",
+    "overlap": "overlaps",
+    "coverage": "overlaps",
+    "IntervalOverlap": "overlaps",
+    "indicator_comparison": "benchmarks",
+    "IndicatorComparison": "benchmarks",
 }
 """Public names, with the module of ``riskeval.utility`` that has each."""
 

@@ -1,0 +1,137 @@
+"""Estimates with intervals from both files, over all records and by domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.sides import Sides, as_names, check_both
+from synthpop import indicators
+from synthpop.indicators.results import OVERALL, Indicator
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+STATISTICS: dict[str, Callable[..., Indicator]] = {
+    "mean": indicators.mean,
+    "median": indicators.median,
+    "gini": indicators.gini,
+    "at_risk_of_poverty": indicators.at_risk_of_poverty,
+    "poverty_gap": indicators.poverty_gap,
+    "quintile_share_ratio": indicators.quintile_share_ratio,
+    "gender_pay_gap": indicators.gender_pay_gap,
+}
+POVERTY = ("at_risk_of_poverty", "poverty_gap")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What to estimate from both files, checked.
+
+    Attributes
+    ----------
+    sides : Sides
+    domains : pair of Series or None
+        Domain of each record of original and release.
+    gender, men, women
+        As in ``indicators.gender_pay_gap``.
+    strata, cluster : str or None
+    level : float
+    line : {"own", "original"}
+        Poverty line of the release: from its own median, or that of the original.
+    """
+
+    sides: Sides
+    domains: tuple[pd.Series | None, pd.Series | None]
+    gender: str | None
+    men: Any
+    women: Any
+    strata: str | None
+    cluster: str | None
+    level: float
+    line: str = "own"
+
+
+def read_request(
+    faults: Faults,
+    sides: Sides,
+    by: Sequence[str] | str | None,
+    gender: str | None,
+    men: Any,
+    women: Any,
+    strata: str | None,
+    cluster: str | None,
+    level: float,
+    line: str = "own",
+) -> Request:
+    """Note columns that either file lacks, and code the domains."""
+    names = () if by is None else as_names(faults, by, "by")
+    fine = check_both(faults, sides, names, "by")
+    roles = {"gender": gender, "strata": strata, "cluster": cluster}
+    for role, name in roles.items():
+        if name is not None:
+            check_both(faults, sides, [name], role)
+    domains: tuple[pd.Series | None, pd.Series | None] = (None, None)
+    if names and fine:
+        domains = (_domains(sides.x, names), _domains(sides.y, names))
+    return Request(sides, domains, gender, men, women, strata, cluster, level, line)
+
+
+def _domains(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+    """One label a record; missing where one of the columns is."""
+    if len(names) == 1:
+        return frame[names[0]]
+    gap = np.zeros(len(frame), dtype=bool)
+    label = pd.Series("", index=frame.index, dtype=object)
+    for j, name in enumerate(names):
+        codes, levels = encode(frame[name])
+        text = np.array([str(level) for level in levels] + [""], dtype=object)
+        label = label + (":" if j else "") + text[codes]
+        gap |= codes < 0
+    return label.where(~gap, None)
+
+
+def estimate(
+    request: Request, statistic: str, values: pd.Series, side: int, threshold: float | None = None
+) -> Indicator:
+    """One indicator of one file (0: original, 1: release), with its variance."""
+    frame = request.sides.y if side else request.sides.x
+    weights = request.sides.wy if side else request.sides.wx
+    options: dict[str, Any] = {"by": request.domains[side]}
+    if statistic == "gender_pay_gap" and request.gender is not None:
+        options.update(gender=frame[request.gender], men=request.men, women=request.women)
+    if threshold is not None:
+        options["threshold"] = threshold
+    found = STATISTICS[statistic](values, weights, **options)
+    return found.with_variance(
+        strata=None if request.strata is None else frame[request.strata],
+        cluster=None if request.cluster is None else frame[request.cluster],
+        level=request.level,
+    )
+
+
+def domain_table(
+    request: Request, statistic: str, term: str, x: pd.Series, y: pd.Series
+) -> pd.DataFrame:
+    """Estimates, standard errors and bounds of both files, one row a domain, "all" first."""
+    first = estimate(request, statistic, x, 0)
+    threshold = None
+    if statistic in POVERTY and request.line == "original":
+        threshold = first.threshold
+    second = estimate(request, statistic, y, 1, threshold)
+    domains = [*first.domains, *[d for d in second.domains if d not in first.domains]]
+    columns: dict[str, Any] = {"term": term, "domain": [OVERALL, *domains]}
+    for found, side in ((first, "original"), (second, "released")):
+        at = {domain: j + 1 for j, domain in enumerate(found.domains)}
+        rows = np.array([0, *[at.get(domain, -1) for domain in domains]])
+        errors = found.standard_errors
+        bounds = found.intervals
+        assert errors is not None and bounds is not None  # noqa: PT018
+        columns[side] = np.where(rows >= 0, found.values[rows], np.nan)
+        columns[f"se_{side}"] = np.where(rows >= 0, errors[rows], np.nan)
+        columns[f"lower_{side}"] = np.where(rows >= 0, bounds[rows, 0], np.nan)
+        columns[f"upper_{side}"] = np.where(rows >= 0, bounds[rows, 1], np.nan)
+    return pd.DataFrame(columns)

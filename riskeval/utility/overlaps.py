@@ -1,0 +1,335 @@
+"""Overlap of confidence intervals of the original and the release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from riskeval.utility.estimates import STATISTICS, Request, domain_table, read_request
+from riskeval.utility.sides import (
+    as_names,
+    check_both,
+    check_level,
+    check_numbers,
+    check_option,
+    is_number,
+    read_sides,
+)
+from riskeval.utility.tables import common_levels
+from synthpop.indicators.resampling import Bootstrap
+from synthpop.indicators.results import OVERALL, Indicator
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+OUTSIDE = ("zero", "negative")
+BOUNDS = ["lower_original", "upper_original", "lower_released", "upper_released"]
+
+
+def overlap(
+    lower_original: npt.ArrayLike,
+    upper_original: npt.ArrayLike,
+    lower_released: npt.ArrayLike,
+    upper_released: npt.ArrayLike,
+    *,
+    outside: str = "zero",
+) -> np.ndarray:
+    """Mean share of two intervals that lies in the other one.
+
+    Parameters
+    ----------
+    lower_original, upper_original, lower_released, upper_released : arrays, shape (k,)
+        Bounds; NaN where not known.
+    outside : {"zero", "negative"}
+        Intervals that do not meet: 0, or minus the gap relative to their lengths, which grows with
+        the distance.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        1 for equal intervals. An interval of length zero counts 1 when it lies in the other one,
+        and 0 otherwise. NaN where a bound is NaN.
+
+    Notes
+    -----
+    Karr et al. (2006), doi:10.1198/000313006X124640; Templ (2017), equation 5.18.
+
+    Examples
+    --------
+    >>> overlap([0.0, 0.0], [2.0, 1.0], [1.0, 5.0], [3.0, 6.0]).tolist()
+    [0.5, 0.0]
+    """
+    faults = Faults("overlap of intervals")
+    check_option(faults, "outside", outside, OUTSIDE)
+    faults.raise_if_any()
+    lx, ux, ly, uy = (
+        np.asarray(item, dtype=np.float64)
+        for item in (lower_original, upper_original, lower_released, upper_released)
+    )
+    return np.asarray((_part(lx, ux, ly, uy, outside) + _part(ly, uy, lx, ux, outside)) / 2)
+
+
+def coverage(
+    lower_original: npt.ArrayLike,
+    upper_original: npt.ArrayLike,
+    lower_released: npt.ArrayLike,
+    upper_released: npt.ArrayLike,
+) -> np.ndarray:
+    """Share of the original interval that the released one covers, shape (k,).
+
+    The coverage rates of tables 5.2 to 5.4 of Templ (2017).
+
+    Examples
+    --------
+    >>> coverage([0.15938], [0.26525], [0.16123], [0.27062]).round(4).tolist()
+    [0.9825]
+    """
+    bounds = (lower_original, upper_original, lower_released, upper_released)
+    lx, ux, ly, uy = (np.asarray(item, dtype=np.float64) for item in bounds)
+    return _part(lx, ux, ly, uy, "zero")
+
+
+def _part(
+    lower: np.ndarray, upper: np.ndarray, other_lower: np.ndarray, other_upper: np.ndarray, out: str
+) -> np.ndarray:
+    """Share of the first interval inside the second."""
+    inner = np.minimum(upper, other_upper) - np.maximum(lower, other_lower)
+    length = upper - lower
+    point = length == 0
+    share = inner / np.where(point, 1.0, length)
+    share = np.where(point, np.where(np.isnan(inner), np.nan, (inner >= 0) * 1.0), share)
+    return np.maximum(share, 0.0) if out == "zero" else np.asarray(share)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalOverlap(Result):
+    """Overlap of confidence intervals, term by term.
+
+    Attributes
+    ----------
+    overlap : float
+        Mean over terms with both intervals (equation 5.18): 1 is the best.
+    coverage : float
+        Mean share of the original intervals that the released ones cover.
+    table : DataFrame
+        One row a term and domain: `term`, `domain`, `original`, `released` (estimates),
+        `lower_original`, `upper_original`, `lower_released`, `upper_released`, `overlap`,
+        `coverage`.
+    level : float
+        Confidence level; NaN where intervals were given.
+    without : int
+        Terms that have no interval in one of the files.
+    """
+
+    overlap: float
+    coverage: float
+    table: pd.DataFrame
+    level: float
+    without: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return the mean overlap and the worst term."""
+        known = self.table["overlap"].dropna()
+        text = (
+            f"Confidence intervals of {len(known)} estimates overlap by {self.overlap:.1%} on "
+            "average (Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
+            "intervals of the same length that are half a length apart overlap by 50 %."
+        )
+        if len(known):
+            worst = self.table.iloc[int(np.nanargmin(self.table["overlap"].to_numpy(float)))]
+            text += f" Lowest: {worst['term']} ({worst['domain']}), {worst['overlap']:.1%}."
+        if self.without:
+            text += f" {self.without} estimates have no interval in one of the files."
+        return text
+
+
+def finish(table: pd.DataFrame, outside: str, level: float) -> IntervalOverlap:
+    """Add overlaps to a table with the four bounds."""
+    bounds = [table[name].to_numpy(dtype=np.float64) for name in BOUNDS]
+    table = table.assign(overlap=overlap(*bounds, outside=outside), coverage=coverage(*bounds))
+    return IntervalOverlap(
+        overlap=mean_of(table["overlap"]),
+        coverage=mean_of(table["coverage"]),
+        table=table,
+        level=level,
+        without=int(table["overlap"].isna().sum()),
+    )
+
+
+def mean_of(values: pd.Series) -> float:
+    """Mean of the values that are known; NaN where there is none."""
+    known = values.dropna()
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def interval_overlap(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str | None = None,
+    *,
+    statistic: str = "mean",
+    by: Sequence[str] | str | None = None,
+    gender: str | None = None,
+    men: Any = "male",
+    women: Any = None,
+    weights: Any = None,
+    released_weights: Any = None,
+    strata: str | None = None,
+    cluster: str | None = None,
+    level: float = 0.95,
+    outside: str = "zero",
+) -> IntervalOverlap:
+    """Compare confidence intervals of estimates from both files.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records, or intervals
+        Intervals: an ``Indicator`` with variance, a ``Bootstrap``, or a DataFrame with columns
+        `lower` and `upper` whose index names the terms; then leave out `variables`, and every
+        option except `outside`.
+    variables : sequence of str
+        Columns to estimate from. With the statistic "mean", a column that is not numeric gives
+        the share of each of its levels.
+    statistic : str
+        "mean", "median", "gini", "at_risk_of_poverty", "poverty_gap", "quintile_share_ratio" or
+        "gender_pay_gap".
+    by : str or sequence of str, optional
+        Domains (crossed): an interval for each, besides the one of all records.
+    gender, men, women : optional
+        Column and levels, for the gender pay gap.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,).
+    strata, cluster : str, optional
+        Design columns that both files have, for the variance.
+    level : float
+        Confidence level.
+    outside : {"zero", "negative"}
+        See `overlap`.
+
+    Returns
+    -------
+    IntervalOverlap
+        Missing values are left out of the estimates. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        Unknown columns or options, bad weights, intervals without bounds.
+
+    Notes
+    -----
+    Normal intervals with linearised variances (``synthpop.indicators``), as if units had been
+    drawn with replacement. For a whole population they are the intervals of a sample of its size.
+    Karr et al. (2006); Templ (2017), section 5.5.4.
+
+    Examples
+    --------
+    >>> x = pd.DataFrame({"income": [1.0, 2.0, 3.0, 4.0], "sex": list("fmfm")})
+    >>> interval_overlap(x, x, ["income", "sex"]).table[["term", "overlap"]].values.tolist()
+    [['income', 1.0], ['sex=f', 1.0], ['sex=m', 1.0]]
+    """
+    if variables is None and _are_intervals(original):
+        return _given(original, released, outside)
+    faults = Faults("overlap of confidence intervals")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, () if variables is None else variables, "variables")
+    check_option(faults, "statistic", statistic, tuple(STATISTICS))
+    check_option(faults, "outside", outside, OUTSIDE)
+    check_level(faults, level)
+    request = read_request(faults, sides, by, gender, men, women, strata, cluster, level)
+    if check_both(faults, sides, names, "variable"):
+        numeric = [
+            name
+            for name in names
+            if statistic != "mean" or (is_number(sides.x, name) and is_number(sides.y, name))
+        ]
+        check_numbers(faults, sides, numeric, "variable")
+    if statistic == "gender_pay_gap" and gender is None:
+        faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
+    faults.raise_if_any()
+    parts = []
+    for name in names:
+        if name in numeric:
+            parts.append(domain_table(request, statistic, name, sides.x[name], sides.y[name]))
+        else:
+            parts += _shares(request, name, sides.x[name], sides.y[name])
+    table = pd.concat(parts, ignore_index=True)
+    table = table.drop(columns=["se_original", "se_released"])
+    return finish(table, outside, float(level))
+
+
+def _shares(request: Request, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
+    both, single = common_levels(x, y)
+    missing = [encode(column)[0] < 0 for column in (x, y)]
+    parts = []
+    for value in both + single:
+        hit = [
+            pd.Series(np.where(gap, np.nan, (column == value).fillna(False).astype(float)))
+            for column, gap in zip((x, y), missing, strict=True)
+        ]
+        parts.append(domain_table(request, "mean", f"{name}={value}", *hit))
+    return parts
+
+
+def _are_intervals(item: Any) -> bool:
+    if isinstance(item, pd.DataFrame):
+        return {"lower", "upper"} <= set(item.columns)
+    return isinstance(item, (Indicator, Bootstrap))
+
+
+def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
+    faults = Faults("overlap of confidence intervals")
+    check_option(faults, "outside", outside, OUTSIDE)
+    frames = []
+    for item, name in ((original, "original"), (released, "released")):
+        frames.append(_as_bounds(faults, item, name))
+    faults.raise_if_any()
+    x, y = frames
+    terms = [*x.index, *[term for term in y.index if term not in x.index]]
+    table = pd.DataFrame(
+        {
+            "term": terms,
+            "domain": OVERALL,
+            "original": x["estimate"].reindex(terms).to_numpy(),
+            "released": y["estimate"].reindex(terms).to_numpy(),
+            "lower_original": x["lower"].reindex(terms).to_numpy(),
+            "upper_original": x["upper"].reindex(terms).to_numpy(),
+            "lower_released": y["lower"].reindex(terms).to_numpy(),
+            "upper_released": y["upper"].reindex(terms).to_numpy(),
+        }
+    )
+    return finish(table, outside, float("nan"))
+
+
+def _as_bounds(faults: Faults, item: Any, name: str) -> pd.DataFrame:
+    """Estimate, lower and upper by term."""
+    if isinstance(item, Indicator):
+        if item.intervals is None:
+            faults.add(name, "has no intervals", remedy="Call with_variance() first.")
+            return pd.DataFrame()
+        labels, values, bounds = [OVERALL, *item.domains], item.values, item.intervals
+    elif isinstance(item, Bootstrap):
+        labels, values, bounds = list(item.labels), item.estimates, item.intervals
+    elif _are_intervals(item):
+        bounds = item[["lower", "upper"]].to_numpy(dtype=np.float64)
+        labels = item.index.tolist()
+        values = item["estimate"].to_numpy(float) if "estimate" in item else bounds.mean(axis=1)
+    else:
+        faults.add(name, f"a {type(item).__name__} has no intervals")
+        return pd.DataFrame()
+    if len(set(labels)) < len(labels):
+        faults.add(name, "some terms are named twice")
+    if (bounds[:, 0] > bounds[:, 1]).any():
+        rows = np.flatnonzero(bounds[:, 0] > bounds[:, 1])
+        faults.add(name, "lower bound above the upper one", rows=rows)
+    columns = {"estimate": values, "lower": bounds[:, 0], "upper": bounds[:, 1]}
+    return pd.DataFrame(columns, index=pd.Index(labels, dtype=object))
