@@ -155,6 +155,10 @@ class Assessment(Result):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise OutputError(f"{target} holds something already: name a new or an empty folder.")
         target.parent.mkdir(parents=True, exist_ok=True)
+        from matplotlib import rc_context
+
+        from synthpop.microdata.pictures import RC
+
         drawn = self.figures()
         with TemporaryDirectory(dir=target.parent) as workshop:
             made = Path(workshop) / "made"
@@ -162,8 +166,9 @@ class Assessment(Result):
             pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
             (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
             self.table.to_csv(made / "risk.csv", index=False)
-            for name, figure in drawn.items():
-                figure.savefig(made / f"{name}.png", dpi=150)
+            with rc_context(RC):
+                for name, figure in drawn.items():
+                    figure.savefig(made / f"{name}.png", dpi=150)
             if target.exists():
                 target.rmdir()
             made.rename(target)

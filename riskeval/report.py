@@ -18,13 +18,53 @@ if TYPE_CHECKING:
 AUDIENCES = ("internal", "external")
 HEAD = ("Number", "What it means", "Value", "Limit", "Kept")
 CAPTIONS = {
-    "risk_distribution": "Individual risks of the records.",
-    "sample_against_population": (
-        "Each cell of the keys: records in the file, and persons it stands for by the weights."
+    "risk_distribution": (
+        "Number of records by their individual risk; households, where they are known, by the risk "
+        "that an intruder links at least one member. The dashed line is where records begin to "
+        "stand out from the main part (benchmark rule)."
     ),
-    "cell_sizes": "How many records share their keys with how many others.",
-    "suda_by_record": "Scores of the records with minimal sample uniques.",
+    "sample_against_population": (
+        "Each point is a distinct key: how many records have it, and how many persons of the "
+        "population these stand for by the weights. On the dashed line nobody else has the key, "
+        "so that a match is certain to be right. Files of many keys show an even part of them."
+    ),
+    "cell_sizes": (
+        "Distinct keys by the number of records that share them; keys of fewer than three records "
+        "in orange."
+    ),
+    "suda_by_record": (
+        "DIS-SUDA scores of the records with minimal sample uniques, in descending order. The "
+        "scores rank records; there is no published threshold."
+    ),
 }
+RULES = (
+    ("k-anonymity", "k = 3 or 5", "SDC practice guide of the World Bank"),
+    ("Individual risk, one record", "at most 0.09", "European Medicines Agency, Policy 0070"),
+    (
+        "Individual risk, one record",
+        "below 0.1, or below 2 (mean + 2 MAD) of the risks: at both limits a record stands out",
+        "Templ 2017, equation 3.5",
+    ),
+    ("Individual risk, mean", "at most 0.01", "default of sdcMicro"),
+    ("Distinct l-diversity", "at least 2 values", "Machanavajjhala et al. 2007"),
+    (
+        "Log-linear model",
+        "|z| of the minimum error at most 2: above it the model is too simple, below -2 too rich",
+        "Skinner and Shlomo 2008",
+    ),
+    (
+        "Population uniqueness",
+        "Pitman up to a sampling fraction of 0.1, else the smaller of Zayatz and the slide "
+        "negative binomial",
+        "Dankar et al. 2012",
+    ),
+    ("SUDA2, t-closeness, beta-likeness", "none agreed: a decision of the office", "–"),
+)
+NOT_HERE = (
+    "Three measures compare the file with another table and are not part of an assessment of one "
+    "file: delta-presence (a table of the population), the classification risk (original and "
+    "protected file), and the intruder scenarios (original and synthetic file)."
+)
 
 
 def write_assessment(
@@ -82,6 +122,13 @@ def write_assessment(
         "measures": [_section(assessment, name, external) for name in assessment.results],
         "skipped": [(MEASURES[name].title, why) for name, why in assessment.skipped.items()],
         "captions": CAPTIONS,
+        "rules": {
+            "caption": "",
+            "head": ("Measure", "Rule of thumb", "Source"),
+            "text_columns": 3,
+            "rows": RULES,
+        },
+        "not_here": NOT_HERE,
         "pictures": {} if external else _pictures(assessment),
     }
     return write_page(path, render_page("riskeval", "assess.html.j2", facts))

@@ -1,6 +1,7 @@
 """Figures of the risk of categorical keys; each takes a result and returns a matplotlib Figure.
 
-Drawn without the global state of pyplot, so that they work in threads and leave nothing behind.
+Drawn in the look of `synthpop.microdata.pictures` and without the global state of pyplot, so that
+they work in threads and leave nothing behind.
 """
 
 from __future__ import annotations
@@ -8,13 +9,39 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual import IndividualRisk
+from synthpop.microdata.pictures import HALF, POPULATION, RC, SAMPLE, SOFT, WIDE, new_figure
 
-INK, ACCENT, LINE = "#33576f", "#b5482a", "#6b6b6b"
-MOST_POINTS = 20_000
+MOST_POINTS = 5_000
+ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # beside the picture
+RARE = 3  # k of k-anonymity below which keys are drawn as rare
+
+
+def plain(value: float, position: int | None = None) -> str:
+    """Return the number of a tick without powers of ten.
+
+    Examples
+    --------
+    >>> plain(20000.0), plain(1.0), plain(0.002), plain(0.0)
+    ('20,000', '1', '0.002', '0')
+    """
+    if abs(value) >= 1 and float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.10f}".rstrip("0").rstrip(".")
+
+
+def _plain_numbers(axis: Axis, low: float, high: float) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 where it is short, else at powers of ten."""
+    subs = (1.0, 2.0, 5.0) if high <= 1000 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=20))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(plain))
 
 
 def risk_distribution(result: IndividualRisk) -> Figure:
@@ -39,26 +66,33 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'Probability of a correct link'
     """
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
-    shown = [("persons", result.risk, INK)]
+    shown = [("the person", result.risk, POPULATION)]
     if result.household_risk is not None:
-        shown.append(("their households", result.household_risk, ACCENT))
+        shown.append(("somebody of the household", result.household_risk, SAMPLE))
     positive = [values[values > 0] for _, values, _ in shown]
     low = min((float(values.min()) for values in positive if len(values)), default=1e-3)
-    bins = np.geomspace(min(low, 0.5) * 0.999, 1.001, 50).tolist()
-    for (label, _, colour), values in zip(shown, positive, strict=True):
-        axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.5, label=label)
-    if result.benchmark <= 1:
-        axes.axvline(
-            result.benchmark, color=LINE, linestyle="--", linewidth=1, label="benchmark rule"
-        )
-    axes.set_xscale("log")
-    axes.set_yscale("symlog", linthresh=10)
-    axes.set_xlabel("Probability of a correct link")
-    axes.set_ylabel("Records")
-    axes.set_title("Distribution of the risk")
-    axes.legend(frameon=False)
+    low = min(low, 0.5) * 0.999
+    bins = np.geomspace(low, 1.001, 50).tolist()
+    with rc_context(RC):
+        figure = new_figure(WIDE, 3.8)
+        axes = figure.subplots()
+        for (label, _, colour), values in zip(shown, positive, strict=True):
+            axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.8, label=label)
+        if result.benchmark <= 1:
+            text = f"benchmark rule: {result.benchmark:.3g}"
+            axes.axvline(result.benchmark, color=SOFT, linestyle="--", linewidth=1, label=text)
+        axes.set_xscale("log")
+        _plain_numbers(axes.xaxis, low, 1.0)
+        axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(0, 1.5 * max(axes.get_ylim()[1], 1.0))
+        axes.yaxis.set_major_locator(FixedLocator([0.0, *(10.0**j for j in range(10))]))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(plain))
+        axes.grid(axis="y")
+        axes.set_xlabel("Probability of a correct link")
+        axes.set_ylabel("Records")
+        axes.set_title("How the risk is spread over the records (both scales logarithmic)")
+        axes.legend(title="Risk that an intruder finds", alignment="left", **ASIDE)
     return figure
 
 
@@ -72,7 +106,7 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        At most 20,000 points, evenly spread over the keys in the order of F; the line is F = f.
+        At most 5,000 points, evenly spread over the keys in the order of F; the line is F = f.
 
     Examples
     --------
@@ -83,23 +117,35 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
     >>> len(figure.axes[0].collections[0].get_offsets())
     2
     """
-    figure = Figure(figsize=(6, 4.5), layout="constrained")
-    axes = figure.subplots()
     order = np.argsort(counts.cell_F, kind="stable")
-    step = max(1, -(-len(order) // MOST_POINTS))
-    taken = order[::step]
-    axes.scatter(
-        counts.cell_f[taken], counts.cell_F[taken], s=8, color=INK, alpha=0.4, linewidths=0
-    )
-    if len(taken):
-        ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
-        axes.plot(ends, ends, color=LINE, linestyle="--", linewidth=1, label="F = f")
-        axes.legend(frameon=False)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-    axes.set_xlabel("Records of the file with the key, f")
-    axes.set_ylabel("Estimated persons of the population, F")
-    axes.set_title("Rare keys are at the lower left")
+    taken = order[:: max(1, -(-len(order) // MOST_POINTS))]
+    with rc_context(RC):
+        figure = new_figure(WIDE, HALF - 0.8)
+        axes = figure.subplots()
+        axes.scatter(
+            counts.cell_f[taken],
+            counts.cell_F[taken],
+            s=10,
+            color=POPULATION,
+            alpha=0.35,
+            linewidths=0,
+            label="a distinct key",
+        )
+        if len(taken):
+            ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
+            axes.plot(
+                ends, ends, color=SOFT, linestyle="--", linewidth=1, label="F = f: nobody else"
+            )
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            _plain_numbers(axes.xaxis, float(ends[0]), float(ends[1]))
+            floor = min(float(counts.cell_F.min()), float(ends[0]))
+            _plain_numbers(axes.yaxis, floor, float(counts.cell_F.max()))
+            axes.legend(markerscale=2, **ASIDE)
+        axes.grid()
+        axes.set_xlabel("Records of the file with the key, f")
+        axes.set_ylabel("Estimated persons of the population, F")
+        axes.set_title("Rare keys are at the lower left (both scales logarithmic)")
     return figure
 
 
@@ -122,14 +168,29 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
     >>> figure.axes[0].get_ylabel()
     'Distinct keys'
     """
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
     table = counts.cell_sizes.query("size > 0")
-    axes.vlines(table["size"], 0, table["cells"], color=INK, linewidth=2)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("Records that share a key")
-    axes.set_ylabel("Distinct keys")
-    axes.set_title("How many keys are rare")
+    with rc_context(RC):
+        figure = new_figure(WIDE, 3.4)
+        axes = figure.subplots()
+        for colour, label, part in (
+            (SAMPLE, f"fewer than {RARE} records", table.query(f"size < {RARE}")),
+            (POPULATION, f"{RARE} records or more", table.query(f"size >= {RARE}")),
+        ):
+            axes.vlines(part["size"], 0, part["cells"], color=colour, linewidth=4, label=label)
+        largest = float(table["size"].max()) if len(table) else 1.0
+        if largest > 30:
+            axes.set_xscale("log")
+            _plain_numbers(axes.xaxis, float(table["size"].min()), largest)
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=15, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(plain))
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+        axes.set_xlabel("Records that share a key (1: the record is unique)")
+        axes.set_ylabel("Distinct keys")
+        axes.set_title("How many keys are rare")
+        axes.legend(**ASIDE)
     return figure
 
 
@@ -146,14 +207,19 @@ def suda_by_record(result: Any) -> Figure:
     matplotlib.figure.Figure
         Records with score 0 are left out.
     """
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
     scores = np.sort(np.asarray(result.dis_score))[::-1]
     scores = scores[scores > 0]
-    axes.plot(np.arange(1, len(scores) + 1), scores, color=INK, linewidth=1.5, drawstyle="steps")
-    if len(scores):
-        axes.set_xscale("log")
-    axes.set_xlabel("Records, the most special first")
-    axes.set_ylabel("DIS-SUDA score")
-    axes.set_title("Special uniques")
+    with rc_context(RC):
+        figure = new_figure(WIDE, 3.4)
+        axes = figure.subplots()
+        ranks = np.arange(1, len(scores) + 1)
+        axes.plot(ranks, scores, color=POPULATION, linewidth=1.8, drawstyle="steps-mid")
+        if len(scores) > 1:
+            axes.set_xscale("log")
+            _plain_numbers(axes.xaxis, 1.0, float(len(scores)))
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+        axes.set_xlabel("Rank of the record, the most special first (logarithmic)")
+        axes.set_ylabel("DIS-SUDA score")
+        axes.set_title("Special uniques: the steep part on the left needs protection first")
     return figure

@@ -118,9 +118,9 @@ class LogLinearRisk(Result):
         else:
             text = (
                 f"Log-linear risk: of {self.n_uniques:,} records that are unique on the keys, "
-                f"{self.tau1:.3g} are expected to be unique in the population (tau1), and an "
-                f"intruder who matches all of them is expected to be right {self.tau2:.3g} times "
-                f"(tau2, {100 * self.tau2 / self.n_uniques:.3g} % of the uniques)."
+                f"{_count(self.tau1)} are expected to be unique in the population (tau1), and an "
+                f"intruder who matches all of them is expected to be right "
+                f"{_count(self.tau2)} times (tau2, {100 * self.tau2 / self.n_uniques:.3g} % of the uniques)."
             )
         text += f" Model {self.formula}, method {self.method}."
         if self.as_numbers:
@@ -505,6 +505,11 @@ def _assemble(
         program_cells=n_used,
         bound=bound,
     )
+
+
+def _count(expected: float) -> str:
+    """An expected number of records as words need it: 0.74, 41.1, 1,505."""
+    return f"{expected:,.0f}" if expected >= 100 else f"{expected:.3g}"
 
 
 def _spread(complete: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -104,8 +104,8 @@ class Suda(Result):
             f"SUDA: {singled:,} of {n:,} records are singled out by a combination of at most "
             f"{self.max_size} of {len(self.keys)} keys, through {int(self.n_msu.sum()):,} minimal "
             f"combinations.{by} A unique match of an intruder in this file is right with "
-            f"probability {self.dis:.3g} (DIS, if the file is a {self.dis_fraction:g} sample of "
-            f"the population); the highest DIS-SUDA score of a record is "
+            f"probability {self.dis:.3g} (DIS, if the file holds {self.dis_fraction:.3%} of the "
+            f"population); the highest DIS-SUDA score of a record is "
             f"{self.dis_score.max():.3g}. Scores rank records; there is no published threshold."
         )
 
