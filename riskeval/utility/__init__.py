@@ -22,6 +22,10 @@ _WHERE = {
     "IntervalOverlap": "overlaps",
     "indicator_comparison": "benchmarks",
     "IndicatorComparison": "benchmarks",
+    "regression_comparison": "regressions",
+    "RegressionComparison": "regressions",
+    "prediction_quality": "predictions",
+    "PredictionQuality": "predictions",
 }
 """Public names, with the module of ``riskeval.utility`` that has each."""
 

@@ -1,0 +1,388 @@
+"""The same regression from the original and from the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.formulas import Factor, Formula, parse_formula
+from riskeval.utility.logistic import fit_logistic
+from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
+from riskeval.utility.sides import (
+    Sides,
+    check_both,
+    check_level,
+    check_numbers,
+    check_option,
+    is_number,
+    numbers,
+    ones,
+    read_sides,
+)
+from riskeval.utility.tables import common_levels
+from synthpop.indicators.variance import sampled_units
+from synthpop.microdata.codes import recode_to
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+FAMILIES = ("linear", "logistic")
+INTERCEPT = "(Intercept)"
+DEPENDENT = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegressionComparison(Result):
+    """Coefficients of the same regression from both files.
+
+    Attributes
+    ----------
+    formula : str
+    family : str
+    table : DataFrame
+        One row a coefficient: `term`, `original`, `released`, `difference`, `relative` (absolute
+        difference in percent of the original), `se_original`, `se_released`, the four bounds,
+        `overlap`, `coverage`, `standardised` (absolute difference in standard errors of the
+        original) and `same_conclusion` (both intervals leave out zero on the same side, or both
+        hold it). NaN where a file cannot estimate the coefficient.
+    overlap : float
+        Mean overlap of the intervals (equation 5.18).
+    r_squared : pair of float
+        Share of explained variance in original and release; NaN for logistic models.
+    used : pair of int
+        Complete records that entered.
+    dropped : tuple of str
+        Coefficients that only one file, or none, can estimate.
+    level : float
+    """
+
+    formula: str
+    family: str
+    table: pd.DataFrame
+    overlap: float
+    r_squared: tuple[float, float]
+    used: tuple[int, int]
+    dropped: tuple[str, ...]
+    level: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return how many coefficients keep their meaning, and the mean overlap."""
+        known = self.table[self.table["overlap"].notna()]
+        text = (
+            f"{self.family} regression {self.formula}: the intervals of {len(known)} coefficients "
+            f"overlap by {self.overlap:.1%} on average (100 %: the same intervals), and "
+            f"{int(known['same_conclusion'].astype(bool).sum())} of them lead to the same "
+            f"conclusion about their sign at {100 * self.level:g} % confidence."
+        )
+        if np.isfinite(self.r_squared).all():
+            text += f" R squared {self.r_squared[0]:.4g} and {self.r_squared[1]:.4g}."
+        if self.dropped:
+            text += f" Not estimable in both files: {', '.join(self.dropped)}."
+        return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A regression of one file.
+
+    Attributes
+    ----------
+    coefficients, errors : float64, shape (k,)
+        NaN where a column depends on those before it or is zero throughout.
+    rows : int array
+        Records that entered.
+    values : float64, shape (rows,)
+        Fitted values (of the logarithm where the response is one; probabilities).
+    r_squared : float
+    """
+
+    coefficients: np.ndarray
+    errors: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+    r_squared: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """Response and matrices of both files, with the same columns."""
+
+    labels: tuple[str, ...]
+    z: tuple[np.ndarray, np.ndarray]
+    response: tuple[np.ndarray, np.ndarray]
+    sides: Sides
+    family: str
+
+    def fit(self, side: int, strata: str | None = None, cluster: str | None = None) -> Fitted:
+        """Fit to one file (0: original, 1: release)."""
+        frame = self.sides.y if side else self.sides.x
+        weights = self.sides.wy if side else self.sides.wx
+        z, y = self.z[side], self.response[side]
+        rows = np.flatnonzero(~np.isnan(y) & ~np.isnan(z).any(axis=1))
+        design = {
+            name: None if column is None else frame[column].iloc[rows]
+            for name, column in (("strata", strata), ("cluster", cluster))
+        }
+        return _fit(z[rows], y[rows], ones(len(frame), weights)[rows], rows, self.family, design)
+
+
+def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Model | None:
+    """Parse, check and build; None where faults were noted."""
+    formula = parse_formula(faults, text)
+    check_option(faults, "family", family, FAMILIES)
+    if formula is None:
+        return None
+    factors = (formula.response, *formula.factors)
+    names = tuple(dict.fromkeys(factor.column for factor in factors))
+    if not check_both(faults, sides, names, "formula"):
+        return None
+    logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.log))
+    numeric = [n for n in names if is_number(sides.x, n) and is_number(sides.y, n)]
+    needed = {*numeric, *logs, *((formula.response.column,) if family == "linear" else ())}
+    if check_numbers(faults, sides, [n for n in names if n in needed], "formula"):
+        for name in logs:
+            for frame, side in ((sides.x, "original"), (sides.y, "release")):
+                rows = np.flatnonzero(numbers(frame, [name])[:, 0] <= 0)
+                if len(rows):
+                    faults.add(name, f"logarithm of values <= 0 in the {side}", rows=rows)
+    if faults:
+        return None
+    response = _response(faults, sides, formula.response, family)
+    if response is None:
+        return None
+    labels, x, y = _matrices(sides, formula)
+    return Model(labels, (x, y), response, sides, family)
+
+
+def _response(
+    faults: Faults, sides: Sides, factor: Factor, family: str
+) -> tuple[np.ndarray, np.ndarray] | None:
+    if family == "linear":
+        return _numeric(sides.x, factor), _numeric(sides.y, factor)
+    both, single = common_levels(sides.x[factor.column], sides.y[factor.column])
+    levels = both + single
+    if len(levels) != 2:
+        faults.add(factor.column, f"{len(levels)} levels; a logistic response needs two")
+        return None
+    ordered = levels if single else both
+    found = [recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y)]
+    values = [np.where(codes < 0, np.nan, codes.astype(float)) for codes in found]
+    return values[0], values[1]
+
+
+def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
+    values = numbers(frame, [factor.column])[:, 0]
+    return np.log(values) if factor.log else values
+
+
+def _matrices(sides: Sides, formula: Formula) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Intercept, then the columns of each term; the first common level is the reference."""
+    parts = {factor: _columns(sides, factor) for factor in formula.factors}
+    labels = [INTERCEPT]
+    columns: list[list[np.ndarray]] = [[np.ones((len(f), 1))] for f in (sides.x, sides.y)]
+    for term in formula.terms:
+        names, matrices = parts[term[0]]
+        for factor in term[1:]:
+            more, others = parts[factor]
+            names = tuple(f"{a}:{b}" for a in names for b in more)
+            matrices = tuple(
+                (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
+                for one, two in zip(matrices, others, strict=True)
+            )
+        labels += names
+        for side in (0, 1):
+            columns[side].append(matrices[side])
+    return tuple(labels), np.hstack(columns[0]), np.hstack(columns[1])
+
+
+def _columns(sides: Sides, factor: Factor) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
+    name = factor.column
+    if factor.log or (is_number(sides.x, name) and is_number(sides.y, name)):
+        x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
+        return (factor.label,), (x[:, None], y[:, None])
+    both, single = common_levels(sides.x[name], sides.y[name])
+    levels = both + single
+    found = []
+    for frame in (sides.x, sides.y):
+        codes = recode_to(frame[name], levels)[0].astype(np.int64)
+        dummies = (codes[:, None] == np.arange(1, max(len(levels), 1))).astype(np.float64)
+        dummies[codes < 0] = np.nan
+        found.append(dummies)
+    return tuple(f"{name}={level}" for level in levels[1:]), (found[0], found[1])
+
+
+def _fit(
+    z: np.ndarray,
+    y: np.ndarray,
+    w: np.ndarray,
+    rows: np.ndarray,
+    family: str,
+    design: dict[str, Any],
+) -> Fitted:
+    k = z.shape[1]
+    beta, errors = np.full(k, np.nan), np.full(k, np.nan)
+    if not len(rows):
+        return Fitted(beta, errors, rows, np.zeros(0), np.nan)
+    cross = (z * w[:, None]).T @ z
+    kept = independent_columns(cross)
+    x = z[:, kept]
+    if family == "linear":
+        scale = np.sqrt(np.diag(cross)[kept])
+        root = np.sqrt(w)[:, None]
+        solved = np.linalg.lstsq(x / scale * root, y * root[:, 0], rcond=None)[0] / scale
+        values = x @ solved
+        bread = np.linalg.inv(cross[np.ix_(kept, kept)] / np.outer(scale, scale))
+        bread = bread / np.outer(scale, scale)
+        residuals = y - values
+        centred = y - np.average(y, weights=w)
+        spread = float(w @ centred**2)
+        r_squared = 1 - float(w @ residuals**2) / spread if spread > 0 else np.nan
+    else:
+        fit = fit_logistic(x, y, w)
+        solved, values, r_squared = fit.coefficients, fit.probabilities, np.nan
+        bread = np.linalg.pinv(fit.information, hermitian=True)
+        residuals = y - values
+    beta[kept] = solved
+    if len(rows) > len(kept):
+        influence = (x * (w * residuals)[:, None]) @ bread
+        units = sampled_units(len(rows), **design)
+        variances = [units.variance(column, None) for column in influence.T]
+        factor = (len(rows) - 1) / (len(rows) - len(kept))
+        errors[kept] = np.sqrt(np.array(variances) * factor)
+    return Fitted(beta, errors, rows, values, r_squared)
+
+
+def independent_columns(cross: np.ndarray) -> np.ndarray:
+    """Positions of columns that do not depend on those before them, from Z'WZ.
+
+    Examples
+    --------
+    >>> z = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    >>> independent_columns(z.T @ z).tolist()
+    [0, 1]
+    """
+    kept: list[int] = []
+    scale = np.sqrt(np.maximum(np.diag(cross), np.finfo(float).tiny))
+    unit = cross / np.outer(scale, scale)
+    for j in range(len(cross)):
+        if cross[j, j] <= 0:
+            continue
+        inner = unit[np.ix_(kept, kept)]
+        rest = 1.0 - unit[j, kept] @ np.linalg.solve(inner, unit[kept, j]) if kept else 1.0
+        if rest > DEPENDENT:
+            kept.append(j)
+    return np.array(kept, dtype=np.int64)
+
+
+def regression_comparison(
+    original: Any,
+    released: Any,
+    formula: str,
+    *,
+    family: str = "linear",
+    weights: Any = None,
+    released_weights: Any = None,
+    strata: str | None = None,
+    cluster: str | None = None,
+    level: float = 0.95,
+    outside: str = "zero",
+) -> RegressionComparison:
+    """Compare the coefficients of a regression and their confidence intervals.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    formula : str
+        ``response ~ term + term``; a term is a column, ``log(column)`` or a product
+        ``column:column``; the response a column or its logarithm. Numbers enter as numbers, other
+        columns by their levels, the first level of the original that both have being the
+        reference. The text is read, not evaluated.
+    family : {"linear", "logistic"}
+        The response of "logistic" has two levels; the second one is modelled.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,).
+    strata, cluster : str, optional
+        Design columns that both files have, for the variance.
+    level : float
+        Confidence level of the normal intervals.
+    outside : {"zero", "negative"}
+        See `overlap`.
+
+    Returns
+    -------
+    RegressionComparison
+        Records with a missing value in one of the columns do not enter. A coefficient that one of
+        the files cannot estimate (its level is absent, or columns depend on each other) is NaN and
+        named in `dropped`. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        A formula that cannot be read, unknown columns, logarithms of values that are not positive,
+        bad weights or options.
+
+    Notes
+    -----
+    Templ (2017), section 5.5.5; Karr et al. (2006). Variances are those of Binder (1983) for
+    weighted regression with a design (the sandwich with clusters within strata, times
+    (n - 1) / (n - k)), which do not need equal error variances.
+
+    Examples
+    --------
+    >>> x = pd.DataFrame({"pay": [10.0, 12.0, 9.0, 15.0], "sex": list("fmfm")})
+    >>> found = regression_comparison(x, x, "log(pay) ~ sex")
+    >>> found.table["term"].tolist(), found.overlap
+    (['(Intercept)', 'sex=m'], 1.0)
+    """
+    faults = Faults("comparison of regressions")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    check_option(faults, "outside", outside, OUTSIDE)
+    check_level(faults, level)
+    for role, name in (("strata", strata), ("cluster", cluster)):
+        if name is not None:
+            check_both(faults, sides, [name], role)
+    model = build_model(faults, sides, formula, family)
+    faults.raise_if_any()
+    assert model is not None
+    fits = [model.fit(side, strata, cluster) for side in (0, 1)]
+    return _comparison(model, fits, formula, float(level), outside)
+
+
+def _comparison(
+    model: Model, fits: list[Fitted], formula: str, level: float, outside: str
+) -> RegressionComparison:
+    half = NormalDist().inv_cdf((1 + level) / 2)
+    table = pd.DataFrame({"term": model.labels, "domain": "all"})
+    for fit, side in zip(fits, ("original", "released"), strict=True):
+        table[side], table[f"se_{side}"] = fit.coefficients, fit.errors
+        table[f"lower_{side}"] = fit.coefficients - half * fit.errors
+        table[f"upper_{side}"] = fit.coefficients + half * fit.errors
+    table = finish(table, outside, level).table.drop(columns="domain")
+    x, difference = table["original"], table["released"] - table["original"]
+    table.insert(3, "difference", difference)
+    table.insert(4, "relative", 100 * difference.abs() / x.abs().where(x != 0))
+    errors = table["se_original"]
+    table["standardised"] = difference.abs() / errors.where(errors > 0)
+    sign = [
+        np.sign(table[f"lower_{side}"]) * (table[f"lower_{side}"] * table[f"upper_{side}"] > 0)
+        for side in ("original", "released")
+    ]
+    table["same_conclusion"] = (sign[0] == sign[1]) & table["overlap"].notna()
+    gone = table["original"].isna() | table["released"].isna()
+    return RegressionComparison(
+        formula=formula,
+        family=model.family,
+        table=table,
+        overlap=mean_of(table["overlap"]),
+        r_squared=(fits[0].r_squared, fits[1].r_squared),
+        used=(len(fits[0].rows), len(fits[1].rows)),
+        dropped=tuple(table.loc[gone, "term"]),
+        level=level,
+    )

@@ -1,0 +1,165 @@
+"""Regressions from both files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.utility.formulas import parse_formula
+from riskeval.utility.predictions import prediction_quality
+from riskeval.utility.regressions import regression_comparison
+from synthpop.microdata.errors import Faults, InputError
+from tests.reference_data import golden, survey_data
+
+FORMULA = "log(pay) ~ sex + age + sex:age"
+
+
+def earners(n: int = 300, seed: int = 1, effect: float = 0.2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    sex, age = rng.choice(["f", "m"], n), rng.integers(20, 60, n)
+    pay = np.exp(2 + effect * (sex == "m") + 0.01 * age + rng.normal(0, 0.3, n))
+    frame = pd.DataFrame({"pay": pay, "sex": sex, "age": age, "w": rng.uniform(1, 4, n)})
+    return frame.assign(high=pay > np.median(pay), house=np.arange(n) // 3, s=np.arange(n) % 2)
+
+
+def test_coefficients_against_the_reference() -> None:
+    facts = golden("sdc", "k1_ses_indicators.json")["lm"]
+    ses = survey_data("laeken_ses")
+    formula = "log(earningsHour) ~ location + size + sex + age + education"
+    found = regression_comparison(ses, ses, formula)
+    table = found.table.set_index(found.table["term"].str.replace("=", ""))
+    common = set(table.index) & set(facts["coef"])
+    assert len(common) == len(facts["coef"])
+    for term in common:
+        assert table.loc[term, "original"] == pytest.approx(facts["coef"][term], rel=1e-7)
+    assert found.r_squared[0] == pytest.approx(facts["r2"], rel=1e-9)
+    assert found.overlap == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sandwich_agrees_with_statsmodels(weighted: bool) -> None:
+    import statsmodels.api as sm
+
+    x, y = earners(), earners(seed=2)
+    w = "w" if weighted else None
+    found = regression_comparison(
+        x, y, FORMULA, weights=w, released_weights=w, cluster="house"
+    ).table
+    m, age = (y["sex"] == "m").astype(float), y["age"].astype(float)
+    z = np.column_stack([np.ones(300), m, age, m * age])
+    fit = sm.WLS(np.log(y["pay"]), z, weights=y["w"] if weighted else np.ones(300)).fit(
+        cov_type="cluster", cov_kwds={"groups": y["house"].to_numpy()}
+    )
+    assert found["released"].to_numpy() == pytest.approx(fit.params.to_numpy(), rel=1e-7)
+    assert found["se_released"].to_numpy() == pytest.approx(fit.bse.to_numpy(), rel=1e-6)
+
+
+def test_logistic_regression_agrees_with_statsmodels() -> None:
+    import statsmodels.api as sm
+
+    x = earners()
+    found = regression_comparison(x, x, "high ~ sex + age", family="logistic")
+    m, age = (x["sex"] == "m").astype(float), x["age"].astype(float)
+    z = np.column_stack([np.ones(300), m, age])
+    fit = sm.GLM(x["high"].astype(float), z, family=sm.families.Binomial()).fit()
+    assert found.table["original"].to_numpy() == pytest.approx(fit.params.to_numpy(), rel=1e-5)
+    assert found.table["se_original"].to_numpy() == pytest.approx(fit.bse.to_numpy(), rel=0.1)
+    assert np.isnan(found.r_squared).all()
+
+
+def test_every_option_counts() -> None:
+    x, y = earners(), earners(seed=2)
+    base = regression_comparison(x, y, FORMULA).table
+    for options in (
+        {"weights": "w"},
+        {"released_weights": "w"},
+        {"cluster": "house"},
+        {"strata": "s"},
+        {"level": 0.5},
+    ):
+        other = regression_comparison(x, y, FORMULA, **options).table  # type: ignore[arg-type]
+        bounds = ["lower_original", "lower_released"]
+        assert not np.allclose(other[bounds], base[bounds], atol=1e-9), options
+    far = y.assign(pay=y["pay"] * 50)
+    low = regression_comparison(x, far, "log(pay) ~ age", outside="negative")
+    assert low.table["overlap"][0] < 0
+    assert regression_comparison(x, far, "log(pay) ~ age").table["overlap"][0] == 0
+    assert "standardised" in base
+    assert base["relative"][0] == pytest.approx(
+        100 * abs(base["released"][0] / base["original"][0] - 1)
+    )
+
+
+def test_conclusions_about_the_sign() -> None:
+    x, y = earners(effect=0.5), earners(seed=2, effect=-0.5)
+    table = regression_comparison(x, y, "log(pay) ~ sex + age").table.set_index("term")
+    assert not table.loc["sex=m", "same_conclusion"]
+    assert table.loc["(Intercept)", "same_conclusion"]
+    assert "conclusion" in regression_comparison(x, y, "log(pay) ~ sex").summary()
+
+
+def test_levels_that_one_file_lacks_and_columns_that_depend() -> None:
+    x, y = earners(), earners(seed=2)
+    x["area"], y["area"] = np.arange(300) % 3, np.arange(300) % 2
+    x["area"], y["area"] = "p" + x["area"].astype(str), "p" + y["area"].astype(str)
+    x["twice"], y["twice"] = 2 * x["age"], 2 * y["age"]
+    found = regression_comparison(x, y, "pay ~ area + age + twice")
+    assert set(found.dropped) == {"area=p2", "twice"}
+    assert "Not estimable" in found.summary()
+    plain = regression_comparison(x, y, "pay ~ area + age").table.set_index("term")
+    for term in plain.index:
+        row = found.table.set_index("term").loc[term]
+        assert row["original"] == pytest.approx(plain.loc[term, "original"], nan_ok=True)
+    x.loc[:10, "age"] = np.nan
+    assert regression_comparison(x, y, "pay ~ age").used == (289, 300)
+    alone = regression_comparison(x, y, "pay ~ 1").table
+    assert alone["original"].tolist() == pytest.approx([x["pay"].mean()])
+
+
+def test_prediction_quality() -> None:
+    x, y = earners(), earners()
+    y["pay"] = y["pay"] * 1.25
+    quality = prediction_quality(x, y, "pay ~ sex + age")
+    assert quality.mean == pytest.approx(0.25)
+    assert quality.median == pytest.approx(0.25)
+    other = earners(200, seed=5)
+    with pytest.raises(InputError, match="at="):
+        prediction_quality(x, other, "pay ~ age")
+    moved = prediction_quality(x, other, "pay ~ age", at="original")
+    fits = [np.polyfit(f["age"], f["pay"], 1) for f in (x, other)]
+    a, b = (np.polyval(fit, x["age"]) for fit in fits)
+    assert moved.per_record == pytest.approx(np.abs(a - b) / a)
+    assert moved.mean == pytest.approx(moved.per_record.mean())
+    weighted = prediction_quality(x, other, "pay ~ age", at="original", weights="w")
+    assert weighted.mean != pytest.approx(moved.mean)
+    third = prediction_quality(x, other, "pay ~ age", at="original", released_weights="w")
+    assert third.mean != pytest.approx(moved.mean)
+    x["area"] = np.where(np.arange(300) % 3, "a", "b")
+    other["area"] = "a"
+    gone = prediction_quality(x, other, "pay ~ area", at="original")
+    assert np.isnan(gone.per_record).sum() == 100
+    binary = prediction_quality(x, other, "high ~ age", family="logistic", at="original")
+    assert 0 < binary.mean < 1
+    assert "5.10" in binary.summary()
+
+
+def test_formulas_are_read_not_evaluated() -> None:
+    for text in ("pay", "pay ~ ", "pay ~ age + ", "f(pay) ~ age", "pay ~ a*b", "~ age", 3):
+        faults = Faults("example")
+        parse_formula(faults, text)
+        assert faults, text
+    x = earners(10)
+    with pytest.raises(InputError) as error:
+        regression_comparison(
+            x, x, "zz ~ age", family="f", level=3, outside="o", strata="q", weights="v"
+        )
+    text = str(error.value)
+    for word in ("'zz'", "family", "level", "outside", "'q'", "'v'"):
+        assert word in text
+    with pytest.raises(InputError, match="logarithm"):
+        regression_comparison(x.assign(pay=0.0), x, "log(pay) ~ age")
+    with pytest.raises(InputError, match="two"):
+        regression_comparison(x, x, "age ~ pay", family="logistic")
+    with pytest.raises(InputError, match="numeric"):
+        regression_comparison(x, x, "sex ~ pay")
