@@ -1,4 +1,4 @@
-"""Regression of a number on categorical predictors, with what is drawn around the fitted value.
+"""Regression of a number on categorical predictors: linear, of counts, or by a learner.
 
 Predictors are digits (see `synthpop.models.cells`) and enter as one indicator column for each
 level. There are more columns than can be told apart, on purpose: the solution of least norm is
@@ -25,7 +25,6 @@ SMALLEST_LEAF = 5
 N_TREES = 100
 FOLDS = 5
 TREES_OF_A_FOLD = 25
-MAD_OF_NORMAL = 0.6744897501960817
 SMALLEST_LOG_MEAN = -30.0
 
 
@@ -246,12 +245,15 @@ def fit_regression(
     >>> fitted[:2].round(6).tolist(), known.tolist()
     ([2.5, 7.0], [True, True, False])
     """
+    from threadpoolctl import threadpool_limits
+
     seen = levels_seen(digits, sizes)
     first, cell = distinct_cells(digits, sizes)
     weight = np.bincount(cell, weights=weights, minlength=len(first))
     mean = np.bincount(cell, weights=weights * y, minlength=len(first)) / weight
     solve = least_squares if kind == "linear" else log_linear
-    coefficients, basis = solve(indicator_columns(digits[first], seen), mean, weight)
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        coefficients, basis = solve(indicator_columns(digits[first], seen), mean, weight)
     return Regression(kind, seen, (False,) * len(sizes), coefficients, basis)
 
 
@@ -287,7 +289,14 @@ def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarra
     x = indicator_columns(digits, model.seen)
     outside = x - (x @ model.basis) @ model.basis.T
     known &= np.abs(outside).max(axis=1) < KNOWN_TOLERANCE
-    fitted = x @ model.coefficients
+    fitted = np.full(len(digits), model.coefficients[0])
+    first = 1
+    for j, seen in enumerate(model.seen):  # added level by level: the same sum on every machine
+        n_levels = int(seen.sum())
+        of_level = np.zeros(len(seen))
+        of_level[seen] = model.coefficients[first : first + n_levels]
+        fitted += of_level[digits[:, j]]
+        first += n_levels
     return (fitted if model.kind == "linear" else _mean(fitted)), known
 
 
@@ -363,7 +372,7 @@ def fit_regressor(
     empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing)
     fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
     held_out = np.full(n, np.average(y, weights=weights))
-    with threadpool_limits(1):  # sums in one order, whatever the machine
+    with threadpool_limits(1):
         for number in range(min(FOLDS, n) if n > 1 else 0):
             rest, part = fold != number, fold == number
             fitted = make_regressor(model, x.shape[1], seed, TREES_OF_A_FOLD)
@@ -372,94 +381,3 @@ def fit_regressor(
         estimator = make_regressor(model, x.shape[1], seed)
         estimator.fit(x, y, sample_weight=shares)
     return replace(empty, estimator=estimator), held_out
-
-
-# what is drawn around the fitted value
-
-
-def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np.ndarray:
-    """Return which values lie strictly between their weighted quantiles (book section 6.2.3.2).
-
-    Parameters
-    ----------
-    y, weights : float arrays, shape (n,)
-    trim : (float, float)
-        Shares cut off below and above; 0 cuts off nothing.
-
-    Returns
-    -------
-    bool array, shape (n,)
-        The quantiles themselves count as inside where less than half of the weight would be left
-        (many equal values).
-
-    Examples
-    --------
-    >>> trimmed(np.arange(10.0), np.ones(10), (0.1, 0.2)).tolist()[:2]
-    [False, True]
-    """
-    from synthpop.weighted import quantile
-
-    keep = np.ones(len(y), dtype=bool)
-    edges = []
-    if trim[0] > 0:
-        low = float(quantile(y, weights, [trim[0]])[0])
-        keep &= y > low
-        edges.append(y < low)
-    if trim[1] > 0:
-        high = float(quantile(y, weights, [1 - trim[1]])[0])
-        keep &= y < high
-        edges.append(y > high)
-    if weights[keep].sum() < weights.sum() / 2:
-        keep = ~np.logical_or.reduce(edges)
-    return keep
-
-
-def residual_table(residuals: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sorted residuals and their cumulated shares of weight, the last exactly 1."""
-    order = np.argsort(residuals, kind="stable")
-    cumulative = np.cumsum(weights[order])
-    cumulative /= cumulative[-1]
-    cumulative[-1] = 1.0
-    return residuals[order], cumulative
-
-
-def median_and_mad(residuals: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Return weighted median and standard deviation from the weighted MAD.
-
-    Examples
-    --------
-    >>> median_and_mad(np.array([-1.0, 0, 1, 100]), np.array([1.0, 2, 1, 0.1]))[0]
-    0.0
-    """
-    from synthpop.weighted import quantile
-
-    middle = float(quantile(residuals, weights, [0.5])[0])
-    spread = float(quantile(np.abs(residuals - middle), weights, [0.5])[0])
-    return middle, spread / MAD_OF_NORMAL
-
-
-def log_constant(y: np.ndarray, weights: np.ndarray) -> float:
-    """Choose the constant c of ``log(y + c)``: 0 where all values are positive.
-
-    Otherwise the smallest value comes to lie one weighted interquartile range above zero (or, where
-    that is zero, as far as the next value lies from it): near enough for the logarithm to bend,
-    far enough that the smallest values do not become outliers.
-
-    Examples
-    --------
-    >>> log_constant(np.array([1.0, 5.0]), np.ones(2))
-    0.0
-    >>> log_constant(np.array([-10.0, 0, 30, 50]), np.ones(4)) > 10
-    True
-    """
-    from synthpop.weighted import quantile
-
-    least = float(y.min())
-    if least > 0:
-        return 0.0
-    low, high = quantile(y, weights, [0.25, 0.75])
-    distance = float(high - low)
-    if distance <= 0:
-        above = y[y > least]
-        distance = float(above.min() - least) if len(above) else 1.0
-    return distance - least

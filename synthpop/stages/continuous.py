@@ -96,7 +96,7 @@ class Continuous:
         Regression of the logarithm.
     constant : float, optional
         Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
-        are positive, otherwise chosen from them; see `synthpop.models.regression.log_constant`.
+        are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
         Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
     residuals : "empirical" or "normal"
         Draw from the weighted residuals, or from a normal distribution with their weighted median

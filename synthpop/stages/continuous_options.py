@@ -9,7 +9,7 @@ import numpy as np
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
-from synthpop.models.regression import log_constant, trimmed
+from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.continuous_households import FORMS
 from synthpop.stages.continuous_values import Rule
 

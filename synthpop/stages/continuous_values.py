@@ -18,12 +18,10 @@ from synthpop.models.regression import (
     Regression,
     fit_regression,
     fit_regressor,
-    median_and_mad,
     negative_binomial_size,
     predict_regression,
-    residual_table,
-    trimmed,
 )
+from synthpop.models.residuals import median_and_mad, residual_table, trimmed
 from synthpop.stages.predictors import Coding
 
 N_DONORS = 5

@@ -10,9 +10,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey, weighted
 from synthpop.microdata.errors import InputError
-from synthpop.stages.continuous_values import Laws, Rule, draw_values
+from synthpop.models.ladder import Design
+from synthpop.stages.continuous_values import (
+    Laws,
+    Rule,
+    draw_values,
+    fit_values,
+    laws_of_cells,
+)
 from tests.small import ROLES, small_frame
 
 AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
@@ -103,6 +110,25 @@ def test_seeds_and_blocks(method) -> None:
     assert not a.dropna().reset_index(drop=True).equals(c.dropna().reset_index(drop=True))
 
 
+def test_workers_and_processes_draw_the_same() -> None:
+    frame = frame_with_income(300)
+    stages = [
+        AGE_CLASS,
+        Categorical("status", predictors=["age_class", "sex"]),
+        Continuous("income", method="regression", log=True, by_household="sum"),
+        Continuous("wage", method="pmm", predictors=["status"]),
+        Continuous("other", method=LinearRegression(), predictors=["status", "sex"]),
+        Continuous("children", method="negative-binomial", predictors=["status", "sex"]),
+    ]
+    fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **ROLES), seed=1)
+    one, two, three = (
+        fitted.simulate(rows_per_block=300, workers=workers) for workers in (1, 2, "processes:2")
+    )
+    pd.testing.assert_frame_equal(one.frame(), two.frame())
+    pd.testing.assert_frame_equal(one.frame(), three.frame())
+    assert one.fallbacks == two.fallbacks == three.fallbacks
+
+
 # regression
 
 
@@ -128,6 +154,41 @@ def test_residuals_of_the_sample_are_drawn_once_a_person() -> None:
         assert abs(a.mean() - np.average(s["x"], weights=s["w"])) < 1
         assert abs(a.std() / s["x"].std() - 1) < 0.1
         assert (a > 115).mean() == pytest.approx(np.average(s["x"] > 115, weights=s["w"]), abs=0.05)
+
+
+@pytest.mark.parametrize("upper", [np.inf, 205.0])
+def test_draws_agree_with_the_formulas_person_by_person(upper: float) -> None:
+    """Equations 6.10 to 6.12 read aloud, residuals outside of the bounds thrown away."""
+    rng = np.random.default_rng(4)
+    n = 80
+    digits = np.column_stack([rng.integers(1, 4, n), rng.integers(1, 3, n)])
+    y = 100 + 30.0 * digits[:, 0] - 20 * digits[:, 1] + rng.gamma(1, 10, n)
+    w, trim = rng.uniform(1, 9, n), (0.05, 0.1)
+    zeros = np.zeros(n, dtype=np.int64)
+    design = Design(digits, zeros, w, zeros, (4, 3), (False, False), 1, 1)
+    rule = Rule("linear", "empirical", trim, lower=float(y.min()), upper=upper)
+    values, notes = fit_values(rule, design, y, smallest_stratum=1, seed=0)
+    cells = np.array([[a, b] for a in (1, 2, 3) for b in (1, 2)])
+    laws = laws_of_cells(values, 0, cells)
+    assert not notes
+    assert (laws.step == 0).all()
+
+    low, high = weighted.quantile(y, w, [trim[0], 1 - trim[1]])
+    inside = (low < y) & (y < high)
+    columns = [np.ones(n), digits[:, 0] == 2, digits[:, 0] == 3, digits[:, 1] == 2]
+    x = np.column_stack(columns).astype(float)[inside]
+    wi, yi = w[inside], y[inside]
+    beta = np.linalg.solve(x.T @ (wi[:, None] * x), x.T @ (wi * yi))
+    residuals = yi - x @ beta
+    for c, (a, b) in enumerate(cells):
+        centre = beta @ [1, a == 2, a == 3, b == 2]
+        fine = (centre + residuals >= y.min() - 1e-6) & (centre + residuals <= upper + 1e-6)
+        expected = centre + np.average(residuals[fine], weights=wi[fine])
+        drawn = draw_values(rule, laws, np.full(40_000, c), np.random.default_rng(c))
+        support = np.unique(np.round(drawn, 6))
+        assert np.isin(support, np.round(centre + residuals[fine], 6)).all()
+        assert len(support) > 0.9 * len(np.unique(np.round(residuals[fine], 6)))
+        assert abs(drawn.mean() - expected) < 5 * drawn.std() / 200
 
 
 def test_normal_residuals_follow_median_and_mad() -> None:
