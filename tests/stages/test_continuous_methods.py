@@ -282,6 +282,47 @@ def test_aliased_and_unseen_combinations_give_no_missing_value() -> None:
     assert any("does not tell: the weighted marginal" in f.what for f in population.fallbacks)
 
 
+def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
+    frame = small_frame(600)
+    rng = np.random.default_rng(0)
+    copy = rng.choice(["one", "two"], len(frame))
+    north = frame["region"] == "north"
+    frame["copy"] = np.where(north, frame["sex"].map({"f": "one", "m": "two"}), copy)
+    frame["x"] = 10.0 * (frame["sex"] == "f") + 100.0 * (frame["copy"] == "one") + 5
+    torn = Categorical("copy", predictors=["age_class"])
+    stage = Continuous("x", method="regression", predictors=["sex", "copy"], trim=(0.0, 0.0))
+    population = simulate(AGE_CLASS, torn, stage, survey=Survey(frame, **ROLES))
+    people = population.frame()
+    rule = 10.0 * (people["sex"] == "f") + 100.0 * (people["copy"] == "one") + 5
+    assert np.allclose(people["x"], rule, atol=1e-6)
+    note = next(f for f in population.fallbacks if "does not tell" in f.what)
+    differs = (people["sex"] == "f") != (people["copy"] == "one")
+    assert note.stratum == "north"
+    assert "the model pooled over strata" in note.what
+    assert note.n_persons == (differs & (people["region"] == "north")).sum()
+
+
+@pytest.mark.parametrize("method", QUICK, ids=str)
+def test_a_group_without_any_value_stays_without(method) -> None:
+    name = variable_of(method)
+    frame = frame_with_income()
+    frame.loc[frame["status"] == "retired", name] = np.nan
+    people = income(frame, name, method=method).frame()
+    retired = people["status"] == "retired"
+    assert people.loc[retired, name].isna().all()
+    assert people.loc[people["status"] == "works", name].notna().all()
+
+
+def test_a_predictor_that_is_missing_for_everybody() -> None:
+    frame = frame_with_income()
+    frame["nothing"] = np.nan
+    nothing = Categorical("nothing", predictors=["sex"])
+    for method in ("regression", "pmm"):
+        stage = Continuous("income", method=method, predictors=["nothing", "age"])
+        people = simulate(AGE_CLASS, nothing, stage, survey=Survey(frame, **ROLES)).frame()
+        assert people.loc[people["age"] >= 18, "income"].notna().mean() > 0.9
+
+
 def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
     frame = small_frame(600)
     rng = np.random.default_rng(0)
