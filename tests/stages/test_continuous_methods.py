@@ -6,12 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey, weighted
-from synthpop.microdata.errors import InputError
+from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, weighted
 from synthpop.models.ladder import Design
 from synthpop.stages.continuous_values import (
     Laws,
@@ -21,41 +18,17 @@ from synthpop.stages.continuous_values import (
     laws_of_cells,
 )
 from tests.small import ROLES, small_frame
-
-AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
-AROUND = ["regression", "binned+regression", "forest", DecisionTreeRegressor(min_samples_leaf=5)]
-COUNTS = ["poisson", "negative-binomial"]
-VALUES = [*AROUND, "pmm"]
-EVERY = ["binned", *VALUES, *COUNTS]
-QUICK = [method for method in EVERY if method != "forest"]
-
-
-def simulate(*stages, survey: Survey, seed: int = 1, scale: float = 5.0, sizes: int = 10**6):
-    fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(survey, seed=1)
-    return fitted.simulate(scale=scale, seed=seed, rows_per_block=sizes)
-
-
-def frame_with_income(n: int = 500) -> pd.DataFrame:
-    """Income of adults: idle have none, some losses, the rest depends on status and sex."""
-    frame = small_frame(n)
-    rng = np.random.default_rng(5)
-    factor = np.where(frame["sex"] == "f", 0.7, 1.0)
-    frame["income"] = (frame["income"] * factor).round(2)
-    frame["children"] = rng.poisson(np.where(frame["status"] == "works", 2.0, 0.5))
-    return frame
-
-
-def income(frame: pd.DataFrame | None = None, name: str = "income", seed: int = 1, **options):
-    """Simulate one variable given status and sex."""
-    frame = frame_with_income() if frame is None else frame
-    stage = Continuous(name, **{"predictors": ["status", "sex"], **options})
-    status = Categorical("status", predictors=["age_class", "sex"])
-    return simulate(AGE_CLASS, status, stage, survey=Survey(frame, **ROLES), seed=seed)
-
-
-def variable_of(method) -> str:
-    return "children" if method in COUNTS else "income"
-
+from tests.stages.continuous_cases import (
+    AGE_CLASS,
+    COUNTS,
+    EVERY,
+    QUICK,
+    VALUES,
+    frame_with_income,
+    income,
+    simulate,
+    variable_of,
+)
 
 # what every method keeps
 
@@ -522,157 +495,6 @@ def test_options_of_learners(options) -> None:
         assert other["x"].max() <= 210
 
 
-# households
-
-
-def test_sum_and_mean_by_household() -> None:
-    frame = frame_with_income()
-    single = income(frame, method="regression").frame()
-    totals = single.groupby("hid")["income"].transform("sum", min_count=1)
-    means = single.groupby("hid")["income"].transform("mean")
-    a = income(frame, method="regression", by_household="sum").frame()
-    b = income(frame, method="regression", by_household="mean").frame()
-    pd.testing.assert_series_equal(a["income"], totals, check_names=False)
-    pd.testing.assert_series_equal(b["income"], means, check_names=False)
-
-
-@pytest.mark.parametrize("method", ["binned", "regression", "pmm"])
-def test_a_shared_value_is_one_per_household(method: str) -> None:
-    frame = small_frame(800)
-    rng = np.random.default_rng(0)
-    rooms = frame["size"] * 20.0 + rng.normal(0, 3, len(frame))
-    frame["area"] = rooms.groupby(frame["hid"]).transform("first")
-    population = income(frame, "area", method=method, predictors=["size"], by_household="shared")
-    people = population.frame()
-    assert (people.groupby("hid")["area"].nunique() == 1).all()
-    heads = people.drop_duplicates("hid")
-    assert (heads.groupby("size")["area"].mean() - 20 * np.arange(1, 5)).abs().max() < 2.5
-    assert not population.fallbacks
-    every = income(frame, "area", method=method, predictors=["size"]).frame()
-    assert (every.groupby("hid")["area"].nunique() > 1).any()
-
-
-def test_a_shared_value_uses_the_head_and_says_when_members_differ() -> None:
-    frame = small_frame(800)
-    first = ~frame.duplicated("hid")
-    frame["x"] = np.where(first, np.where(frame["sex"] == "f", 10.0, 20.0), 99.0)
-    population = income(frame, "x", method="pmm", predictors=["sex"], by_household="shared")
-    people = population.frame()
-    heads = people.groupby("hid")[["sex", "x"]].transform("first")
-    assert (people["x"] == np.where(heads["sex"] == "f", 10.0, 20.0)).all()
-    several = (frame.groupby("hid").size() > 1).sum()
-    assert any(f"members of {several} sample households" in f.what for f in population.fallbacks)
-
-
-def test_later_steps_learn_from_the_joined_values() -> None:
-    frame = frame_with_income(800)
-    total = frame.groupby("hid")["income"].transform("sum")
-    frame["rich"] = np.where(total > 30_000, "yes", "no")
-    frame["income"] = frame["income"].fillna(0.0)
-    stages = [
-        AGE_CLASS,
-        Categorical("status", predictors=["age_class", "sex"]),
-        Continuous("income", predictors=["status"], by_household="sum"),
-        Categorical("rich", predictors=["income"]),
-    ]
-    people = simulate(*stages, survey=Survey(frame, **ROLES)).frame()
-    assert people.loc[people["income"] > 70_000, "rich"].eq("yes").mean() > 0.95
-    assert people.loc[people["income"] < 15_000, "rich"].eq("no").mean() > 0.95
-
-
-def test_intervals_of_a_shared_value() -> None:
-    frame = small_frame(300)
-    frame["area"] = frame["size"] * 20.0 + frame["hid"] % 7
-    people = income(
-        frame, "area", by_household="shared", intervals=("low", "high"), predictors=["size"]
-    ).frame()
-    assert (people["low"] <= people["area"]).all()
-    assert (people["area"] <= people["high"]).all()
-
-
-# the Pareto tail
-
-
-def heavy_frame(shape: float = 2.0) -> pd.DataFrame:
-    frame = small_frame(2000)
-    u = np.random.default_rng(0).random(len(frame))
-    frame["x"] = 1000 * (1 - u) ** (-1 / shape)
-    frame["of_house"] = frame.groupby("hid")["x"].transform("first")
-    return frame
-
-
-def test_a_pareto_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
-    frame = heavy_frame()
-    largest = frame["x"].max()
-    free = income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"]
-    cut = income(frame, "x", tail="pareto", upper=largest * 1.1, predictors=["sex"]).frame()["x"]
-    assert free.max() > largest * 1.1
-    assert cut.max() <= largest * 1.1
-    q = np.quantile(frame["x"], 0.975)
-    assert abs((free > 2 * q).mean() / (free > q).mean() - 0.25) < 0.06
-
-
-def test_the_pareto_tail_begins_at_the_threshold_of_van_kerm() -> None:
-    from synthpop.models.tails import van_kerm_threshold
-
-    frame = heavy_frame()
-    bounds = income(
-        frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high")
-    ).frame()
-    top = bounds.loc[np.isinf(bounds["high"]), "low"].unique()
-    assert top.tolist() == [van_kerm_threshold(frame["x"].to_numpy(), frame["w"].to_numpy())]
-
-
-def test_the_pareto_tail_uses_weights() -> None:
-    frame = heavy_frame()
-    frame["x"] = frame["of_house"]
-    q = frame["x"].quantile(0.95)
-    limits = [0.0, 1500.0, q, 1e9]
-    light = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
-    frame["w"] = np.where(frame["x"] > 2 * q, 10 * frame["w"], frame["w"])
-    heavy = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
-    assert heavy[heavy > q].median() > 1.2 * light[light > q].median()
-
-
-def test_a_pareto_tail_without_a_mean_needs_a_bound() -> None:
-    frame = heavy_frame(shape=0.5)
-    free = income(frame, "x", tail="pareto", predictors=["sex"])
-    assert any("no Pareto tail that has a mean" in f.what for f in free.fallbacks)
-    assert free.frame()["x"].max() <= frame["x"].max()
-    bound = income(frame, "x", tail="pareto", upper=1e12, predictors=["sex"])
-    assert not bound.fallbacks
-    assert bound.frame()["x"].max() <= 1e12
-
-
-def test_hill_stands_in_where_the_robust_estimate_has_no_mean() -> None:
-    frame = small_frame(2000)
-    rng = np.random.default_rng(0)
-    frame["x"] = np.exp(rng.uniform(-20, 1.2, len(frame)))
-    limits = [0.0, 0.5, 1.0, 1e6]
-    free = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"])
-    assert any("hill was used" in f.what for f in free.fallbacks)
-    x = free.frame()["x"]
-    assert abs((x > 2).sum() / (x > 1).sum() - 2**-1.65) < 0.06  # 2^-0.6 without
-
-
-def test_the_threshold_is_that_of_the_positive_values() -> None:
-    frame = heavy_frame()
-    frame.loc[frame["hid"] % 2 == 0, "x"] = 0.0
-    population = income(frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high"))
-    top = population.frame().query("high == inf")
-    positive = frame["x"] > 0
-    assert top["low"].iloc[0] >= frame.loc[positive, "x"].quantile(0.965)
-
-
-def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
-    frame = small_frame(100)
-    frame["x"] = -1.0 - np.random.default_rng(0).random(len(frame))
-    population = income(frame, "x", tail="pareto", predictors=["sex"])
-    assert any("no tail" in f.what for f in population.fallbacks)
-    frame["x"] = 5.0
-    assert np.allclose(income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"], 5.0)
-
-
 # difficult variables
 
 
@@ -717,91 +539,3 @@ def test_difficult_variables_pass(method, kind: str) -> None:
         assert np.allclose(x, there.iloc[0])
     if kind == "one stratum has none" and method not in COUNTS:
         assert (population.frame().query("region == 'south'")["x"] == 0).all()
-
-
-# what is refused
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"method": "regresion"}, "Did you mean 'regression'?"),
-        ({"method": GaussianNB()}, "GaussianNB is no regressor"),
-        ({"method": KNeighborsRegressor()}, "takes no sample_weight"),
-        ({"method": 3}, "3 is not allowed"),
-        ({"residuals": "gaussian", "method": "regression"}, "'gaussian' is not allowed"),
-        ({"by_household": "max"}, "'max' is not allowed"),
-        ({"tail": "weibull"}, "'weibull' is not allowed"),
-        ({"trim": (0.6, 0.5), "method": "regression"}, "trim is (0.6, 0.5)"),
-        ({"trim": (-0.1, 0.5), "method": "regression"}, "trim is (-0.1, 0.5)"),
-        ({"trim": (0.1, 0.1)}, "trim has no meaning for the method binned"),
-        ({"log": True}, "log has no meaning for the method binned"),
-        ({"residuals": "normal"}, "residuals has no meaning for the method binned"),
-        ({"residuals": "normal", "method": "pmm"}, "residuals has no meaning for the method pmm"),
-        ({"upper": 5.0, "method": "pmm"}, "upper has no meaning for the method pmm"),
-        ({"breaks": [0, 1], "method": "regression"}, "breaks has no meaning"),
-        ({"tail": "gpd", "method": "forest"}, "tail has no meaning for the method forest"),
-        ({"intervals": ("a", "b"), "method": "poisson"}, "intervals has no meaning"),
-        ({"log": True, "method": "binned+regression"}, "log has no meaning"),
-        ({"zeros": True, "method": "binned+regression"}, "zeros has no meaning"),
-        ({"trim": (0.1, 0.1), "method": "poisson"}, "trim has no meaning for the method poisson"),
-        ({"constant": 1.0, "method": "regression"}, "constant has no meaning without log"),
-        ({"constant": 1.0}, "constant has no meaning for the method binned"),
-        ({"tail": "gpd", "method": LinearRegression()}, "for the method a scikit-learn regressor"),
-        ({"intervals": ("a", "b"), "by_household": "sum"}, "no meaning with by_household = 'sum'"),
-        ({"method": "poisson"}, "are not whole numbers from 0 on"),
-        ({"method": "negative-binomial"}, "are not whole numbers from 0 on"),
-        ({"method": "regression", "upper": -1e9}, "upper is -1e+09, the smallest sample value"),
-        (
-            {"method": "regression", "log": True, "constant": 1.0, "trim": (0.0, 0.0)},
-            "Their sum must be positive",
-        ),
-    ],
-)
-def test_faults(options, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        income(**options)
-    assert message in str(caught.value)
-
-
-def test_constant_of_the_combined_method_is_used() -> None:
-    frame = frame_with_income()
-    plain = income(frame, method="binned+regression").frame()["income"]
-    moved = income(frame, method="binned+regression", constant=50_000.0).frame()["income"]
-    assert not plain.equals(moved)
-
-
-def test_run_files_have_the_options(tmp_path) -> None:
-    from synthpop.runfile import dump_runfile, load_runfile
-
-    text = """
-    [survey]
-    demo = true
-    [[stage]]
-    type = "structure"
-    variables = ["age"]
-    [[stage]]
-    type = "continuous"
-    name = "netIncome"
-    method = "regression"
-    trim = [0.02, 0.0]
-    log = true
-    constant = 10000.0
-    residuals = "normal"
-    by_household = "mean"
-    upper = 200000.0
-    """
-    (tmp_path / "run.toml").write_text(text)
-    stage = load_runfile(tmp_path / "run.toml").stages[1]
-    assert stage == Continuous(
-        "netIncome",
-        method="regression",
-        trim=(0.02, 0.0),
-        log=True,
-        constant=10000.0,
-        residuals="normal",
-        by_household="mean",
-        upper=200000.0,
-    )
-    dump_runfile(load_runfile(tmp_path / "run.toml"), tmp_path / "again.toml")
-    assert load_runfile(tmp_path / "again.toml").stages[1] == stage

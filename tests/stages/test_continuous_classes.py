@@ -1,0 +1,89 @@
+"""The Pareto tail of the top class; other options of classes are tested with all stages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from tests.small import small_frame
+from tests.stages.continuous_cases import income
+
+
+def heavy_frame(shape: float = 2.0) -> pd.DataFrame:
+    frame = small_frame(2000)
+    u = np.random.default_rng(0).random(len(frame))
+    frame["x"] = 1000 * (1 - u) ** (-1 / shape)
+    frame["of_house"] = frame.groupby("hid")["x"].transform("first")
+    return frame
+
+
+def test_a_pareto_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
+    frame = heavy_frame()
+    largest = frame["x"].max()
+    free = income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"]
+    cut = income(frame, "x", tail="pareto", upper=largest * 1.1, predictors=["sex"]).frame()["x"]
+    assert free.max() > largest * 1.1
+    assert cut.max() <= largest * 1.1
+    q = np.quantile(frame["x"], 0.975)
+    assert abs((free > 2 * q).mean() / (free > q).mean() - 0.25) < 0.06
+
+
+def test_the_pareto_tail_begins_at_the_threshold_of_van_kerm() -> None:
+    from synthpop.models.tails import van_kerm_threshold
+
+    frame = heavy_frame()
+    bounds = income(
+        frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high")
+    ).frame()
+    top = bounds.loc[np.isinf(bounds["high"]), "low"].unique()
+    assert top.tolist() == [van_kerm_threshold(frame["x"].to_numpy(), frame["w"].to_numpy())]
+
+
+def test_the_pareto_tail_uses_weights() -> None:
+    frame = heavy_frame()
+    frame["x"] = frame["of_house"]
+    q = frame["x"].quantile(0.95)
+    limits = [0.0, 1500.0, q, 1e9]
+    light = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
+    frame["w"] = np.where(frame["x"] > 2 * q, 10 * frame["w"], frame["w"])
+    heavy = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"]).frame()["x"]
+    assert heavy[heavy > q].median() > 1.2 * light[light > q].median()
+
+
+def test_a_pareto_tail_without_a_mean_needs_a_bound() -> None:
+    frame = heavy_frame(shape=0.5)
+    free = income(frame, "x", tail="pareto", predictors=["sex"])
+    assert any("no Pareto tail that has a mean" in f.what for f in free.fallbacks)
+    assert free.frame()["x"].max() <= frame["x"].max()
+    bound = income(frame, "x", tail="pareto", upper=1e12, predictors=["sex"])
+    assert not bound.fallbacks
+    assert bound.frame()["x"].max() <= 1e12
+
+
+def test_hill_stands_in_where_the_robust_estimate_has_no_mean() -> None:
+    frame = small_frame(2000)
+    rng = np.random.default_rng(0)
+    frame["x"] = np.exp(rng.uniform(-20, 1.2, len(frame)))
+    limits = [0.0, 0.5, 1.0, 1e6]
+    free = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"])
+    assert any("hill was used" in f.what for f in free.fallbacks)
+    x = free.frame()["x"]
+    assert abs((x > 2).sum() / (x > 1).sum() - 2**-1.65) < 0.06  # 2^-0.6 without
+
+
+def test_the_threshold_is_that_of_the_positive_values() -> None:
+    frame = heavy_frame()
+    frame.loc[frame["hid"] % 2 == 0, "x"] = 0.0
+    population = income(frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high"))
+    top = population.frame().query("high == inf")
+    positive = frame["x"] > 0
+    assert top["low"].iloc[0] >= frame.loc[positive, "x"].quantile(0.965)
+
+
+def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
+    frame = small_frame(100)
+    frame["x"] = -1.0 - np.random.default_rng(0).random(len(frame))
+    population = income(frame, "x", tail="pareto", predictors=["sex"])
+    assert any("no tail" in f.what for f in population.fallbacks)
+    frame["x"] = 5.0
+    assert np.allclose(income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"], 5.0)
