@@ -26,6 +26,15 @@ _WHERE = {
     "RegressionComparison": "regressions",
     "prediction_quality": "predictions",
     "PredictionQuality": "predictions",
+    "gower": "mixed",
+    "GowerDistance": "mixed",
+    "entropy": "categories",
+    "Entropy": "categories",
+    "missing_loss": "categories",
+    "MissingLoss": "categories",
+    "hellinger": "distributions",
+    "kolmogorov_smirnov": "distributions",
+    "DistributionDistance": "distributions",
 }
 """Public names, with the module of ``riskeval.utility`` that has each."""
 

@@ -1,0 +1,241 @@
+"""Simple counts of both files: missing values and entropy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.sides import as_names, check_both, check_option, ones, read_sides
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MissingLoss(Result):
+    """Missing values that the release has and the original does not.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a variable: `variable`, `original`, `released` (missing values), `new` (missing in
+        the release only, m_j), `filled` (missing in the original only), `percent` (new ones, mp_j),
+        `percent_original`, `percent_released`. `new` and `filled` are -1 and `percent` is the
+        difference of the two percentages where rows are not paired.
+    total : int
+        Sum of `new`; -1 where rows are not paired.
+    paired : bool
+    """
+
+    table: pd.DataFrame
+    total: int
+    paired: bool
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return how many values were lost, and where most."""
+        worst = self.table.iloc[int(np.argmax(self.table["percent"].to_numpy()))]
+        most = f"most in {worst['variable']} ({worst['percent']:.3g} % of the records)"
+        if not self.paired:
+            return (
+                f"Rows are not paired: shares of missing values are compared; they grow {most}, "
+                "in percentage points. 0 is no loss."
+            )
+        return (
+            f"{self.total:,} values are missing in the release that the original has, {most}. "
+            "0 is no loss (Templ 2017, equations 5.2 and 5.3)."
+        )
+
+
+def missing_loss(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str | None = None,
+    *,
+    weights: Any = None,
+    released_weights: Any = None,
+    rows: str = "auto",
+) -> MissingLoss:
+    """Count the values that are missing in the release only.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    variables : sequence of str, optional
+        Default: all columns that both files have.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,), for the percentages; counts are of records.
+    rows : {"auto", "paired", "unpaired"}
+        Whether row i of both files is the same unit; "auto": yes for files of equal length.
+
+    Returns
+    -------
+    MissingLoss
+
+    Raises
+    ------
+    InputError
+        Unknown columns, bad weights, or files of different length that are called "paired".
+
+    Notes
+    -----
+    Templ (2017), equations 5.1 to 5.3. As printed, 5.1 counts values that are missing in *both*
+    files; meant are those missing in the release only (see `errata.md`).
+
+    Examples
+    --------
+    >>> x = pd.DataFrame({"a": [1, None, 3, 4]})
+    >>> y = pd.DataFrame({"a": [None, None, 3, None]})
+    >>> missing_loss(x, y).table[["new", "percent"]].values.tolist()
+    [[2.0, 50.0]]
+    """
+    faults = Faults("missing values")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    if variables is None:
+        shared: Sequence[str] = [name for name in sides.x.columns if name in sides.y.columns]
+    else:
+        shared = (variables,) if isinstance(variables, str) else variables
+    names = as_names(faults, shared, "variables")
+    check_both(faults, sides, names, "variable")
+    check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
+    if rows == "paired" and not sides.paired:
+        faults.add("rows", f"{len(sides.x):,} and {len(sides.y):,} records cannot be paired")
+    faults.raise_if_any()
+    paired = sides.paired and rows != "unpaired"
+    wx, wy = ones(len(sides.x), sides.wx), ones(len(sides.y), sides.wy)
+    found = []
+    for name in names:
+        a, b = sides.x[name].isna().to_numpy(), sides.y[name].isna().to_numpy()
+        share_a, share_b = 100 * wx[a].sum() / wx.sum(), 100 * wy[b].sum() / wy.sum()
+        new, filled, percent = -1, -1, share_b - share_a
+        if paired:
+            new, filled = int((b & ~a).sum()), int((a & ~b).sum())
+            percent = 100 * wx[b & ~a].sum() / wx.sum()
+        found.append(
+            {
+                "variable": name,
+                "original": int(a.sum()),
+                "released": int(b.sum()),
+                "new": new,
+                "filled": filled,
+                "percent": float(percent),
+                "percent_original": float(share_a),
+                "percent_released": float(share_b),
+            }
+        )
+    table = pd.DataFrame(found)
+    return MissingLoss(table, int(table["new"].sum()) if paired else -1, paired)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entropy(Result):
+    """Entropy of categorical variables in both files, in nats.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a variable: `variable`, `original`, `released`, `difference` (released - original),
+        `relative` (difference in percent of the original), `categories_original`,
+        `categories_released`.
+    missing : str
+    """
+
+    table: pd.DataFrame
+    missing: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return the variable that lost most detail."""
+        worst = self.table.iloc[int(np.argmin(self.table["difference"].to_numpy()))]
+        return (
+            f"Entropy (detail of a variable, 0 when all records are alike): {worst['variable']} "
+            f"changed from {worst['original']:.4g} to {worst['released']:.4g}, the largest loss of "
+            f"{len(self.table)} variables. Equal entropy does not mean equal distributions."
+        )
+
+
+def entropy(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str,
+    *,
+    weights: Any = None,
+    released_weights: Any = None,
+    missing: str = "level",
+) -> Entropy:
+    """Compare the entropy of categorical variables.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    variables : sequence of str
+        Every distinct value is a category.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,).
+    missing : {"level", "drop", "total"}
+        A missing value is a category of its own; or is left out; or counts in the total n only, as
+        in the book's example (that number is not an entropy of any distribution).
+
+    Returns
+    -------
+    Entropy
+
+    Raises
+    ------
+    InputError
+        Unknown columns or options, bad weights.
+
+    Notes
+    -----
+    - sum_c (f_c / n) log(f_c / n), Templ (2017), equation 5.15 (its printed examples have the
+      opposite sign).
+
+    Examples
+    --------
+    >>> x = pd.DataFrame({"a": ["p", "q", "r", "s"]})
+    >>> y = pd.DataFrame({"a": ["p", "p", "r", "r"]})
+    >>> entropy(x, y, "a").table[["original", "released"]].round(4).values.tolist()
+    [[1.3863, 0.6931]]
+    """
+    faults = Faults("entropy")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, variables, "variables")
+    check_both(faults, sides, names, "variable")
+    check_option(faults, "missing", missing, ("level", "drop", "total"))
+    faults.raise_if_any()
+    found = []
+    for name in names:
+        a, levels_a = _entropy(sides.x[name], sides.wx, missing)
+        b, levels_b = _entropy(sides.y[name], sides.wy, missing)
+        found.append(
+            {
+                "variable": name,
+                "original": a,
+                "released": b,
+                "difference": b - a,
+                "relative": 100 * (b - a) / a if a > 0 else np.nan,
+                "categories_original": levels_a,
+                "categories_released": levels_b,
+            }
+        )
+    return Entropy(pd.DataFrame(found), missing)
+
+
+def _entropy(column: pd.Series, weights: np.ndarray | None, missing: str) -> tuple[float, int]:
+    codes, levels = encode(column)
+    w = ones(len(codes), weights)
+    counts = np.bincount(codes.astype(np.int64) + 1, weights=w, minlength=len(levels) + 1)
+    total = counts[1:].sum() if missing == "drop" else counts.sum()
+    kept = counts if missing == "level" else counts[1:]
+    shares = kept[kept > 0] / total if total > 0 else np.zeros(0)
+    return float(-(shares * np.log(shares)).sum()) + 0.0, len(shares)

@@ -1,0 +1,228 @@
+"""Distances between the distributions of single variables in both files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.sides import (
+    Sides,
+    as_names,
+    check_both,
+    check_numbers,
+    is_number,
+    numbers,
+    ones,
+    read_sides,
+)
+from riskeval.utility.tables import common_levels
+from synthpop import weighted
+from synthpop.microdata.codes import recode_to
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistributionDistance(Result):
+    """Distances between distributions, one row a variable; 0 is no loss, 1 the largest.
+
+    Attributes
+    ----------
+    measure : str
+        "Hellinger" or "Kolmogorov-Smirnov".
+    table : DataFrame
+        `variable`, `distance`; Hellinger also `classes`, Kolmogorov-Smirnov also `at` (the value
+        at which the distributions are furthest apart).
+    largest : float
+    mean : float
+    """
+
+    measure: str
+    table: pd.DataFrame
+    largest: float
+    mean: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return the mean distance and the variable with the largest."""
+        text = f"{self.measure} distance of single variables: {self.mean:.4g} on average"
+        known = self.table["distance"].to_numpy(dtype=np.float64)
+        if np.isfinite(known).any():
+            text += f", {self.largest:.4g} at most ("
+            text += f"{self.table['variable'].iloc[int(np.nanargmax(known))]})"
+        return f"{text}; 0: the same distribution, 1: nothing in common. There is no threshold."
+
+
+def hellinger(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str,
+    *,
+    weights: Any = None,
+    released_weights: Any = None,
+    classes: int = 20,
+    categorical: Sequence[str] = (),
+) -> DistributionDistance:
+    """Hellinger distance between the distributions of each variable.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    variables : sequence of str
+        Numbers are cut at quantiles of the original; values outside its range are in the first or
+        last class. Other columns count by their levels. Missing values are a class of their own.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,).
+    classes : int, default 20
+        Classes of a number (fewer where quantiles coincide).
+    categorical : sequence of str
+        Numeric columns that count by their levels.
+
+    Returns
+    -------
+    DistributionDistance
+
+    Raises
+    ------
+    InputError
+        Unknown columns, infinite values, bad weights, fewer than 2 classes.
+
+    Notes
+    -----
+    sqrt(sum (sqrt(p) - sqrt(q))^2 / 2) with shares p and q.
+
+    Examples
+    --------
+    >>> x, y = pd.DataFrame({"a": list("ppqq")}), pd.DataFrame({"a": list("pppp")})
+    >>> round(hellinger(x, y, "a").largest, 4)
+    0.5412
+    """
+    faults = Faults("Hellinger distance")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, variables, "variables")
+    if isinstance(classes, bool) or not (isinstance(classes, int) and classes >= 2):
+        faults.add("classes", f"is {classes!r}", remedy="Give a whole number from 2 on.")
+    for name in categorical:
+        if name not in names:
+            faults.add("categorical", f"{name!r} is not among the variables")
+    if check_both(faults, sides, names, "variable"):
+        numeric = [
+            n
+            for n in names
+            if n not in categorical and is_number(sides.x, n) and is_number(sides.y, n)
+        ]
+        check_numbers(faults, sides, numeric, "variable")
+    faults.raise_if_any()
+    found = []
+    for name in names:
+        a, b = _cut(sides, name, classes) if name in numeric else _levels(sides, name)
+        size = int(max(a.max(), b.max())) + 1
+        p = np.bincount(a, ones(len(a), sides.wx), size)
+        q = np.bincount(b, ones(len(b), sides.wy), size)
+        root = np.sqrt(p / p.sum()) - np.sqrt(q / q.sum())
+        distance = float(np.sqrt((root**2).sum() / 2))
+        found.append({"variable": name, "distance": distance, "classes": size - 1})
+    return _result("Hellinger", found)
+
+
+def _cut(sides: Sides, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Class of each record, 0 for missing."""
+    x, y = numbers(sides.x, [name])[:, 0], numbers(sides.y, [name])[:, 0]
+    edges = np.zeros(0)
+    if not np.isnan(x).all():
+        probs = np.arange(1, classes) / classes
+        edges = np.unique(np.atleast_1d(weighted.quantile(x, sides.wx, probs)))
+    codes = [np.where(np.isnan(v), 0, 1 + np.searchsorted(edges, v)) for v in (x, y)]
+    return codes[0], codes[1]
+
+
+def _levels(sides: Sides, name: str) -> tuple[np.ndarray, np.ndarray]:
+    both, single = common_levels(sides.x[name], sides.y[name])
+    codes = [recode_to(f[name], both + single)[0].astype(np.int64) + 1 for f in (sides.x, sides.y)]
+    return codes[0], codes[1]
+
+
+def kolmogorov_smirnov(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str,
+    *,
+    weights: Any = None,
+    released_weights: Any = None,
+) -> DistributionDistance:
+    """Largest difference between the distribution functions of each numeric variable.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    variables : sequence of str
+        Numeric columns.
+    weights, released_weights : str or array, optional
+        Weights of each file, shape (n,) and (m,).
+
+    Returns
+    -------
+    DistributionDistance
+        Missing values are left out; NaN where a file has nothing else.
+
+    Raises
+    ------
+    InputError
+        Columns that are absent or not numeric, infinite values, bad weights.
+
+    Notes
+    -----
+    max |F_x - F_y| with weighted empirical distribution functions. A distance, not a test: with
+    weights the usual critical values do not hold.
+
+    Examples
+    --------
+    >>> x, y = pd.DataFrame({"a": [1, 2, 3, 4]}), pd.DataFrame({"a": [3, 4, 5, 6]})
+    >>> kolmogorov_smirnov(x, y, "a").largest
+    0.5
+    """
+    faults = Faults("Kolmogorov-Smirnov distance")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, variables, "variables")
+    check_numbers(faults, sides, names, "variable")
+    faults.raise_if_any()
+    found = []
+    for name in names:
+        distance, place = _largest_gap(
+            numbers(sides.x, [name])[:, 0],
+            numbers(sides.y, [name])[:, 0],
+            ones(len(sides.x), sides.wx),
+            ones(len(sides.y), sides.wy),
+        )
+        found.append({"variable": name, "distance": distance, "at": place})
+    return _result("Kolmogorov-Smirnov", found)
+
+
+def _largest_gap(
+    x: np.ndarray, y: np.ndarray, wx: np.ndarray, wy: np.ndarray
+) -> tuple[float, float]:
+    known_x, known_y = ~np.isnan(x), ~np.isnan(y)
+    if not (known_x.any() and known_y.any()):
+        return float("nan"), float("nan")
+    values = np.r_[x[known_x], y[known_y]]
+    steps = np.r_[wx[known_x] / wx[known_x].sum(), -wy[known_y] / wy[known_y].sum()]
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    gaps = np.abs(np.cumsum(steps[order]))
+    ends = np.r_[ordered[1:] > ordered[:-1], True]
+    best = int(np.argmax(np.where(ends, gaps, -1.0)))
+    return float(gaps[best]), float(ordered[best])
+
+
+def _result(measure: str, rows: list[dict[str, Any]]) -> DistributionDistance:
+    table = pd.DataFrame(rows)
+    known = table["distance"].dropna()
+    largest, mean = (float(known.max()), float(known.mean())) if len(known) else (np.nan, np.nan)
+    return DistributionDistance(measure, table, largest, mean)
