@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthpop.assess import FitReport, assess_fit
 from synthpop.comparison.external import suppressed
@@ -19,6 +19,10 @@ from synthpop.population import Population
 from synthpop.reporting import sections, summary
 from synthpop.reporting.recipe import fallbacks, run_facts, steps
 from synthpop.reporting.risk import risk_facts
+from synthpop.reporting.totals import headlines, totals_facts, totals_pictures
+
+if TYPE_CHECKING:
+    from synthpop.calibration.result import Calibration
 
 AUDIENCES = ("internal", "external")
 TEMPLATE = "report.html.j2"
@@ -31,6 +35,7 @@ def write_report(
     *,
     fit: FitReport | None = None,
     risk: Any = None,
+    calibration: Calibration | None = None,
     title: str | None = None,
     audience: str = "internal",
     labels: Mapping[str, str] | None = None,
@@ -50,6 +55,10 @@ def write_report(
     risk : object, optional
         Result of the intruder scenarios: it has ``table`` and ``summary()``. Without it the
         report has no section on disclosure.
+    calibration : Calibration, optional
+        Result of `calibrate` on the survey: the section on known totals tells what its weights
+        meet. What the last steps of a recipe (`Distribute`, `Anneal`) and the first ones
+        (`CorrectHeaping`) did, the section takes from the manifest of the population.
     title : str, optional
     audience : {"internal", "external"}
         "external" shows no value of a single person, suppresses cells of fewer than 5 sample
@@ -93,8 +102,8 @@ def write_report(
     if fit is None:
         fit = assess_fit(survey, population)
     facts = report_facts(
-        survey, population, fit, risk=risk, title=title, audience=audience, labels=labels,
-        units=units,
+        survey, population, fit, risk=risk, calibration=calibration, title=title,
+        audience=audience, labels=labels, units=units,
     )  # fmt: skip
     return write_page(path, render(facts))
 
@@ -105,6 +114,7 @@ def report_facts(
     fit: FitReport,
     *,
     risk: Any = None,
+    calibration: Calibration | None = None,
     title: str | None = None,
     audience: str = "internal",
     labels: Mapping[str, str] | None = None,
@@ -114,7 +124,7 @@ def report_facts(
 
     Parameters
     ----------
-    survey, population, fit, risk, title, audience, labels, units
+    survey, population, fit, risk, calibration, title, audience, labels, units
         See `write_report`.
 
     Returns
@@ -126,11 +136,16 @@ def report_facts(
         fit = suppressed(fit)
     names = Names(labels or {}, units or {})
     known = population if isinstance(population, Population) else None
+    totals = totals_facts(calibration, known, names, external)
     return {
         "title": title or "Synthetic population",
         "external": external,
         "cards": summary.key_figures(fit, population, risk, names, external),
-        "summary": summary.sentences(fit, survey, population, risk, names, external),
+        "summary": [
+            *summary.sentences(fit, survey, population, risk, names, external),
+            *headlines(totals),
+        ],
+        "totals": totals,
         "stands_out": summary.stands_out(fit, names),
         "steps": steps(known.manifest["identity"]["recipe"], names) if known else None,
         "run": run_facts(known, external) if known else [],
@@ -152,7 +167,9 @@ def report_facts(
         "names": names,
         "pictures": {
             key: to_svg(figure, key, f"Picture: {key}")
-            for key, figure in draw_all(fit, labels=labels, units=units).items()
+            for key, figure in (
+                draw_all(fit, labels=labels, units=units) | totals_pictures(known)
+            ).items()
         },
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from synthpop.figures.style import Names
 from synthpop.population import Population
-from synthpop.reporting.wording import number, plural, table, whole
+from synthpop.reporting.wording import number, percent, plural, table, whole
 
 KINDS = {
     "structure": "Household structure",
@@ -16,6 +16,9 @@ KINDS = {
     "categorical": "Categorical variable",
     "continuous": "Continuous variable",
     "components": "Components",
+    "correct_heaping": "Heaped ages",
+    "distribute": "Small areas",
+    "anneal": "Known totals",
 }
 MOST_FALLBACKS = 60
 
@@ -41,6 +44,12 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     if kind == "components":
         how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
         return ", ".join(names.short(part) for part in stage["parts"]), how
+    if kind == "correct_heaping":
+        heaps = stage["heaps"] if isinstance(stage["heaps"], str) else "given ages"
+        how = f"Ages of the survey corrected before the fit ({stage['method']} draws, {heaps})"
+        return names.title(stage["name"]), how
+    if kind in ("distribute", "anneal"):
+        return _finisher(kind, stage, names)
     model = stage.get("model") or stage.get("method") or ""
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
@@ -52,6 +61,19 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     if stage.get("impossible"):
         how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
     return names.title(stage.get("name", "")), how
+
+
+def _finisher(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+    tables = stage["margins"]
+    cells = plural(sum(item["n_cells"] for item in tables), "known total")
+    if kind == "distribute":
+        how = f"Households allotted within {names.title(stage['within'])} by {cells}"
+        return names.title(stage["name"]), how
+    found = [name for item in tables for name in (*item["columns"], item.get("variable")) if name]
+    what = ", ".join(names.title(name) for name in dict.fromkeys(found))
+    where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
+    asked = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
+    return what, f"Whole households exchanged{where} until {cells} are met{asked}"
 
 
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:

@@ -1,0 +1,41 @@
+"""The objective of annealing, batch by batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from synthpop.figures.style import number_axis, plain_number
+from synthpop.microdata.pictures import HALF, OKABE_ITO, SOFT, new_figure, styled
+
+NAMED = len(OKABE_ITO)
+
+
+@styled
+def objective_trace(trace: pd.DataFrame) -> Figure:
+    """Draw the sum of absolute differences against the proposals, one line a region.
+
+    Parameters
+    ----------
+    trace : DataFrame with region, proposals, objective
+    """
+    figure = new_figure(HALF, 2.6)
+    axes = figure.subplots()
+    regions = list(trace.groupby("region", sort=False))
+    for number, (region, part) in enumerate(regions):
+        colour = OKABE_ITO[number] if len(regions) <= NAMED else SOFT
+        x = part["proposals"].to_numpy(dtype=np.float64)
+        y = part["objective"].to_numpy(dtype=np.float64)
+        axes.plot(x, y, color=colour, linewidth=1.3, label=str(region))
+        axes.plot(x[-1:], y[-1:], "o", color=colour, markersize=3.5)
+    axes.set_yscale("symlog", linthresh=1.0)
+    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    number_axis(axes.xaxis, 4)
+    axes.set_xlabel("Exchanges that were tried")
+    axes.set_ylabel("Objective")
+    if 1 < len(regions) <= NAMED:
+        figure.legend(loc="outside upper left", ncols=4, handlelength=1.2)
+    return figure

@@ -1,0 +1,52 @@
+"""Every script of the examples runs, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from synthpop import open_population
+from synthpop.storage import verify
+
+FOLDER = Path(__file__).parents[1] / "examples"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
+
+
+def call(script: str, cwd: Path) -> str:
+    result = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", str(FOLDER / script)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={**os.environ, "MPLBACKEND": "agg"},
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "known_totals.py"])
+def test_an_example_runs_and_writes_where_it_is_called(script: str, tmp_path: Path) -> None:
+    assert call(script, tmp_path).strip()
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_known_totals_are_met(tmp_path: Path) -> None:
+    told = call("known_totals.py", tmp_path)
+    found = re.search(r"absolute differences of ([\d,]+) in ([\d,]+) persons", told)
+    assert found is not None, told
+    gap, n = (int(text.replace(",", "")) for text in found.groups())
+    population = open_population(tmp_path / "known-totals" / "population")
+    assert n == population.n_persons > 40_000
+    assert gap <= 0.002 * n + 27 * 2  # what whole numbers cannot reach: half a person a cell
+    assert verify(tmp_path / "known-totals" / "population") == []
+    steps = population.manifest["finished"]["steps"]
+    assert [step["converged"] for step in steps] == [True, True]
+    page = (tmp_path / "known-totals" / "report.html").read_text(encoding="utf-8")
+    assert "Households exchanged (annealing)" in page
