@@ -120,7 +120,8 @@ class LogLinearRisk(Result):
                 f"Log-linear risk: of {self.n_uniques:,} records that are unique on the keys, "
                 f"{_count(self.tau1)} are expected to be unique in the population (tau1), and an "
                 f"intruder who matches all of them is expected to be right "
-                f"{_count(self.tau2)} times (tau2, {100 * self.tau2 / self.n_uniques:.3g} % of the uniques)."
+                f"{_count(self.tau2)} times (tau2, "
+                f"{100 * self.tau2 / self.n_uniques:.3g} % of the uniques)."
             )
         text += f" Model {self.formula}, method {self.method}."
         if self.as_numbers:
