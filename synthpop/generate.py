@@ -62,9 +62,11 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     return Simulated(plan, columns, tuple(block.fallbacks))
 
 
-def _names(stage: Stage) -> tuple[str, str]:
-    """Stage and variable: the first two names of a stream."""
+def _names(stage: Stage) -> tuple[str, ...]:
+    """Stage and variable, the first names of a stream; what it makes, where that is not clear."""
     kind, _, variable = stage.label.partition(" ")
+    if kind == "components":  # a total can be split twice
+        return kind, variable, *stage.provides
     return kind, variable
 
 

@@ -38,7 +38,7 @@ from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.registry import STAGES
-from synthpop.stages.structure import Structure
+from synthpop.stages.structure import Structure, structure_fallbacks
 from synthpop.storage import (
     FORMAT,
     MANIFEST,
@@ -87,8 +87,9 @@ class Pipeline:
         ----------
         survey : Survey
         seed : int, optional
-            Without one a seed is drawn and recorded. The stages here learn without randomness,
-            but `CorrectHeaping` draws; the seed is the default of `FittedPipeline.simulate`.
+            Without one a seed is drawn and recorded. `CorrectHeaping` draws with it, and forests,
+            boosting and classifiers with a ``random_state`` learn with it; it is the default seed
+            of `FittedPipeline.simulate`.
         on_event : callable, optional
             Receives an `Event` for each stage.
 
@@ -193,9 +194,8 @@ class FittedPipeline:
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there.
             Without it the population is held in memory. A recipe with finishers (`Distribute`,
-            `Anneal`) is simulated and finished in memory first, which needs about
-            3 times the memory of the population, and is written at the end; stopped before, it
-            starts again.
+            `Anneal`) is simulated and finished in memory first and written at the end; stopped
+            before, it starts again. Measured: 2.2 million persons with 8 columns need 0.8 GB.
         workers : int or str
             Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
             Finishers run region by region in as many threads of this process.
@@ -222,11 +222,13 @@ class FittedPipeline:
         structure, model = self.stages[0], self.models[0]
         assert isinstance(structure, Structure)
         plans = make_plan(model, structure.method, scale, streams, rows_per_block)
+        notes = structure_fallbacks(model, _household_table(model, plans), scale)
         layout = sized(self.layout, plans)
         recipe = Recipe(self.stages, self.models, layout, self.sample.strata_levels, streams)
         identity = {
             "version": __version__,
             "seed": seed,
+            "fit_seed": self.seed,
             "scale": scale,
             "rows_per_block": rows_per_block,
             "recipe": [
@@ -235,7 +237,7 @@ class FittedPipeline:
             "survey": _fingerprint(self.sample),
         }
         identity = json.loads(json.dumps(identity, default=str))
-        run = _Run(self, recipe, plans, identity, workers, on_event or silent)
+        run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if self.finishers:
             return run.finished(None if out is None else Path(out), seed, rows_per_block)
         return run.in_memory() if out is None else run.to_folder(Path(out))
@@ -251,11 +253,12 @@ class _Run:
     identity: dict[str, Any]
     workers: Workers
     listener: Listener
+    notes: tuple[Fallback, ...] = ()
 
     def in_memory(self) -> Population:
         total = sum(plan.n_persons for plan in self.plans)
         columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
-        found: list[Fallback] = list(self.fitted.fallbacks)
+        found: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
         if isinstance(self.workers, int):
             fill = partial(_fill, self.recipe, columns)
         else:  # other processes cannot write into our arrays
@@ -285,7 +288,7 @@ class _Run:
             self.listener(event)
         order = {part: i for i, part in enumerate(self._files())}
         records.sort(key=lambda record: order[record["file"]])
-        found = [*self.fitted.fallbacks, *fallbacks_of(records)]
+        found = [*self.fitted.fallbacks, *self.notes, *fallbacks_of(records)]
         blocks = [{k: v for k, v in r.items() if k != "fallbacks"} for r in records]
         manifest = self._manifest(blocks, found)
         if held != manifest:
@@ -396,6 +399,19 @@ def _extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
     fields = {f.name: f for f in model.fields if f.name in observed}
     sample = sample.with_columns(fields, observed)
     return replace(sample, basic=sample.available) if first else sample
+
+
+def _household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
+    """Return how many households are made, by stratum and size; none at all is a fault."""
+    counts = np.zeros(model.totals.shape, dtype=np.int64)
+    for plan in plans:
+        counts[plan.stratum, np.searchsorted(model.sizes, plan.sizes)] += plan.counts
+    if not counts.any():
+        faults = Faults("simulate")
+        what = f"leaves no household: {model.totals.sum():,.3g} are expected at scale 1"
+        faults.add("scale", what, remedy="Give a larger scale.")
+        faults.raise_if_any()
+    return counts
 
 
 def _check_arguments(scale: float, rows_per_block: int) -> None:

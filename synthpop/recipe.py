@@ -178,6 +178,12 @@ def _encode(faults: Faults, stages: Sequence[Stage], survey: Survey) -> Columns:
                 columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])
             except InputError as problem:
                 faults.found.extend(problem.faults)
+                continue
+            values = columns.arrays[name]
+            infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+            if infinite.any():
+                remedy = "Repair these values or make them missing."
+                faults.add(name, "is infinite", rows=np.flatnonzero(infinite), remedy=remedy)
     return columns
 
 
@@ -239,6 +245,7 @@ def make_sample(survey: Survey, columns: Columns, layout: Layout) -> Sample:
         strata_levels=levels,
         offsets=survey.household_offsets,
         household_weights=survey.household_weights,
+        rows=order,
         available=fixed,
         basic=fixed,
         strata_name=None if layout.strata is None else layout.strata.name,

@@ -47,6 +47,8 @@ class Sample:
     offsets : int array, shape (n_households + 1,)
         Where each household starts.
     household_weights : float array, shape (n_households,)
+    rows : int array, shape (n_persons,)
+        Row of the survey's frame of each person, for messages.
     available : tuple of str
         Variables that the population will have at this step, in their order.
     basic : tuple of str
@@ -62,6 +64,7 @@ class Sample:
     strata_levels: tuple[Any, ...]
     offsets: np.ndarray
     household_weights: np.ndarray
+    rows: np.ndarray
     available: tuple[str, ...] = ()
     basic: tuple[str, ...] = ()
     strata_name: str | None = None

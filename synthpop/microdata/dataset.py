@@ -8,8 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import MISSING, encode, recode_to, smallest_int
+from synthpop.microdata.codes import MISSING, encode, smallest_int
 from synthpop.microdata.errors import Fault, InputError
+
+NUMBERS = ("int", "uint", "float")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,36 +107,48 @@ def _numeric_array(series: pd.Series) -> np.ndarray:
     return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def encode_against(series: pd.Series, field: Field) -> tuple[np.ndarray, np.ndarray]:
-    """Code a column with a known field; the second array is True at values it does not know."""
-    if field.kind == "numeric":
-        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return values, np.zeros(len(values), dtype=bool)
-    return recode_to(series, field.levels)
-
-
 def restore_column(field: Field, values: np.ndarray) -> Any:
-    """Return what goes into a frame for this column: a Categorical or an array.
+    """Return what goes into a frame for this column, of the type it has in the survey.
 
-    Text comes back as a Categorical (a population has millions of rows and few distinct texts).
+    Text comes back as a Categorical (a population has millions of rows and few distinct texts);
+    whole numbers of a plain integer type come back as float64 where values are missing.
     """
     if field.kind == "categorical":
-        if field.original == "bool" and not (values == MISSING).any():
-            return np.asarray(field.levels, dtype=bool)[values]
-        if field.original.lower().startswith(("int", "uint", "float")):
-            return _numbers_of_codes(field, values)
-        dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
-        return pd.Categorical.from_codes(values, dtype=dtype, validate=False)
-    if field.original.startswith(("Int", "UInt")) and values.dtype.kind == "f":
-        if np.all(np.isnan(values) | (values == np.rint(values))):
-            return pd.Series(values).astype(pd.api.types.pandas_dtype(field.original)).array
+        return _restore_codes(field, values)
+    return _as_original(field.original, values)
+
+
+def numbers(field: Field, values: np.ndarray) -> np.ndarray:
+    """Return the numbers of a column: those that codes stand for where it is held by levels."""
+    if field.kind == "numeric":
         return values
-    return values
+    return np.array([*field.levels, np.nan], dtype=np.float64)[values]
 
 
-def _numbers_of_codes(field: Field, codes: np.ndarray) -> np.ndarray:
-    """Return the numbers that codes stand for: a numeric column that was simulated by levels."""
-    table = np.array([*field.levels, np.nan], dtype=np.float64)
-    if not (codes == MISSING).any() and field.original.islower():
-        return table[:-1].astype(field.original)[codes]
-    return table[codes]
+def _restore_codes(field: Field, codes: np.ndarray) -> Any:
+    missing = codes == MISSING
+    if field.original == "boolean":
+        truth = np.array([*field.levels, False], dtype=bool)
+        return pd.arrays.BooleanArray(truth[codes], missing)
+    if field.original == "bool" and not missing.any():
+        return np.asarray(field.levels, dtype=bool)[codes]
+    if field.original.lower().startswith(NUMBERS):
+        return _as_original(field.original, numbers(field, codes))
+    dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
+    return pd.Categorical.from_codes(codes, dtype=dtype, validate=False)
+
+
+def _as_original(original: str, values: np.ndarray) -> Any:
+    """Return numbers with the type of the survey, unless values are missing or not whole."""
+    if str(values.dtype) == original:
+        return values
+    if not original[0].islower():  # a nullable type
+        whole = "int" not in original.lower() or _whole(values)
+        return pd.array(values, dtype=original) if whole else values  # type: ignore[call-overload]
+    if values.dtype.kind == "f" and not original.startswith("float"):
+        return values if np.isnan(values).any() or not _whole(values) else values.astype(original)
+    return values.astype(original)
+
+
+def _whole(values: np.ndarray) -> bool:
+    return values.dtype.kind != "f" or bool(np.all(np.isnan(values) | (values == np.rint(values))))

@@ -156,7 +156,8 @@ def predict_ladder(
     ----------
     digits : int array, shape (c, m)
     allowed : bool array, shape (c, R), optional
-        False for structural zeros; probabilities are set to zero there and scaled back to one.
+        False for structural zeros, at least one True in each row; probabilities are set to zero
+        there and scaled back to one.
 
     Returns
     -------
@@ -189,8 +190,7 @@ def predict_ladder(
         step[rows[known]] = number
     rest = step > MARGINAL
     if rest.any() and allowed is not None:
-        share = allowed[rest] / np.maximum(allowed[rest].sum(axis=1, keepdims=True), 1)
-        probabilities[rest] = share
+        probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
     return probabilities, step
 
 

@@ -13,7 +13,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.stages.base import Outlook, check_available, check_in_survey
@@ -118,7 +118,7 @@ class Categorical:
             fields=(field,),
             coding=coding,
             ladder=ladder,
-            allowed=_compile_rules(self.impossible, field, coding, sample),
+            allowed=_compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=sample.strata_levels,
             fallbacks=fit_fallbacks(self.label, ladder, classes, sample),
         )
@@ -207,10 +207,16 @@ def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
 def _check_rule(
     faults: Faults, label: str, name: str, rule: Mapping[str, Any], outlook: Outlook
 ) -> None:
-    if set(rule) != {"levels", "when"} or not isinstance(rule["when"], Mapping):
+    understood = (
+        isinstance(rule, Mapping)
+        and set(rule) == {"levels", "when"}
+        and isinstance(rule["when"], Mapping)
+        and all(isinstance(x, (list, tuple)) for x in (rule["levels"], *rule["when"].values()))
+    )
+    if not understood:
         faults.add(
             label,
-            f"rule {dict(rule)!r} of impossible is not understood",
+            f"rule {rule!r} of impossible is not understood",
             remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
         )
         return
@@ -229,36 +235,62 @@ def _check_rule(
 
 
 def _compile_rules(
-    rules: Sequence[Mapping[str, Any]] | None, field: Field, coding: Coding, sample: Sample
+    label: str,
+    rules: Sequence[Mapping[str, Any]] | None,
+    field: Field,
+    coding: Coding,
+    sample: Sample,
+    classes: np.ndarray,
 ) -> AllowedRule | None:
+    """Turn rules into digits and classes; levels must be there, and something must be left."""
     if not rules:
         return None
+    faults = Faults("recipe")
     position = {item.name: j for j, item in enumerate(coding.variables)}
+    present = np.bincount(classes, minlength=len(field.levels) + 1) > 0
     compiled = []
     for rule in rules:
         conditions = tuple(
-            (position[name], _digits_of(sample, coding, name, wanted))
+            (position[name], _digits_of(faults, label, sample, coding, name, wanted))
             for name, wanted in rule["when"].items()
         )
-        classes = tuple(_class_of(field, level) for level in rule["levels"])
-        compiled.append((conditions, classes))
-    return AllowedRule(tuple(compiled), len(field.levels) + 1)
+        barred = tuple(
+            _position(faults, label, field.name, field.levels, level) for level in rule["levels"]
+        )
+        if set(np.flatnonzero(present)) <= set(barred):
+            what = f"rule {dict(rule)!r} of impossible leaves no possible value"
+            faults.add(label, what, remedy="Allow at least one level that the sample has.")
+        compiled.append((conditions, barred))
+    faults.raise_if_any()
+    return AllowedRule(tuple(compiled), present)
 
 
-def _class_of(field: Field, level: Any) -> int:
-    return 0 if level is None else field.levels.index(level) + 1
+def _position(faults: Faults, label: str, name: str, levels: Sequence[Any], level: Any) -> int:
+    """Class of a level, 0 for missing; a level that is not there is a fault."""
+    if level is None:
+        return 0
+    if level not in levels:
+        what = f"impossible names the level {level!r} that {name!r} does not have"
+        faults.add(label, what, remedy=did_you_mean(level, levels))
+        return 0
+    return list(levels).index(level) + 1
 
 
-def _digits_of(sample: Sample, coding: Coding, name: str, wanted: Sequence[Any]) -> tuple[int, ...]:
+def _digits_of(
+    faults: Faults,
+    label: str,
+    sample: Sample,
+    coding: Coding,
+    name: str,
+    wanted: Sequence[Any],
+) -> tuple[int, ...]:
     field = sample.fields[name]
     if field.kind == "categorical":
-        return tuple(_class_of(field, level) for level in wanted)
-    item = next(item for item in coding.variables if item.name == name)
-    breaks = np.empty(0) if item.breaks is None else item.breaks
-    if len(np.unique(sample.columns[name])) > FEW_VALUES:
+        return tuple(_position(faults, label, name, field.levels, level) for level in wanted)
+    values = sample.columns[name]
+    distinct = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
+    if len(distinct) > FEW_VALUES:
         what = f"impossible has a condition on {name!r}, a number with many values"
-        raise InputError("recipe", [Fault(name, what, remedy="Derive classes of it first.")])
-    return tuple(
-        0 if value is None else 1 + int(np.searchsorted(breaks, float(value), side="left"))
-        for value in wanted
-    )
+        faults.add(label, what, remedy="Derive classes of it first.")
+        return ()
+    return tuple(_position(faults, label, name, distinct, value) for value in wanted)

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
@@ -23,6 +23,7 @@ from synthpop.stages.base import (
 from synthpop.stages.predictors import DENSE_CELLS, Coding, make_coding
 
 SUM_TOLERANCE = 1e-6
+SMALLEST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,10 @@ class Components:
 
     Notes
     -----
-    The parts of a person add up to the total up to rounding. A total of zero has parts of zero,
-    a missing total missing parts. One uniform number per person from the stream (stage, total,
-    stratum, block).
+    Sample persons whose total is below 1 % of the sum of their absolute parts are no donors: their
+    fractions would blow up other totals. The parts of a person add up to the total up to
+    rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
+    per person from the stream (stage, total, parts, stratum, block).
 
     Examples
     --------
@@ -97,10 +99,11 @@ class Components:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> ComponentsModel:
         """Collect donors by cell; nothing is drawn."""
-        totals = sample.columns[self.total].astype(np.float64)
+        field = sample.fields[self.total]
+        totals = numbers(field, sample.columns[self.total]).astype(np.float64)
         parts = np.column_stack([sample.columns[p].astype(np.float64) for p in self.parts])
         parts = np.nan_to_num(parts)
-        self._check_sums(totals, parts)
+        self._check_sums(totals, parts, sample.rows)
         if not np.any((totals != 0) & ~np.isnan(totals)):
             what = f"{self.total!r} is zero or missing for everybody: there are no fractions"
             raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
@@ -116,10 +119,16 @@ class Components:
             sample.fields[n].kind == "numeric" or sample.fields[n].ordered for n in self.by
         )
         fields = tuple(Field.number(name) for name in self.parts)
-        donors = _collect(cells, totals, parts, sample.weights)
-        return ComponentsModel(fields, coding, ordered, *donors, sample.strata_levels)
+        near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
+        donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
+        left_out = int((near_zero & (totals != 0)).sum())
+        notes = ()
+        if left_out:
+            what = f"{left_out} sample persons whose parts nearly cancel are no donors"
+            notes = (Fallback(self.label, "all", what),)
+        return ComponentsModel(fields, coding, ordered, *donors, sample.strata_levels, field, notes)
 
-    def _check_sums(self, totals: np.ndarray, parts: np.ndarray) -> None:
+    def _check_sums(self, totals: np.ndarray, parts: np.ndarray, where: np.ndarray) -> None:
         gap = np.abs(parts.sum(axis=1) - totals)
         scale = np.maximum(np.abs(parts).sum(axis=1), 1.0)
         wrong = np.flatnonzero(gap > SUM_TOLERANCE * scale)
@@ -128,7 +137,7 @@ class Components:
                 f"parts do not add up to {self.total!r} (largest difference {gap[wrong].max():g})"
             )
             remedy = "Correct the total or name all its parts."
-            rows = tuple(int(row) for row in wrong[:5])
+            rows = tuple(int(row) for row in np.sort(where[wrong])[:5])
             raise InputError("recipe", [Fault(self.label, what, rows, len(wrong), remedy)])
 
     def observed(self, model: ComponentsModel, sample: Sample) -> dict[str, np.ndarray]:
@@ -142,7 +151,7 @@ class Components:
         from synthpop.kernels.components import split_totals
 
         n = block.n_persons
-        totals = block.columns[self.total]
+        totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
         out = np.empty((len(self.parts), n))
         columns = [block.columns[item.name] for item in model.coding.variables]
         cells = model.coding.cells(columns, n)
@@ -185,6 +194,7 @@ class ComponentsModel:
     cumulative: np.ndarray
     fractions: np.ndarray
     strata_levels: tuple[Any, ...]
+    total: Field
     fallbacks: tuple[Fallback, ...] = ()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.stages.base import Outlook, check_available
 
@@ -119,7 +119,8 @@ class Derive:
         if self.breaks is not None:
             limits = np.asarray(self.breaks, dtype=np.float64)
             names = tuple(self.labels) if self.labels is not None else interval_labels(limits)
-            return DeriveModel((Field.categorical(self.name, names, ordered=True),), limits, None)
+            field = Field.categorical(self.name, names, ordered=True)
+            return DeriveModel((field,), limits, None, source)
         mapping = self.mapping or {}
         levels = tuple(dict.fromkeys(mapping.values()))
         table = np.array(
@@ -127,7 +128,7 @@ class Derive:
             + [MISSING]
         )
         field = Field.categorical(self.name, levels)
-        return DeriveModel((field,), None, table.astype(field.dtype))
+        return DeriveModel((field,), None, table.astype(field.dtype), source)
 
     def observed(self, model: DeriveModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -147,6 +148,7 @@ class DeriveModel:
     fields: tuple[Field, ...]
     limits: np.ndarray | None
     table: np.ndarray | None
+    source: Field
     fallbacks: tuple[Fallback, ...] = ()
 
 
@@ -155,14 +157,14 @@ def derive(model: DeriveModel, values: np.ndarray) -> np.ndarray:
     dtype = model.fields[0].dtype
     if model.table is not None:
         return model.table[values]
-    limits = model.limits
+    limits, values = model.limits, numbers(model.source, values)
     assert limits is not None
     if values.dtype.kind in "iu" and limits[-1] - limits[0] < 1e6:
         low = int(min(np.floor(limits[0]), values.min(initial=0)))
         high = int(max(np.ceil(limits[-1]), values.max(initial=0)))
         if high - low < 1e6:
             table = _cut(np.arange(low, high + 1, dtype=np.float64), limits).astype(dtype)
-            return table[values - low] if low else table[values]
+            return table[values.astype(np.int64) - low]
     return _cut(values.astype(np.float64), limits).astype(dtype)
 
 

@@ -222,6 +222,9 @@ def distribution_table(
         cells = inverse.reshape(-1).astype(np.int32)
         row_of_cell = np.arange(len(distinct), dtype=np.int32)
     mask = None if allowed is None else allowed.mask(split_cells(distinct, coding.variables))
+    if mask is not None and not mask.any(axis=1).all():
+        what = "the rules of impossible together leave no possible value for some persons"
+        raise InputError("recipe", [Fault(label, what, remedy="Take rules back.")])
     probabilities, step = predict_ladder(ladder, block.stratum, coding.term_digits(distinct), mask)
     if step.any():
         _record(block, label, stratum_name, cells, row_of_cell, step)
@@ -252,18 +255,19 @@ class AllowedRule:
     Attributes
     ----------
     rules : tuple of (tuple of (position, digits), classes)
-    n_classes : int
+    present : bool array, shape (n_classes,)
+        Classes that the sample has; what a rule leaves is drawn from these only.
     """
 
     rules: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[int, ...]], ...]
-    n_classes: int
+    present: np.ndarray
 
     def mask(self, digits: np.ndarray) -> np.ndarray:
         """Return False where a class is impossible, shape (c, n_classes)."""
-        allowed = np.ones((len(digits), self.n_classes), dtype=bool)
+        allowed = np.tile(self.present, (len(digits), 1))
         for conditions, classes in self.rules:
             hit = np.ones(len(digits), dtype=bool)
             for position, wanted in conditions:
                 hit &= np.isin(digits[:, position], wanted)
-            allowed[np.ix_(hit, np.asarray(classes))] = False
+            allowed[np.ix_(hit, np.asarray(classes, dtype=np.int64))] = False
         return allowed

@@ -171,6 +171,28 @@ def household_counts(
     return rng.multinomial(n_households, shares).astype(np.int64)
 
 
+def structure_fallbacks(model: StructureModel, counts: np.ndarray, scale: float) -> list[Fallback]:
+    """Return what rounding, or a stratum without sample, leaves out.
+
+    Parameters
+    ----------
+    counts : int array, shape (K, L)
+        Households made, by stratum and size.
+    """
+    found = []
+    for stratum, level in enumerate(model.strata_levels):
+        expected = model.totals[stratum] * scale
+        if not expected.any():
+            found.append(Fallback("structure", str(level), "no household in the sample: left out"))
+            continue
+        lost = (expected > 0) & (counts[stratum] == 0)
+        if lost.any():
+            sizes = ", ".join(map(str, model.sizes[lost].tolist()))
+            what = f"{expected[lost].sum():.2g} households of size {sizes} expected, none made"
+            found.append(Fallback("structure", str(level), what))
+    return found
+
+
 def _draw(model: StructureModel, stratum: int, size: int, uniforms: np.ndarray) -> np.ndarray:
     from synthpop.kernels.draws import draw_donors
 

@@ -249,8 +249,8 @@ def test_impossible_values_are_never_drawn() -> None:
     assert (people.loc[~barred, "status"] == "works").any()
 
 
-def test_everything_impossible_leaves_equal_shares_and_a_record() -> None:
-    rule = {"levels": ["works", "idle", None], "when": {"sex": ["f"]}}
+def test_what_a_rule_leaves_is_drawn_from_levels_that_the_sample_has() -> None:
+    rule = {"levels": ["works", "idle"], "when": {"sex": ["f"]}}
     frame = small_frame()
     frame["status"] = np.where(frame["sex"] == "m", "retired", "works")
     frame.loc[0, "status"] = "idle"
@@ -258,8 +258,136 @@ def test_everything_impossible_leaves_equal_shares_and_a_record() -> None:
         Categorical("status", predictors=["sex"], impossible=[rule]), survey=Survey(frame, **ROLES)
     )
     women = population.frame().query("sex == 'f'")
-    assert set(women["status"]) == {"retired"}
+    assert set(women["status"]) == {"retired"}  # never missing: nobody in the sample is
     assert any("sample does not have" in item.what for item in population.fallbacks)
+
+
+def test_rules_that_leave_nothing_are_faults() -> None:
+    everything = {"levels": ["works", "idle", "retired", None], "when": {"sex": ["f"]}}
+    assert "leaves no possible value" in faults_of(Categorical("status", impossible=[everything]))
+    halves = [
+        {"levels": ["works", "idle"], "when": {"sex": ["f"]}},
+        {"levels": ["retired", None], "when": {"size": [1, 2, 3, 4]}},
+    ]
+    assert "together leave no possible value" in faults_of(Categorical("status", impossible=halves))
+
+
+def test_rules_on_numbers_match_exactly() -> None:
+    frame = small_frame()
+    frame["code"] = frame["age"] // 30 * 10
+    survey = Survey(frame, **ROLES)
+    rule = {"levels": [20], "when": {"size": [2]}}
+    people = simulate(Categorical("code", predictors=["sex"], impossible=[rule]), survey=survey)
+    banned = people.frame().query("size == 2")
+    assert not (banned["code"] == 20).any()
+    assert (people.frame().query("size == 3")["code"] == 20).any()
+    for wrong in (
+        {"levels": [99], "when": {"size": [2]}},
+        {"levels": [20], "when": {"size": [7]}},
+        {"levels": [20], "when": {"sex": ["w"]}},
+    ):
+        message = faults_of(Categorical("code", impossible=[wrong]), survey=survey)
+        assert "does not have" in message
+
+
+def test_numbers_held_as_levels_are_still_numbers() -> None:
+    frame = small_frame()
+    frame["region"] = frame["region"].cat.codes.astype("int64") * 10 + 10
+    frame["code"] = frame["age"] // 30 * 10 + 10
+    frame["a"], frame["b"] = frame["code"] * 0.25, frame["code"] * 0.75
+    people = simulate(
+        Derive("where", source="region", breaks=[0, 15, 25, 35], labels=["x", "y", "z"]),
+        Categorical("code", predictors=["sex"]),
+        Derive("group", source="code", breaks=[0, 15, 99], labels=["low", "high"]),
+        Components("code", parts=["a", "b"], by=["code"]),
+        survey=Survey(frame, **ROLES),
+    ).frame()
+    assert (people["where"].astype(str) == people["region"].map({10: "x", 20: "y", 30: "z"})).all()
+    assert ((people["group"] == "low") == (people["code"] == 10)).all()
+    assert np.allclose(people["a"] + people["b"], people["code"])
+    assert people["code"].dtype == frame["code"].dtype
+
+
+def test_columns_come_back_with_the_type_of_the_survey() -> None:
+    frame = small_frame()
+    frame["small"] = (frame["age"] % 7).astype("uint16")
+    frame["null"] = (frame["age"] % 5).astype("Int64")
+    frame["flag"] = pd.Series(frame["age"] > 30, dtype="boolean").mask(frame["age"] < 16)
+    frame["short"] = (frame["age"] / 2).astype("float32")
+    stages = [Structure(["age", "small", "null", "flag", "short"])]
+    people = Pipeline(stages).fit(Survey(frame, **ROLES), seed=1).simulate().frame()
+    for name in ("hid", "pid", "size", "age", "small", "null", "flag", "short"):
+        assert people[name].dtype == frame[name].dtype, name
+    assert (people["age"] * 2).max() > 127
+    assert people["flag"].isna().equals(people["age"] < 16)
+
+
+def test_wide_breaks_around_small_numbers() -> None:
+    stage = Derive("a", source="age", breaks=[-300, 20, 60, 1000], labels=["l", "m", "h"])
+    people = simulate(stage).frame()
+    expected = pd.cut(people["age"], [-300, 20, 60, 1000], labels=["l", "m", "h"])
+    assert (people["a"].astype(str) == expected.astype(str)).all()
+
+
+def test_faults_name_rows_of_the_file_in_its_own_order() -> None:
+    frame = small_frame().sample(frac=1, random_state=5).reset_index(drop=True)
+    row = int(np.flatnonzero(frame["income"] > 0)[10])
+    frame.loc[row, "wage"] += 1000
+    stages = [Continuous("income"), Components("income", parts=["wage", "other"], by=["sex"])]
+    assert f"(1 row: {row})" in faults_of(*stages, survey=Survey(frame, **ROLES))
+
+
+def test_infinite_values_are_faults_with_rows() -> None:
+    frame = small_frame()
+    frame.loc[7, "income"] = np.inf
+    message = faults_of(Continuous("income"), survey=Survey(frame, **ROLES))
+    assert "income: is infinite (1 row: 7)" in message
+
+
+def test_one_total_can_be_split_twice_independently() -> None:
+    frame = small_frame(600)
+    rng = np.random.default_rng(1)
+    for pair in (("p", "q"), ("r", "s")):
+        frame[pair[0]] = np.where(rng.random(len(frame)) < 0.5, frame["income"], 0.0)
+        frame[pair[1]] = frame["income"] - frame[pair[0]]
+        frame[list(pair)] = frame[list(pair)].where(frame["income"].notna())
+    people = simulate(
+        Continuous("income", predictors=["sex"]),
+        Components("income", parts=["p", "q"], by=["sex"]),
+        Components("income", parts=["r", "s"], by=["sex"]),
+        survey=Survey(frame, **ROLES),
+    ).frame()
+    some = people[people["income"] > 0]
+    first, second = some["p"] > 0, some["r"] > 0
+    assert abs((first & second).mean() - first.mean() * second.mean()) < 0.02
+
+
+def test_parts_that_nearly_cancel_are_no_donors() -> None:
+    frame = small_frame(600)
+    row = int(np.flatnonzero(frame["income"] > 0)[0])
+    frame.loc[row, ["wage", "other", "income"]] = [1e6, -1e6 + 0.001, 0.001]
+    frame["income"] = frame["wage"] + frame["other"]
+    population = simulate(
+        Continuous("income", predictors=["sex"]),
+        Components("income", parts=["wage", "other"], by=["sex"]),
+        survey=Survey(frame, **ROLES),
+    )
+    assert population.frame()["wage"].abs().max() < 1e6
+    assert any("nearly cancel" in item.what for item in population.fallbacks)
+
+
+def test_what_a_small_scale_leaves_out_is_recorded() -> None:
+    population = simulate(scale=0.002)
+    assert any("expected, none made" in item.what for item in population.fallbacks)
+    with pytest.raises(InputError, match="leaves no household"):
+        simulate(scale=1e-6)
+
+
+def test_a_stratum_without_sample_is_recorded() -> None:
+    frame = small_frame()
+    frame["region"] = frame["region"].cat.add_categories(["east"])
+    population = simulate(survey=Survey(frame, **ROLES))
+    assert ("structure", "east") in {(item.stage, item.stratum) for item in population.fallbacks}
 
 
 def test_small_strata_use_the_pooled_model_and_say_so() -> None:
