@@ -21,8 +21,8 @@ def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np
     Returns
     -------
     bool array, shape (n,)
-        The quantiles themselves count as inside where less than half of the weight would be left
-        (many equal values).
+        The quantiles themselves count as inside where else less than half of the weight that
+        should be left would be (many equal values).
 
     Examples
     --------
@@ -39,7 +39,7 @@ def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np
         high = float(quantile(y, weights, [1 - trim[1]])[0])
         keep &= y < high
         edges.append(y > high)
-    if weights[keep].sum() < weights.sum() / 2:
+    if weights[keep].sum() < weights.sum() * (1 - sum(trim)) / 2:
         keep = ~np.logical_or.reduce(edges)
     return keep
 

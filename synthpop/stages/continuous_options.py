@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +56,23 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     if stage.intervals is not None and stage.by_household in ("sum", "mean"):
         what = f"intervals has no meaning with by_household = {stage.by_household!r}"
         faults.add(label, what, remedy="Leave one of them out.")
-    if len(stage.trim) != 2 or not (min(stage.trim) >= 0 and sum(stage.trim) < 1):
+    if not _two_shares(stage.trim):
         remedy = "Give two shares, 0 or more, together below 1."
         faults.add(label, f"trim is {stage.trim}", remedy=remedy)
     if stage.constant is not None and not (stage.log or kind == "binned+regression"):
         faults.add(label, "constant has no meaning without log", remedy="Set log = true.")
+    for option in ("upper", "constant"):
+        value = getattr(stage, option)
+        if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):
+            faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
     if stage.smallest_stratum < 0:
         faults.add(label, f"smallest_stratum is {stage.smallest_stratum}, below zero")
+
+
+def _two_shares(trim: Any) -> bool:
+    if np.shape(trim) != (2,) or not all(isinstance(share, Real) for share in trim):
+        return False
+    return min(trim) >= 0 and sum(trim) < 1
 
 
 def _kind(method: Any) -> Any:

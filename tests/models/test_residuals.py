@@ -16,6 +16,7 @@ def test_trimming_uses_both_shares_and_the_weights() -> None:
     assert y[trimmed(y, one, (0.0, 0.0))].tolist() == y.tolist()
     assert y[trimmed(y, one, (0.1, 0.0))].min() == 11
     assert y[trimmed(y, one, (0.0, 0.1))].max() == 89
+    assert y[trimmed(y, one, (0.3, 0.4))].tolist() == list(range(31, 60))
     heavy = np.where(y == 1, 50.0, 1.0)
     assert y[trimmed(y, heavy, (0.1, 0.0))].min() == 2
 

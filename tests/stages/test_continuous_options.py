@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
@@ -24,6 +25,11 @@ from tests.stages.continuous_cases import frame_with_income, income
         ({"tail": "weibull"}, "'weibull' is not allowed"),
         ({"trim": (0.6, 0.5), "method": "regression"}, "trim is (0.6, 0.5)"),
         ({"trim": (-0.1, 0.5), "method": "regression"}, "trim is (-0.1, 0.5)"),
+        ({"trim": 0.1, "method": "regression"}, "trim is 0.1"),
+        ({"trim": ("a", "b"), "method": "regression"}, "trim is ('a', 'b')"),
+        ({"upper": np.nan}, "upper is nan"),
+        ({"upper": "much"}, "upper is 'much'"),
+        ({"constant": np.inf, "log": True, "method": "pmm"}, "constant is inf"),
         ({"trim": (0.1, 0.1)}, "trim has no meaning for the method binned"),
         ({"log": True}, "log has no meaning for the method binned"),
         ({"residuals": "normal"}, "residuals has no meaning for the method binned"),
