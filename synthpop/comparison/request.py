@@ -183,7 +183,8 @@ def _with_derived(frame: pd.DataFrame, source: Source) -> pd.DataFrame:
             continue
         field = source.fields[stage["name"]]
         if stage.get("breaks") is not None:
-            model = DeriveModel((field,), np.asarray(stage["breaks"], dtype=np.float64), None)
+            limits = np.asarray(stage["breaks"], dtype=np.float64)
+            model = DeriveModel((field,), limits, None, Field.number(stage["source"]))
             codes = derive(model, numbers_of(frame[stage["source"]]))
         else:
             position = {str(level): code for code, level in enumerate(field.levels)}

@@ -122,7 +122,7 @@ class Components:
         near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
         left_out = int((near_zero & (totals != 0)).sum())
-        notes = ()
+        notes: tuple[Fallback, ...] = ()
         if left_out:
             what = f"{left_out} sample persons whose parts nearly cancel are no donors"
             notes = (Fallback(self.label, "all", what),)
