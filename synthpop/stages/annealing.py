@@ -32,6 +32,7 @@ from synthpop.stages.finishers import (
     cell_counts,
     check_margins,
     check_region,
+    check_strata,
 )
 
 SHOWN = 5
@@ -105,6 +106,7 @@ class Anneal:
         check_margins(faults, self.label, margins, prospect)
         if self.split is not None:
             check_region(faults, self.label, self.split, "split", prospect)
+            check_strata(faults, self.label, margins, self.split, prospect)
             for margin in margins:
                 if self.split not in margin.columns:
                     what = f"margin {margin.label} has no column {self.split!r}, the split"

@@ -26,6 +26,7 @@ from synthpop.stages.finishers import (
     cell_counts,
     check_margins,
     check_region,
+    check_strata,
 )
 
 SHOWN = 5
@@ -91,6 +92,7 @@ class Distribute:
         for item in found.found:
             faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
         check_region(faults, self.label, self.within, "within", prospect)
+        check_strata(faults, self.label, margins, self.within, prospect)
         check_margins(faults, self.label, margins, prospect, own=self.name)
         if self.within == prospect.strata:
             self._check_regions(faults, margins, prospect)

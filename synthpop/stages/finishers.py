@@ -134,6 +134,25 @@ def check_region(faults: Faults, label: str, name: str, role: str, prospect: Pro
         faults.add(label, what, remedy=remedy)
 
 
+def check_strata(
+    faults: Faults, label: str, margins: Sequence[Margin], name: str, prospect: Prospect
+) -> None:
+    """Note totals of regions that the survey does not have, where the regions are its strata."""
+    levels = prospect.levels.get(name)
+    if name != prospect.strata or levels is None:
+        return
+    texts = {str(level) for level in levels}
+    for margin in margins:
+        if name not in margin.columns:
+            continue
+        given = margin.frame[name][margin.targets > 0].dropna().astype(object)
+        absent = [value for value in dict.fromkeys(given.tolist()) if str(value) not in texts]
+        if absent and len(absent) < given.nunique():  # all of them: said of the column already
+            what = f"there are totals of {name} {', '.join(map(str, absent[:SHOWN]))}"
+            remedy = "The survey has no such stratum: leave them out, or rename them."
+            faults.add(f"{label}, margin {margin.label}", what, remedy=remedy)
+
+
 def check_margins(
     faults: Faults, label: str, margins: Sequence[Margin], prospect: Prospect, own: str = ""
 ) -> None:
