@@ -18,7 +18,7 @@ class EmpiricalModel:
     ----------
     sizes : tuple of int
         Number of levels of each predictor.
-    cells : object, dict from the bytes of a row of digits to a row of `shares`
+    cells : dict from a row of digits, as a tuple, to a row of `shares`
     shares : float array, shape (c, R)
     """
 

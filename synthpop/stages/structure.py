@@ -39,8 +39,8 @@ class Structure:
 
     Notes
     -----
-    One uniform number per household from the stream (structure, donors, stratum, block); the
-    sizes of the other methods from (structure, sizes, stratum). Missing values of the variables
+    One uniform number per household from the stream (structure, stratum, block); the sizes of
+    the other methods from (structure, sizes, stratum). Missing values of the variables
     are copied.
 
     Examples
