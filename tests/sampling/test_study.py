@@ -15,6 +15,7 @@ from synthpop.sampling import (
     Proportional,
     SimpleRandom,
     Stratified,
+    Study,
     simulate_study,
 )
 
@@ -85,8 +86,32 @@ def test_table_reads_like_its_definitions(people: pd.DataFrame) -> None:
     assert row["rmse_mc"] == pytest.approx(spread / (2 * row["rmse"]))
     share = inside.mean()
     assert row["coverage_mc"] == pytest.approx(np.sqrt(share * (1 - share) / 30))
+    assert row["relative_bias_mc"] == pytest.approx(row["bias_mc"] / truth)
+    lengths = study.estimates["upper"] - study.estimates["lower"]
+    assert row["length_mc"] == pytest.approx(lengths.std() / np.sqrt(30))
+    fourth = ((x - x.mean()) ** 4).mean()
+    of_variance = (fourth - x.var(ddof=1) ** 2 * 27 / 29) / 30
+    assert row["variance_mc"] == pytest.approx(np.sqrt(of_variance))
     assert study.to_frame().equals(study.table)
     assert "intervals cover it" in study.summary()
+
+
+def test_monte_carlo_errors_are_those_of_many_studies() -> None:
+    """The errors of one study are the spread of its numbers over studies (skewed estimates)."""
+    rng = np.random.default_rng(3)
+    tables = []
+    for _ in range(400):
+        x = rng.gamma(4.0, 1.0, 200)
+        half = rng.uniform(1.0, 7.0, 200)
+        estimates = pd.DataFrame(
+            {"repetition": np.arange(200), "estimator": "x", "domain": "all", "estimate": x,
+             "standard_error": half / 2, "lower": x - half, "upper": x + half}
+        )  # fmt: skip
+        truth = pd.Series({("x", "all"): 3.5})
+        tables.append(Study(estimates, truth, 200, 1, 0.95).table.loc[("x", "all")])
+    rows = pd.DataFrame(tables)
+    for name in ("bias", "relative_bias", "variance", "rmse", "coverage", "length"):
+        assert rows[f"{name}_mc"].mean() == pytest.approx(rows[name].std(), rel=0.15), name
 
 
 def test_any_number_of_workers_gives_the_same(people: pd.DataFrame) -> None:
