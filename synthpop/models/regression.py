@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.errors import Fault, InputError
 from synthpop.models.cells import distinct_cells
 
 RANK_TOLERANCE = 1e-9
@@ -362,6 +363,11 @@ def fit_regressor(
         the fitted values of its own training data would be too small. The forests of the folds
         have 25 trees. (Out-of-bag values are no way: a forest draws by weight, so that persons
         with large weights are in every bag.)
+
+    Raises
+    ------
+    InputError
+        The regressor refuses these values.
     """
     from threadpoolctl import threadpool_limits
 
@@ -376,8 +382,19 @@ def fit_regressor(
         for number in range(min(FOLDS, n) if n > 1 else 0):
             rest, part = fold != number, fold == number
             fitted = make_regressor(model, x.shape[1], seed, TREES_OF_A_FOLD)
-            fitted.fit(x[rest], y[rest], sample_weight=shares[rest])
+            _fit_weighted(fitted, x[rest], y[rest], shares[rest])
             held_out[part] = fitted.predict(x[part])
         estimator = make_regressor(model, x.shape[1], seed)
-        estimator.fit(x, y, sample_weight=shares)
+        _fit_weighted(estimator, x, y, shares)
     return replace(empty, estimator=estimator), held_out
+
+
+def _fit_weighted(estimator: Any, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:
+    """Fit, and say in our words what a regressor refuses (a Poisson one takes no losses)."""
+    try:
+        estimator.fit(x, y, sample_weight=weights)
+    except ValueError as problem:
+        what = f"cannot be fitted: {problem}"
+        remedy = "Choose another regressor, or other values for it."
+        name = type(estimator).__name__
+        raise InputError("regressor", [Fault(name, what, remedy=remedy)]) from problem

@@ -8,8 +8,9 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, PoissonRegressor
 
+from synthpop.microdata.errors import InputError
 from synthpop.models.regression import (
     fit_regression,
     fit_regressor,
@@ -255,6 +256,12 @@ def test_a_forest_with_extreme_weights() -> None:
     w[:5] = 1e5
     held_out = fit_regressor("forest", digits, y, w, SIZES, (True, False), 1)[1]
     assert np.isfinite(held_out).all()
+
+
+def test_what_a_regressor_refuses_is_told() -> None:
+    digits, y, w = some_data(50)
+    with pytest.raises(InputError, match="PoissonRegressor: cannot be fitted"):
+        fit_regressor(PoissonRegressor(), digits, y - 100, w, SIZES, (True, False), 1)
 
 
 def test_one_person_is_enough_for_a_learner() -> None:
