@@ -194,7 +194,9 @@ def _cells(
         moved = np.abs(a - b)
         nonzero = a != 0
         deviation = _deviation(x[own, j], w[own])
-        scaled = float(v @ moved / (v.sum() * np.sqrt(2) * deviation)) if deviation > 0 else NAN
+        scaled = NAN
+        if both.any() and deviation > 0:
+            scaled = float(v @ moved / (v.sum() * np.sqrt(2) * deviation))
         total = float(v[nonzero].sum())
         rows.append(
             {
@@ -202,7 +204,7 @@ def _cells(
                 "il1": float(v[nonzero] @ (moved[nonzero] / np.abs(a[nonzero])) / total)
                 if total
                 else NAN,
-                "il1s": scaled if both.any() else NAN,
+                "il1s": scaled,
                 "cells": int(both.sum()),
                 "zero_cells": int((~nonzero).sum()),
                 "_relative": total,

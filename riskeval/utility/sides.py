@@ -13,6 +13,8 @@ from synthpop.microdata.checks import as_frame, check_columns, check_numeric, ch
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams, resolve_seed
 
+LARGEST = 1e100
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
@@ -92,17 +94,21 @@ def check_both(faults: Faults, sides: Sides, names: Sequence[str], role: str) ->
 
 
 def check_numbers(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
-    """Note columns that are absent, not numeric, or hold infinite values, in either file."""
+    """Note columns that are absent, not numeric, or hold infinite or immense values."""
     fine = True
     for frame, side in ((sides.x, "original"), (sides.y, "release")):
         fine = check_numeric(faults, frame, names, f"{role} of the {side}") and fine
         for name in names:
             if (frame.columns == name).sum() != 1 or not is_number(frame, name):
                 continue
-            rows = np.flatnonzero(np.isinf(numbers(frame, [name])[:, 0]))
-            if len(rows):
-                faults.add(name, f"value of the {side} is infinite", rows=rows)
-                fine = False
+            size = np.abs(numbers(frame, [name])[:, 0])
+            for what, where in (
+                ("is infinite", np.isinf(size)),
+                (f"is beyond {LARGEST:g}, too large to square", (size > LARGEST) & ~np.isinf(size)),
+            ):
+                if where.any():
+                    faults.add(name, f"value of the {side} {what}", rows=np.flatnonzero(where))
+                    fine = False
     return fine
 
 

@@ -126,6 +126,11 @@ def test_missing_and_degenerate_values() -> None:
     single = information_loss(x, y, "b", seed=1)
     assert np.isnan(single.correlations)
     assert single.eigenvalues == 0
+    gone = information_loss(x, y.assign(a=np.nan), ["a", "b"], seed=1)
+    assert np.isnan(gone.by_variable["il1s"][0])
+    assert gone.il1s == pytest.approx(gone.by_variable["il1s"][1])
+    with pytest.raises(InputError, match="too large"):
+        information_loss(x.assign(a=1e300), y, ["a", "b"])
     tiny = information_loss(x.iloc[2:3], y.iloc[2:3], ["a", "b"], seed=1)
     assert tiny.notes
 
