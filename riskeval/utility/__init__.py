@@ -14,6 +14,8 @@ _WHERE = {
     "InformationLoss": "information",
     "table_distance": "tables",
     "TableDistance": "tables",
+    "table_distances": "crossings",
+    "TableDistances": "crossings",
     "propensity": "scores",
     "Propensity": "scores",
     "interval_overlap": "overlaps",

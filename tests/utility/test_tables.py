@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.utility.crossings import table_distances
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
@@ -140,3 +141,36 @@ def test_faults_are_reported_together() -> None:
         assert word in text
     with pytest.raises(InputError, match="no record is left"):
         table_distance(x, x + 5, "a", levels="shared")
+
+
+def test_all_tables_of_a_size() -> None:
+    rng = np.random.default_rng(1)
+    x = pd.DataFrame(rng.integers(0, 3, (60, 4)), columns=list("abcd"))
+    y = x.assign(d=rng.integers(0, 4, 60))
+    found = table_distances(x, y, list("abcd"))
+    assert len(found.table) == 6
+    assert found.largest == found.table["total_variation"].iloc[0]
+    one = table_distance(x, y, ["a", "d"])
+    row = found.table.set_index("variables").loc["a x d"]
+    for name in ("total_variation", "ut", "ut2", "aitchison", "hellinger", "n_cells"):
+        assert row[name] == pytest.approx(getattr(one, name))
+    assert len(table_distances(x, y, list("abcd"), size=3).table) == 4
+    assert "6 tables of 2" in found.summary()
+    w = rng.uniform(1, 9, 60)
+    gap = y.assign(d=y["d"].where(y["d"] > 0))
+    for options in (
+        {"weights": w},
+        {"released_weights": w},
+        {"levels": "shared"},
+        {"zeros": 0.1},
+        {"total": "as-is", "weights": w},
+        {"missing": "drop"},
+    ):
+        rest = {k: v for k, v in options.items() if "total" in options and k != "total"}
+        base = table_distances(x, gap, ["a", "d"], **rest)  # type: ignore[arg-type]
+        other = table_distances(x, gap, ["a", "d"], **options)  # type: ignore[arg-type]
+        assert not np.allclose(base.table[["ut", "aitchison"]], other.table[["ut", "aitchison"]]), (
+            options
+        )
+    with pytest.raises(InputError, match="size"):
+        table_distances(x, y, ["a"], size=2)
