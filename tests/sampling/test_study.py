@@ -18,6 +18,7 @@ from synthpop.sampling import (
     Study,
     simulate_study,
 )
+from synthpop.sampling.study_figures import TRUTH
 
 
 @pytest.fixture(scope="module")
@@ -306,10 +307,16 @@ def test_figures(people: pd.DataFrame) -> None:
         figure = study.figure(kind=kind)
         assert len(figure.axes) == 2
     narrow = study.figure(domains=["a", "b"])
-    assert len(narrow.axes[1].get_xticklabels()) == 2
-    assert len(study.figure(kind="density", domains=["a", "b"]).axes[1].lines) == 4
+    assert len(narrow.axes[-1].get_xticklabels()) == 2
+    assert len(study.figure(kind="density", domains=["a", "b"]).axes[-1].lines) == 4
+    turned = study.figure(domains=["b", "a"]).axes[-1]
+    assert [label.get_text() for label in turned.get_xticklabels()] == ["b", "a"]
+    truths = [line.get_ydata()[0] for line in turned.lines if line.get_color() == TRUTH]
+    assert truths == [study.truth["mean", "b"], study.truth["mean", "a"]]
     with pytest.raises(InputError, match="kind"):
         study.figure(kind="violin")
+    with pytest.raises(InputError, match="'d' is none"):
+        study.figure(domains=["a", "d"])
 
 
 def test_faults(people: pd.DataFrame) -> None:
