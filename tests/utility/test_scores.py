@@ -66,6 +66,18 @@ def test_expectation_holds_over_independent_samples() -> None:
     assert one.standardised == pytest.approx((one.ratio - 1) * np.sqrt(4 / 2))
 
 
+def test_expectation_holds_for_releases_drawn_from_the_right_model() -> None:
+    ratios = []
+    for r in range(80):
+        rng = np.random.default_rng(r)
+        x = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+        drawn = rng.multivariate_normal(x.mean(), x.cov(), 600)
+        y = pd.DataFrame(drawn, columns=["a", "b", "c"])
+        ratios.append(propensity(x, y, ["a", "b", "c"], seed=1).ratio)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=4 * np.sqrt(2 / 3 / 80))
+    assert np.std(ratios) == pytest.approx(np.sqrt(2 / 3), rel=0.35)
+
+
 def test_expectation_holds_with_weights_and_another_share() -> None:
     ratios = []
     for r in range(60):
