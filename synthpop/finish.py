@@ -90,9 +90,9 @@ def finish_population(
     """
     state = _State.of(population, layout)
     before = population.n_persons
-    steps, counted = [], []
+    steps, counted, moves = [], [], []
+    frame = state.frame()
     for number, finisher in enumerate(finishers):
-        frame = state.frame()
         done = finisher.finish(
             frame,
             household=state.household,
@@ -101,11 +101,14 @@ def finish_population(
             on_event=on_event,
         )
         state = state.after(done.rows, done.columns)
+        frame = state.frame()
         steps.append({"stage": finisher.label, **done.record})
-        counted.append(finisher.count(state.frame(), state.household))
-    final = state.frame()
-    for finisher, step, then in zip(finishers, steps, counted, strict=True):
-        step |= _kept(finisher.label, then, finisher.count(final, state.household))
+        counted.append(finisher.count(frame, state.household))
+        moves.append(done.rows is not None)
+    for number, (finisher, then) in enumerate(zip(finishers, counted, strict=True)):
+        moved = any(moves[number + 1 :])
+        final = finisher.count(frame, state.household) if moved else then
+        steps[number] |= _kept(finisher.label, then, final)
     finished = {
         "summary": f"finished in memory: {before:,} persons",
         "n_persons_before": before,

@@ -35,6 +35,7 @@ from synthpop.layout import Layout
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
 from synthpop.runfile import parse_runfile
+from synthpop.stages.annealing import _thinned
 from synthpop.stages.finishers import cell_counts
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.storage import verify
@@ -703,3 +704,32 @@ def test_strata_that_are_numbers(tmp_path) -> None:
     assert new["area"].value_counts().to_dict() == {"a": 4000, "b": 2000, "c": 1000}
     pd.testing.assert_frame_equal(fitted.simulate().frame(), new)
     assert verify(tmp_path / "p") == []
+
+
+def test_events_of_the_last_steps(fitted, tmp_path) -> None:
+    seen: list = []
+    fitted.simulate(out=tmp_path / "p", on_event=seen.append)
+    assert list(dict.fromkeys(event.job for event in seen)) == [
+        "simulate",
+        "anneal",
+        "distribute",
+        "write",
+    ]
+    assert (seen[-1].done, seen[-1].total) == (3, 3)
+
+
+def test_a_long_trace_is_thinned_and_keeps_its_end() -> None:
+    trace = pd.DataFrame({"region": ["a"] * 1000 + ["b"] * 3, "proposals": range(1003)})
+    short = _thinned(trace)
+    assert short["region"].value_counts().to_dict() == {"a": 200, "b": 3}
+    assert short["proposals"].iloc[[0, 199, 202]].tolist() == [0, 999, 1002]
+
+
+def test_a_population_on_disk_has_no_arrays(fitted, tmp_path) -> None:
+    population = fitted.simulate(out=tmp_path / "p")
+    with pytest.raises(TypeError, match="use iter_blocks"):
+        population.arrays()
+    arrays = fitted.simulate().arrays()
+    assert set(arrays) == set(population.columns)
+    with pytest.raises(ValueError, match="read-only"):
+        arrays["age"][0] = 1
