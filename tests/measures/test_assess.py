@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from riskeval.measures.individual import individual_risk
 from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.registry import MEASURES, Headline, Limits
 from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.report import CAPTIONS, RULES, write_assessment
 from riskeval.runfile import assess_file
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
@@ -206,6 +208,22 @@ def test_figures():
         figure.canvas.draw()
     assert "sample_against_population" not in assess(DATA, keys=KEYS, measures=BASIC).figures()
     assert assess(DATA, keys=KEYS, measures="risky_cells").figures() == {}
+
+
+def test_the_page_has_figures_captions_and_rules_with_their_source(tmp_path):
+    result = assess(DATA, keys=KEYS, weights="w", household="hh", sensitive="ill")
+    text = write_assessment(tmp_path / "a.html", result).read_text(encoding="utf-8")
+    assert set(result.figures()) == set(CAPTIONS)
+    assert text.count("<figure") == text.count("<figcaption>") == len(CAPTIONS)
+    assert "mathdefault" not in text
+    for measure, rule, source in RULES:
+        for part in (measure, rule, source):
+            assert escape(part) in text
+    outside = write_assessment(tmp_path / "b.html", result, audience="external")
+    page = outside.read_text(encoding="utf-8")
+    assert "<figure" not in page
+    assert "highest risk of a record" not in page
+    assert "Rules of thumb" in page
 
 
 def test_figures_without_records():
