@@ -41,9 +41,10 @@ class CorrectHeaping:
     Only ages change: a survey person whose age moves over a limit at which questions begin (16
     years, say) keeps the answers of the old age. Give a list of `heaps` without those near such a
     limit where that matters. Weights that were calibrated to totals by age met them with the
-    reported ages: correct the ages with `correct_heaps` before calibrating then. The surplus is that of survey persons, not weighted; the record in
-    the manifest has Whipple's index before and after, unweighted and weighted. Randomness: streams
-    ("correct_heaps", age) of the seed of the fit.
+    reported ages: correct the ages with `correct_heaps` before calibrating then. The surplus is
+    that of survey persons, not weighted; the record in the manifest has Whipple's index before and
+    after, unweighted and weighted. Randomness: streams ("correct_heaps", age) of the seed of the
+    fit.
 
     Examples
     --------
