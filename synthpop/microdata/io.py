@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from synthpop.microdata.delimited import read_delimited
 from synthpop.microdata.errors import Fault, InputError, OutputError
 from synthpop.microdata.survey import Survey
-
-SNIFFED = 65536
 
 
 def read_survey(path: Path | str, **roles: Any) -> Survey:
@@ -21,9 +19,10 @@ def read_survey(path: Path | str, **roles: Any) -> Survey:
     Parameters
     ----------
     path : path
-        ``.csv`` (any separator), ``.parquet``, ``.sav``, ``.dta`` or ``.sas7bdat``. The last
-        three need the extra ``survey-files``. Value labels become categories; labels of variables
-        are kept in ``survey.frame.attrs["labels"]``. User-missing codes of SPSS are missing.
+        ``.csv`` (see `read_delimited`: a column becomes numbers only where nothing is lost),
+        ``.parquet``, ``.sav``, ``.dta`` or ``.sas7bdat``. The last three need the extra
+        ``survey-files``. Value labels become categories; labels of variables are kept
+        in ``survey.frame.attrs["labels"]``. User-missing codes of SPSS are missing.
     **roles
         As in `Survey`: weight, household, household_weight, household_size, person, strata, psu.
 
@@ -56,7 +55,7 @@ def read_table(path: Path | str) -> pd.DataFrame:
     except ImportError:
         remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
         raise _fault(file, "needs the package pyreadstat", remedy) from None
-    except (OSError, ValueError, csv.Error) as problem:
+    except (OSError, ValueError) as problem:
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
 
 
@@ -84,24 +83,6 @@ def write_table(frame: pd.DataFrame, path: Path | str) -> None:
         raise OutputError(f"cannot write {file}: {reason}. Nothing was left there.") from None
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        start = stream.read(SNIFFED)
-    first = start.splitlines()[0] if start else ""
-    separator = max(",;\t|", key=first.count)
-    decimal = "," if separator == ";" and _decimal_comma(start) else "."
-    return pd.read_csv(path, sep=separator, decimal=decimal, encoding="utf-8-sig")
-
-
-def _decimal_comma(text: str) -> bool:
-    """Whether cells of a semicolon-separated text are numbers like 3,5."""
-    cells = [cell for line in text.splitlines()[1:50] for cell in line.split(";")]
-    return any(
-        part[0].lstrip("-").isdigit() and part[2].isdigit() and part[1]
-        for part in (cell.partition(",") for cell in cells)
-    )
-
-
 def _read_parquet(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path)
 
@@ -111,7 +92,10 @@ def _read_labelled(name: str) -> Callable[[Path], pd.DataFrame]:
         import pyreadstat
 
         options = {} if name == "read_sas7bdat" else {"apply_value_formats": True}
-        frame, meta = getattr(pyreadstat, name)(str(path), **options)
+        try:
+            frame, meta = getattr(pyreadstat, name)(str(path), **options)
+        except pyreadstat.ReadstatError as problem:
+            raise ValueError(str(problem)) from None
         frame.attrs["labels"] = dict(meta.column_names_to_labels)
         return frame
 
@@ -123,7 +107,7 @@ def _fault(path: Path, what: str, remedy: str) -> InputError:
 
 
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": _read_csv,
+    ".csv": read_delimited,
     ".parquet": _read_parquet,
     ".sav": _read_labelled("read_sav"),
     ".dta": _read_labelled("read_dta"),
