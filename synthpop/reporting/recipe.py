@@ -53,9 +53,12 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     model = stage.get("model") or stage.get("method") or ""
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
-    how = f"{model}, given {given}"
+    how = f"{str(model).partition('(')[0]}, given {given}"
     if stage.get("tail"):
-        how += "; generalised Pareto tail in the top class"
+        tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
+        how += f"; {tail} tail in the top class"
+    if stage.get("by_household"):
+        how += f"; one value per household ({stage['by_household']})"
     if stage.get("upper") is not None:
         how += f"; at most {number(float(stage['upper']))}"
     if stage.get("impossible"):

@@ -182,7 +182,7 @@ class Continuous:
             notes = unshared(values, sample.offsets, self.label)
             sample = heads_of_sample(sample)
             values = sample.columns[self.name].astype(np.float64)
-        classes = self._classes(values, sample.weights)
+        classes = self._classes(values, sample)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         coding = make_coding(sample, resolve_terms(self.predictors, names, basic))
         design = make_design(sample, coding, classes.codes, len(classes.low))
@@ -199,7 +199,7 @@ class Continuous:
         regression = None
         rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
         if classes.modelled and len(rows):
-            rule = make_rule(self, values[rows], sample.weights[rows], rows)
+            rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
             regression, why = fit_values(
                 rule,
                 design.rows(rows),
@@ -220,7 +220,8 @@ class Continuous:
             fallbacks=(*notes, *found),
         )
 
-    def _classes(self, values: np.ndarray, weights: np.ndarray) -> Classes:
+    def _classes(self, values: np.ndarray, sample: Sample) -> Classes:
+        weights = sample.weights
         if self.method == "binned+regression":
             return classes_up_to_zero(values, weights)
         counts = self.method in ("poisson", "negative-binomial")
@@ -235,6 +236,7 @@ class Continuous:
             tail=self.tail,
             upper=self.upper,
             label=self.label,
+            where=sample.rows,
         )
 
     def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:

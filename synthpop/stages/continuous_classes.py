@@ -54,8 +54,12 @@ def value_classes(
     tail: str | None,
     upper: float | None,
     label: str,
+    where: np.ndarray,
 ) -> Classes:
-    """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5)."""
+    """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
+
+    `where` are the rows of the survey's file, for messages. A constant is a class without width.
+    """
     limits = np.array([0.0, 1.0])
     if not np.isnan(values).all():
         if breaks is not None:
@@ -70,10 +74,11 @@ def value_classes(
     outside = (codes < 0) & ~np.isnan(values)
     if outside.any():
         what = f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
-        rows = tuple(int(row) for row in np.flatnonzero(outside)[:5])
+        rows = tuple(int(row) for row in np.sort(where[outside])[:5])
         remedy = "Widen breaks or upper."
         raise InputError("recipe", [Fault(label, what, rows, int(outside.sum()), remedy)])
     low, high = class_bounds(limits, zeros=zeros)
+    high = np.where(high == np.nextafter(low, np.inf), low, high)
     return Classes(codes.astype(np.int64) + 1, _with_missing(low), _with_missing(high))
 
 
@@ -142,6 +147,9 @@ def fit_tail(
     above = values > threshold
     if above.sum() < FEWEST_IN_TAIL:
         what = f"only {int(above.sum())} sample values in the top class: uniform, no tail"
+        return None, (Fallback(label, "all", what),)
+    if values[~np.isnan(values)].max() <= 0:
+        what = "no sample value is positive: uniform, no tail"
         return None, (Fallback(label, "all", what),)
     if kind == "gpd":
         return fit_gpd(values[above], threshold, weights=weights[above], method="mle"), ()

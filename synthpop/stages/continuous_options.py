@@ -47,12 +47,10 @@ def check_options(faults: Faults, stage: Continuous) -> None:
             if kind not in methods and _given(stage, option):
                 remedy = f"It is an option of {', '.join(methods)}."
                 faults.add(label, f"{option} has no meaning for the method {kind}", remedy=remedy)
-    if stage.breaks is not None and (
-        len(stage.breaks) < 2 or not np.all(np.diff(np.asarray(stage.breaks, float)) > 0)
-    ):
-        faults.add(label, "breaks do not increase", remedy="Give two or more limits.")
-    if stage.intervals is not None and len(set(stage.intervals)) != 2:
-        faults.add(label, "intervals needs two names", remedy="Give (lower, upper).")
+    if stage.breaks is not None:
+        _check_breaks(faults, stage)
+    if stage.intervals is not None and len({stage.name, *stage.intervals}) != 3:
+        faults.add(label, "intervals needs two names of its own", remedy="Give (lower, upper).")
     if stage.intervals is not None and stage.by_household in ("sum", "mean"):
         what = f"intervals has no meaning with by_household = {stage.by_household!r}"
         faults.add(label, what, remedy="Leave one of them out.")
@@ -67,6 +65,17 @@ def check_options(faults: Faults, stage: Continuous) -> None:
             faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
     if stage.smallest_stratum < 0:
         faults.add(label, f"smallest_stratum is {stage.smallest_stratum}, below zero")
+
+
+def _check_breaks(faults: Faults, stage: Continuous) -> None:
+    limits = np.asarray(stage.breaks, dtype=np.float64)
+    if len(limits) < 2 or not np.all(np.diff(limits) > 0):
+        faults.add(stage.label, "breaks do not increase", remedy="Give two or more limits.")
+    elif not np.isfinite(limits[:-1]).all():
+        faults.add(stage.label, "breaks are infinite", remedy="Only the last may be.")
+    elif np.isinf(limits[-1]) and stage.tail is None and stage.upper is None:
+        what = "the last of breaks is infinite: there are no uniform draws up to there"
+        faults.add(stage.label, what, remedy="Set tail, or upper, or a finite limit.")
 
 
 def _two_shares(trim: Any) -> bool:

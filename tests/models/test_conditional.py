@@ -174,11 +174,10 @@ def test_an_empty_stratum_uses_all_others() -> None:
 
 def test_structural_zeros_are_never_possible() -> None:
     ladder = ladder_of("empirical", 1)
-    allowed = np.array([[False, True], [False, False]])
-    p, step = predict_ladder(ladder, 0, np.array([[1], [1]]), allowed)
-    assert p[0].tolist() == [0.0, 1.0]
-    assert step[0] == 1  # the stratum itself only has the forbidden class
-    assert step[1] == 3
+    allowed = np.array([[False, True], [False, True]])
+    p, step = predict_ladder(ladder, 0, np.array([[1], [0]]), allowed)
+    assert p.tolist() == [[0.0, 1.0], [0.0, 1.0]]
+    assert step.tolist() == [1, 3]  # the stratum only has the forbidden class
 
 
 def test_cumulative_ends_at_the_last_possible_class() -> None:

@@ -505,7 +505,16 @@ def test_a_constant_stays_constant() -> None:
     people = simulate(
         Continuous("income", predictors=["sex"]), survey=Survey(frame, **ROLES)
     ).frame()
-    assert np.allclose(people["income"], 7.0)
+    assert (people["income"] == 7.0).all()
+
+
+def test_a_tail_of_values_that_are_never_positive_falls_back() -> None:
+    frame = small_frame(1000)
+    frame["debt"] = -np.abs(frame["income"].fillna(5.0)) - 1
+    stage = Continuous("debt", predictors=["sex"], tail="gpd")
+    population = simulate(stage, survey=Survey(frame, **ROLES))
+    assert population.frame()["debt"].max() <= 0
+    assert any("no sample value is positive" in item.what for item in population.fallbacks)
 
 
 @pytest.mark.parametrize(
@@ -518,6 +527,10 @@ def test_a_constant_stays_constant() -> None:
         (Continuous("income", breaks=[0, 10]), "lie outside"),
         (Continuous("income", upper=1.0), "lie outside"),
         (Continuous("income", intervals=("a", "a")), "needs two names"),
+        (Continuous("income", intervals=("income", "b")), "needs two names"),
+        (Continuous("income", breaks=[-1e7, 0, np.inf]), "the last of breaks is infinite"),
+        (Continuous("income", breaks=[-np.inf, 0, 1e7]), "breaks are infinite"),
+        (Continuous("income", upper=np.nan), "upper is nan"),
         (Continuous("income", smallest_stratum=-1), "below zero"),
     ],
 )
