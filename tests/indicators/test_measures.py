@@ -48,6 +48,8 @@ def test_reference_lines_and_shares() -> None:
     assert line.value == pytest.approx(cases["arpt"]["p60"], rel=1e-10)
     for region, wanted in cases["arpt"]["by_db040"].items():
         assert line.by[region] == pytest.approx(wanted, rel=1e-10)
+    plain = ind.at_risk_of_poverty_threshold(x)
+    assert plain.value == pytest.approx(cases["arpt"]["unweighted"], rel=1e-10)
     half = ind.at_risk_of_poverty_threshold(x, w, p=0.5)
     assert half.value == pytest.approx(cases["arpt"]["p50"], rel=1e-10)
     share = ind.mean((frame["rb090"] == "male").astype(float), w, by=frame["db040"])
@@ -68,6 +70,9 @@ def test_reference_quantiles() -> None:
         assert got == pytest.approx(wanted, rel=1e-10)
         assert ind.quantile(frame["eqIncome"], p=p).value == pytest.approx(plain, rel=1e-10)
     assert ind.median(frame["eqIncome"], frame["rb050"]).value == pytest.approx(cases["median"])
+    assert ind.mean(frame["eqIncome"], frame["rb050"]).value == pytest.approx(cases["mean"])
+    fifths = [ind.quantile(frame["eqIncome"], frame["rb050"], p=p).value for p in (0.2, 0.8)]
+    assert fifths == pytest.approx(cases["incQuintile"], rel=1e-10)
     tiny = cases["tiny"]
     got_tiny = [ind.quantile(tiny["x"], tiny["w"], p=p).value for p in tiny["probs"]]
     assert got_tiny == tiny["q"]

@@ -43,6 +43,24 @@ def test_reference_standard_errors(name: str) -> None:
     np.testing.assert_allclose(got.interval, case["ci"], rtol=0.02)
 
 
+@pytest.mark.parametrize("name", ["gini", "arpr"])
+def test_reference_standard_errors_by_region(name: str) -> None:
+    data = survey_data("laeken_eusilc")
+    case = golden("pop", "f_indicators.json")["bootstrap"][f"{name}_by_db040"]
+    measure = {"gini": ind.gini, "arpr": ind.at_risk_of_poverty}[name]
+    got = ind.bootstrap(
+        measure,
+        data["eqIncome"],
+        weights=data["rb050"],
+        strata=data["db040"],
+        by=data["db040"],
+        seed=3,
+    )
+    for region, wanted in case["value"].items():
+        assert got.estimate[region] == pytest.approx(wanted, rel=1e-10)
+        assert got.standard_error[region] == pytest.approx(case["se"][region], rel=0.25)
+
+
 def test_replicates_are_the_resampled_rows(frame: pd.DataFrame) -> None:
     """A replicate equals the indicator of the rows drawn, each as often as it was drawn."""
     seen = []
