@@ -45,7 +45,7 @@ _WHERE = {
     "write_assessment": "report",
 }
 # name -> module of its own name
-_MODULES = {"protect": "protect"}
+_MODULES = {"protect": "protect", "utility": "utility"}
 
 __all__ = ["__version__", *sorted(_WHERE), *_MODULES]
 

@@ -18,6 +18,7 @@ _WHERE = {
     "Cluster": "sampling.designs",
     "Components": "stages.components",
     "Continuous": "stages.continuous",
+    "CorrectHeaping": "stages.heaping",
     "Derive": "stages.derive",
     "Distribute": "stages.distribute",
     "FittedPipeline": "pipeline",
@@ -52,6 +53,7 @@ _MODULES = {
     "heaping": "heaping",
     "indicators": "indicators",
     "tails": "models.tails",
+    "sampling": "sampling",
     "weighted": "weighted",
 }
 

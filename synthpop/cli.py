@@ -71,7 +71,11 @@ def init(
     target = out or survey.with_suffix(".toml")
     if target.exists():
         _fail(f"{target} exists already. Choose another file with --out.")
-    target.write_text(starter_runfile(survey, target.parent), encoding="utf-8")
+    text = starter_runfile(survey, target.parent)
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        _fail(f"cannot write {target}: {problem.strerror or problem}.")
     typer.echo(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
 
 
@@ -170,6 +174,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
             fitted.derived_survey(),
             population,
             risk=risk,
+            calibration=calibration,
             title=plan.report.title,
             audience=plan.report.audience,
             **_wording(plan, survey),
@@ -234,7 +239,7 @@ def _progress() -> Iterator[Listener]:
 
 
 def _workers(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isascii() and text.isdigit() else text
 
 
 def _fail(message: str) -> None:
