@@ -238,9 +238,13 @@ class FittedPipeline:
         }
         identity = json.loads(json.dumps(identity, default=str))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
-        if self.finishers:
-            return run.finished(None if out is None else Path(out), seed, rows_per_block)
-        return run.in_memory() if out is None else run.to_folder(Path(out))
+        if out is None:
+            return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
+        root = Path(out)
+        with claim(root, identity):
+            if self.finishers:
+                return run.finished(root, seed, rows_per_block)
+            return run.to_folder(root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +282,6 @@ class _Run:
         return Population(self.recipe.fields, manifest, merge_fallbacks(found), columns=columns)
 
     def to_folder(self, root: Path) -> Population:
-        claim(root, self.identity)
         held = read_manifest(root)
         write = WriteBlock(root, self.recipe)
         records = []
@@ -298,7 +301,6 @@ class _Run:
     def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
         """Simulate in memory, run the finishers, and write the result where a folder is given."""
         if root is not None:
-            claim(root, self.identity)
             there = completed(root)
             if there is not None:
                 return there

@@ -6,8 +6,9 @@
     out/population/stratum=Vienna/part-0000.parquet
     out/population/stratum=Vienna/_part-0000.json     hash, rows and fallbacks of that file
 
-A file is written under a temporary name and renamed, and its hash is written after it; a block
-without a hash counts as not done.
+A file is written under a temporary name and renamed, and its hash is written after it. A block
+counts as done where its record agrees with the plan and its file with the record. One process at
+a time writes into a folder.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Sequence
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +29,7 @@ from urllib.parse import quote
 import numpy as np
 
 from synthpop.generate import Recipe, simulate_block
+from synthpop.locking import LOCK, only_writer
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 FOLDER = "population"
 FORMAT = 1
+TEMPORARY = re.compile(r"(manifest|_?part-\d+|_(manifest|_?part-\d+)-\d+-[0-9a-f]{8})\.tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +121,7 @@ def write_table(table: pa.Table, path: Path, sorted_by: str) -> str:
     import pyarrow.parquet as pq
 
     coded = [f.name for f in table.schema if pa.types.is_dictionary(f.type)]
-    temporary = path.with_suffix(".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _replacing(path) as temporary:
         pq.write_table(
             table,
             temporary,
@@ -128,25 +132,34 @@ def write_table(table: pa.Table, path: Path, sorted_by: str) -> str:
             row_group_size=max(1, table.num_rows),
         )
         digest = file_hash(temporary)
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise _write_error(path, temporary, problem) from None
     return digest
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a small file whole or not at all."""
-    temporary = path.with_suffix(".tmp")
+    with _replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name that no other writer has; what lies there at the end becomes `path`."""
+    name = f"_{path.stem}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = path.with_name(name)  # readers of Parquet pass over such names
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as problem:
-        raise _write_error(path, temporary, problem) from None
+        raise _write_error(path, problem) from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
-def _write_error(path: Path, temporary: Path, problem: OSError) -> OutputError:
-    temporary.unlink(missing_ok=True)
+def _write_error(path: Path, problem: OSError) -> OutputError:
     reason = problem.strerror or str(problem)
     remedy = "Check the folder and run again: finished blocks are kept."
     if problem.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -163,29 +176,48 @@ def file_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def claim(root: Path, identity: dict[str, Any]) -> None:
-    """Take the output folder for this run, or find out that it belongs to this very run.
+@contextmanager
+def claim(root: Path, identity: dict[str, Any]) -> Iterator[None]:
+    """Hold the output folder for this run, once it is free or belongs to this very run.
 
     Raises
     ------
     OutputError
-        The folder holds another run, or files that are no run at all.
+        The folder holds another run, or files that are no run at all, or another process is
+        writing there.
     """
-    manifest = root / MANIFEST
     if root.exists() and not root.is_dir():
         raise OutputError(f"{root} is a file, not a folder. Choose another name.")
-    if manifest.exists():
-        held = read_manifest(root)
-        if held.get("identity") != identity:
-            differs = [k for k in identity if held.get("identity", {}).get(k) != identity[k]]
+    with only_writer(root):
+        _check_claim(root, identity)
+        _remove_temporaries(root)
+        if not (root / MANIFEST).exists():
+            started = {"format": FORMAT, "status": "running", "identity": identity}
+            write_text(root / MANIFEST, dump(started))
+        yield
+
+
+def _check_claim(root: Path, identity: dict[str, Any]) -> None:
+    if (root / MANIFEST).exists():
+        held = read_manifest(root).get("identity", {})
+        if held != identity:
+            differs = [k for k in identity if held.get(k) != identity[k]]
             raise OutputError(
                 f"{root} holds another run: it differs in {', '.join(differs) or 'its format'}. "
                 "Choose another folder, or remove this one."
             )
         return
-    if root.exists() and any(root.iterdir()):
+    others = [item for item in root.iterdir() if item.name != LOCK]
+    if not all(TEMPORARY.fullmatch(item.name) for item in others):
         raise OutputError(f"{root} is not empty and holds no run. Choose another folder.")
-    write_text(manifest, dump({"format": FORMAT, "status": "running", "identity": identity}))
+
+
+def _remove_temporaries(root: Path) -> None:
+    """Remove what a writer that was killed left half-written."""
+    for path in [*root.glob("*.tmp"), *(root / FOLDER).rglob("*.tmp")]:
+        if TEMPORARY.fullmatch(path.name):
+            with suppress(OSError):
+                path.unlink()
 
 
 def read_manifest(root: Path) -> dict[str, Any]:

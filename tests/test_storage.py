@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 import synthpop.storage as storage
 from synthpop import open_population
+from synthpop.generate import simulate_block
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.storage import verify
 from tests.small import small_pipeline, small_survey
@@ -132,3 +136,94 @@ def test_a_write_error_of_another_kind(fitted, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(storage.os, "replace", refuse)
     with pytest.raises(OutputError, match="Permission denied"):
         fitted.simulate(out=tmp_path / "p")
+
+
+def test_two_processes_do_not_write_into_one_folder(fitted, tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "p"
+
+    def meanwhile(recipe, plan):
+        code = (
+            "import sys; from pathlib import Path; from synthpop.locking import only_writer\n"
+            "with only_writer(Path(sys.argv[1])): print('wrote')"
+        )
+        other = subprocess.run(
+            [sys.executable, "-c", code, str(folder)], capture_output=True, text=True
+        )
+        assert "another process is writing here" in other.stderr
+        assert f"process {os.getpid()}" in other.stderr
+        assert other.stdout == ""
+        with pytest.raises(OutputError, match="another process is writing here"):
+            fitted.simulate(out=folder)  # nor two threads
+        return simulate_block(recipe, plan)
+
+    monkeypatch.setattr(storage, "simulate_block", meanwhile)
+    fitted.simulate(out=folder)
+    assert verify(folder) == []
+    assert not list(folder.rglob(".lock"))
+
+
+def test_the_lock_is_released_on_failure(fitted, tmp_path, monkeypatch) -> None:
+    def failing(recipe, plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(storage, "simulate_block", failing)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.simulate(out=tmp_path / "p")
+    assert not list(tmp_path.rglob(".lock"))
+    monkeypatch.setattr(storage, "simulate_block", simulate_block)
+    assert fitted.simulate(out=tmp_path / "p").n_persons > 0
+
+
+def test_the_lock_of_a_dead_process_is_taken_over(fitted, tmp_path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from synthpop.locking import only_writer\n"
+        "with only_writer(Path(sys.argv[1])): os._exit(9)"
+    )
+    died = subprocess.run([sys.executable, "-c", code, str(tmp_path)])
+    assert died.returncode == 9
+    assert (tmp_path / ".lock").read_text().isdigit()
+    assert fitted.simulate(out=tmp_path).n_persons > 0
+    assert not (tmp_path / ".lock").exists()
+
+
+def test_temporary_names_are_unique_and_those_of_a_killed_run_are_removed(
+    fitted, tmp_path, monkeypatch
+) -> None:
+    import pyarrow.parquet as pq
+
+    names, real = [], pq.write_table
+
+    def noted(table, path, **options):
+        names.append(path.name)
+        real(table, path, **options)
+
+    monkeypatch.setattr(pq, "write_table", noted)
+    for folder in ("one", "other"):
+        fitted.simulate(out=tmp_path / folder)
+    assert len(set(names)) == len(names) > 0
+    part = next((tmp_path / "one").rglob("*.parquet"))
+    for name in (names[0], "part-0000.tmp"):
+        (part.parent / name).write_bytes(b"half")
+    (part.parent / "mine.tmp").write_bytes(b"precious")
+    fitted.simulate(out=tmp_path / "one")
+    assert [path.name for path in (tmp_path / "one").rglob("*.tmp")] == ["mine.tmp"]
+
+
+def test_files_are_on_the_disk_before_they_get_their_name(fitted, tmp_path, monkeypatch) -> None:
+    calls = []
+    real = {name: getattr(storage.os, name) for name in ("fsync", "replace")}
+    for name in real:
+        monkeypatch.setattr(
+            storage.os, name, lambda *a, name=name: (calls.append(name), real[name](*a))
+        )
+    fitted.simulate(out=tmp_path / "p")
+    assert calls[:2] == ["fsync", "replace"]
+    assert calls == ["fsync", "replace"] * (len(calls) // 2)
+
+
+@pytest.mark.parametrize("left", ["manifest.tmp", "_manifest-123-0a1b2c3d.tmp", ".lock"])
+def test_a_run_killed_at_its_first_file_can_start_again(fitted, tmp_path, left: str) -> None:
+    (tmp_path / left).write_text('{"form')
+    fitted.simulate(out=tmp_path)
+    assert verify(tmp_path) == []
+    assert not (tmp_path / left).exists()
