@@ -10,7 +10,7 @@ Three strategies work on the same samples:
 * the same answers, weights calibrated to persons by sex and region, persons by age, and
   households by size.
 
-    python examples/simulation_study.py           # 100 samples, a few seconds
+    python examples/simulation_study.py           # 50 samples, some seconds
     python examples/simulation_study.py 1000      # for results to be published
 
 writes simulation_study.csv (the table), simulation_study.png (distributions with the true values)
@@ -182,7 +182,7 @@ def draw_regions(table):
     return figure
 
 
-def main(repetitions=100):
+def main(repetitions=50):
     people = make_population()
     heads = people.drop_duplicates("db030")
     print(f"{len(people):,} persons in {len(heads):,} households; {HOUSEHOLDS:,} are drawn, and "
@@ -203,4 +203,4 @@ def main(repetitions=100):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
