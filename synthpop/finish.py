@@ -28,6 +28,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.population import Population, open_population
 from synthpop.stages.finishers import Finisher, as_lists
 from synthpop.storage import (
+    ENTRY,
     FOLDER,
     MANIFEST,
     arrow_table,
@@ -319,8 +320,10 @@ def completed(root: Path) -> Population | None:
     manifest = read_manifest(root)
     if manifest.get("status") != "complete":
         return None
-    if any(read_record(root / block["file"]) is None for block in manifest["blocks"]):
-        return None
+    for block in manifest["blocks"]:
+        record = read_record(root / block["file"])
+        if record is None or any(record[key] != block[key] for key in ENTRY):
+            return None
     return open_population(root)
 
 
@@ -345,6 +348,7 @@ def write_population(
             "n_households": block.n_households,
             "n_persons": block.n_persons,
             "hash": write_table(table, root / block.file, population.fields[0].name),
+            "bytes": (root / block.file).stat().st_size,
         }
         text = json.dumps({**record, "fallbacks": []}, ensure_ascii=False)
         write_text(record_path(root / block.file), text)

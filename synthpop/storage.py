@@ -43,6 +43,18 @@ MANIFEST = "manifest.json"
 FOLDER = "population"
 FORMAT = 1
 TEMPORARY = re.compile(r"(manifest|_?part-\d+|_(manifest|_?part-\d+)-\d+-[0-9a-f]{8})\.tmp")
+ENTRY: dict[str, type] = {"file": str, "n_households": int, "n_persons": int, "hash": str}
+FALLBACK: dict[str, type] = {"stage": str, "stratum": str, "what": str, "n_persons": int}
+STARTED: dict[str, type] = {"format": int, "status": str, "identity": dict}
+COMPLETE: dict[str, type] = {
+    "roles": dict,
+    "sample": dict,
+    "columns": list,
+    "n_persons": int,
+    "n_households": int,
+    "blocks": list,
+    "fallbacks": list,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +74,20 @@ class WriteBlock:
         """Return the entry of the block for the manifest."""
         relative = part_name(self.recipe, plan)
         path = self.root / relative
+        entry = {
+            "file": relative,
+            "n_households": plan.n_households,
+            "n_persons": plan.n_persons,
+        }
         done = read_record(path)
-        if done is not None:
+        if done is not None and all(done[key] == value for key, value in entry.items()):
             return done
         simulated = simulate_block(self.recipe, plan)
         table = arrow_table(self.recipe.fields, simulated.columns)
         record = {
-            "file": relative,
-            "n_households": plan.n_households,
-            "n_persons": plan.n_persons,
+            **entry,
             "hash": write_table(table, path, self.recipe.layout.fields[0].name),
+            "bytes": path.stat().st_size,
             "fallbacks": [asdict(item) for item in simulated.fallbacks],
         }
         write_text(record_path(path), json.dumps(record, ensure_ascii=False))
@@ -90,12 +106,36 @@ def record_path(path: Path) -> Path:
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """Return the record of a finished block; None where there is none or its file is gone."""
+    """Return the record of a finished block; None where it has to be made (again).
+
+    The file is there, of the size and with the hash that its record tells (about 1 GB a second).
+    """
     try:
-        record: dict[str, Any] = json.loads(record_path(path).read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+        record = json.loads(record_path(path).read_text(encoding="utf-8"))
+        if not _is_record(record):
+            return None
+        if path.stat().st_size != record.get("bytes", path.stat().st_size):
+            return None
+        return record if file_hash(path) == record["hash"] else None
+    except (OSError, ValueError):  # no file, or no JSON
         return None
-    return record if path.exists() else None
+
+
+def _is_record(record: Any) -> bool:
+    return (
+        _has(record, ENTRY)
+        and isinstance(record.get("fallbacks"), list)
+        and all(map(_is_fallback, record["fallbacks"]))
+    )
+
+
+def _is_fallback(item: Any) -> bool:
+    return _has(item, FALLBACK) and len(item) == len(FALLBACK)
+
+
+def _has(item: Any, kinds: dict[str, type]) -> bool:
+    """Tell whether `item` is a dictionary with these keys and types of values."""
+    return isinstance(item, dict) and all(isinstance(item.get(k), t) for k, t in kinds.items())
 
 
 def arrow_table(fields: Sequence[Field], columns: dict[str, np.ndarray]) -> pa.Table:
@@ -199,7 +239,7 @@ def claim(root: Path, identity: dict[str, Any]) -> Iterator[None]:
 
 def _check_claim(root: Path, identity: dict[str, Any]) -> None:
     if (root / MANIFEST).exists():
-        held = read_manifest(root).get("identity", {})
+        held = read_manifest(root)["identity"]
         if held != identity:
             differs = [k for k in identity if held.get(k) != identity[k]]
             raise OutputError(
@@ -221,20 +261,53 @@ def _remove_temporaries(root: Path) -> None:
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
-    """Return the manifest of a folder.
+    """Return the manifest of a folder, which has all its keys.
 
     Raises
     ------
     OutputError
-        There is none, or it cannot be read.
+        There is none, or it cannot be read, or it is no manifest of this format.
     """
+    path = root / MANIFEST
     try:
-        manifest: dict[str, Any] = json.loads((root / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise OutputError(f"{root} holds no population: {MANIFEST} is not there.") from None
-    except (OSError, json.JSONDecodeError) as problem:
-        raise OutputError(f"{root / MANIFEST} cannot be read: {problem}.") from None
+    except (OSError, ValueError) as problem:
+        raise OutputError(f"{path} cannot be read: {problem}.") from None
+    fault = _manifest_fault(manifest)
+    if fault:
+        remedy = "Restore the file, or remove the folder and run again."
+        raise OutputError(f"{path} is no manifest of a population: {fault}. {remedy}")
     return manifest
+
+
+def _manifest_fault(manifest: Any) -> str:
+    """Return what a manifest lacks; nothing where it is good."""
+    if not isinstance(manifest, dict):
+        return "it holds no table of keys"
+    kinds = STARTED | (COMPLETE if manifest.get("status") == "complete" else {})
+    lacks = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
+    if lacks:
+        return f"{', '.join(lacks)} missing or of a wrong type"
+    if manifest["format"] != FORMAT:
+        return f"format {manifest['format']} is not {FORMAT}"
+    if manifest["status"] != "complete":
+        return ""
+    if not all(_has(item, ENTRY) for item in manifest["blocks"]):
+        return "blocks are incomplete"
+    if not all(map(_is_fallback, manifest["fallbacks"])):
+        return "fallbacks are incomplete"
+    if not isinstance(manifest["identity"].get("seed"), int):
+        return "the seed is missing"
+    if not isinstance(manifest["sample"].get("n_persons"), int):
+        return "the size of the sample is missing"
+    try:
+        fields = [Field.from_dict(item) for item in manifest["columns"]]
+    except (KeyError, TypeError, ValueError):
+        fields = []
+    good = [f.kind in ("categorical", "numeric") and isinstance(f.name, str) for f in fields]
+    return "" if good and all(good) else "columns are incomplete"
 
 
 def dump(data: dict[str, Any]) -> str:

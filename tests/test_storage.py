@@ -227,3 +227,81 @@ def test_a_run_killed_at_its_first_file_can_start_again(fitted, tmp_path, left: 
     fitted.simulate(out=tmp_path)
     assert verify(tmp_path) == []
     assert not (tmp_path / left).exists()
+
+
+def torn(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:100] + bytes([data[100] ^ 1]) + data[101:]
+
+
+@pytest.mark.parametrize("status", ["complete", "running"])
+@pytest.mark.parametrize("damage", [torn, flipped])
+def test_a_block_that_was_damaged_later_is_made_again(fitted, tmp_path, damage, status) -> None:
+    fitted.simulate(out=tmp_path)
+    part = sorted(tmp_path.rglob("*.parquet"))[1]
+    whole, told = part.read_bytes(), (tmp_path / "manifest.json").read_text()
+    part.write_bytes(damage(whole))
+    if status == "running":
+        running = {**json.loads(told), "status": "running"}
+        (tmp_path / "manifest.json").write_text(json.dumps(running))
+    fitted.simulate(out=tmp_path)
+    assert part.read_bytes() == whole
+    assert (tmp_path / "manifest.json").read_text() == told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: {},
+        lambda record: [],
+        lambda record: {**record, "n_persons": record["n_persons"] + 1},
+        lambda record: {**record, "n_households": 0},
+        lambda record: {**record, "file": "population/elsewhere.parquet"},
+        lambda record: {**record, "bytes": 1},
+        lambda record: {**record, "hash": "00"},
+        lambda record: {**record, "fallbacks": [{"stage": "x"}]},
+        lambda record: {k: v for k, v in record.items() if k != "fallbacks"},
+    ],
+)
+def test_a_record_that_does_not_fit_is_made_again(fitted, tmp_path, change) -> None:
+    fitted.simulate(out=tmp_path)
+    record = storage.record_path(next(tmp_path.rglob("*.parquet")))
+    whole = record.read_text()
+    record.write_text(json.dumps(change(json.loads(whole))))
+    fitted.simulate(out=tmp_path)
+    assert record.read_text() == whole
+    assert verify(tmp_path) == []
+
+
+def without(key: str):
+    return lambda manifest: {k: v for k, v in manifest.items() if k != key}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: [],
+        lambda manifest: {},
+        lambda manifest: None,
+        *map(without, ["format", "status", "identity", "roles", "sample", "columns", "blocks"]),
+        *map(without, ["n_persons", "n_households", "fallbacks"]),
+        lambda manifest: {**manifest, "format": 2},
+        lambda manifest: {**manifest, "identity": {}},
+        lambda manifest: {**manifest, "sample": {}},
+        lambda manifest: {**manifest, "blocks": [{}]},
+        lambda manifest: {**manifest, "columns": [{"name": "age"}]},
+        lambda manifest: {**manifest, "columns": [1]},
+        lambda manifest: {**manifest, "columns": []},
+        lambda manifest: {**manifest, "fallbacks": [[]]},
+    ],
+)
+def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change) -> None:
+    fitted.simulate(out=tmp_path)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps(change(json.loads(manifest.read_text()))))
+    for use in (open_population, verify, lambda folder: fitted.simulate(out=folder)):
+        with pytest.raises(OutputError, match=r"is no manifest of a population: .+ Restore"):
+            use(tmp_path)
