@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ import pandas as pd
 
 from riskeval import protect
 from riskeval.history import Step, arguments, from_json, plain, source, to_json
-from riskeval.masking.result import Protected, check_seed, own_frame
+from riskeval.masking.result import Protected, changed_cells, check_seed, own_frame
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, GuaranteeError, InputError, OutputError
@@ -25,7 +24,6 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 
 CURRENT = "current"
-SMALL = 5
 FILES = ("session.json", "original.parquet")
 
 FROM_ROLES: dict[str, dict[str, str]] = {
@@ -309,6 +307,12 @@ class ProtectionSession:
             {"step": "int64", "seed": "Int64", "cells": "Int64", "records": "Int64"}
         )
 
+    @property
+    def cells_changed(self) -> int:
+        """Cells of the current file that differ from the original."""
+        current = self.data
+        return sum(int(changed_cells(self._original[n], current[n]).sum()) for n in current)
+
     def risk(self) -> Comparison:
         """Disclosure risk of the original and of the current file, measured when asked for.
 
@@ -319,7 +323,11 @@ class ProtectionSession:
         return self._lazy("risk", self._measured)
 
     def utility(self) -> Comparison:
-        """What the columns in a role have lost: filled cells, categories, mean, deviation."""
+        """What the columns in a role have lost: filled cells, categories, mean, deviation.
+
+        For the numeric keys together also the information loss (``riskeval.utility``): IL1s, IL1,
+        eigenvalues and correlations, 0 for the original.
+        """
         return self._lazy("utility", self._described)
 
     def _lazy(self, name: str, compute: Callable[[], Comparison]) -> Comparison:
@@ -351,15 +359,19 @@ class ProtectionSession:
             before, after = _described(self._original[name]), _described(current[name])
             for what in [*before, *(key for key in after if key not in before)]:
                 rows[name, what] = (before.get(what, np.nan), after.get(what, np.nan))
+        loss = _loss(self._original, current, roles.numeric)
+        rows.update({("numeric keys", str(key)): (0.0, float(x)) for key, x in loss.items()})
         table = pd.DataFrame(rows, index=["original", "current"]).T
         table.index.names = ["column", "number"]
-        from riskeval.masking.result import changed_cells
-
-        cells = sum(int(changed_cells(self._original[n], current[n]).sum()) for n in current)
         text = (
-            f"{cells:,} of {current.size:,} cells differ from the original file after "
-            f"{self._position} steps."
+            f"{self.cells_changed:,} of {current.size:,} cells differ from the original file after "
+            f"{self._position} {'step' if self._position == 1 else 'steps'}."
         )
+        if not loss.empty:
+            text += (
+                f" Values of {', '.join(loss.attrs['columns'])} moved by {loss['IL1s']:.4g} "
+                "sqrt(2) standard deviations on average (IL1s; 0 is none, there is no threshold)."
+            )
         return Comparison(table, text)
 
     def to_script(
@@ -476,40 +488,27 @@ class ProtectionSession:
         ----------
         path : str or Path
         audience : {"internal", "external"}
-            "external" leaves out arguments and seeds (with which draws could be repeated) and
-            shows counts from 1 to 4 as "< 5".
+            "external" leaves out arguments and seeds (with which draws could be repeated), the
+            pictures and the largest risk of a record, and shows counts from 1 to 4 as "< 5".
+
+        Returns
+        -------
+        Path
+            One file that is complete in itself.
+
+        Raises
+        ------
+        InputError
+            Another audience.
+        OutputError
+            The file cannot be written.
         """
         faults = Faults("ProtectionSession")
         check_choice(faults, "audience", audience, ["internal", "external"])
         faults.raise_if_any()
-        internal = audience == "internal"
-        steps = self.history()
-        if not internal:
-            steps = steps[["step", "verb", "cells", "records"]]
-        risk, utility = self.risk(), self.utility()
-        tables = [steps, risk.table, utility.table]
-        if not internal:
-            tables = [_rounded(table) for table in tables]
-        roles = {k: v for k, v in asdict(self.roles).items() if v}
-        parts = [
-            "<!doctype html><html lang='en'><meta charset='utf-8'><title>Protection</title>",
-            "<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em}</style>",
-            f"<h1>Protection of a file of {len(self._original):,} records ({audience})</h1>",
-            "<h2>Roles</h2><ul>",
-            *(f"<li>{escape(role)}: {escape(str(names))}</li>" for role, names in roles.items()),
-            "</ul><h2>Steps</h2>",
-            _html(tables[0], index=False),
-            f"<h2>Risk</h2><p>{escape(risk.summary())}</p>" if internal else "<h2>Risk</h2>",
-            _html(tables[1]),
-            f"<h2>Utility</h2><p>{escape(utility.summary())}</p>",
-            _html(tables[2]),
-            f"<p>riskeval {__version__}</p></html>",
-        ]
-        target = Path(path)
-        draft = target.with_name(f".{target.name}")
-        draft.write_text("\n".join(parts), encoding="utf-8")
-        os.replace(draft, target)
-        return target
+        from riskeval.protection_page import write_protection
+
+        return write_protection(path, self, audience)
 
     def __repr__(self) -> str:
         return (
@@ -603,24 +602,26 @@ def _described(values: pd.Series) -> dict[str, float]:
     return found
 
 
-def _html(table: pd.DataFrame, *, index: bool = True) -> str:
-    with pd.option_context("display.max_colwidth", None):
-        return table.to_html(index=index, float_format="{:.6g}".format, na_rep="")
+def _loss(original: pd.DataFrame, current: pd.DataFrame, numeric: Sequence[str]) -> pd.Series:
+    """Information loss of the numeric keys that still are numbers; empty where there is none."""
+    from riskeval.utility.information import information_loss
 
-
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
-    """Hide small counts: whole numbers from 1 to 4 in columns of counts."""
-
-    def shown(value: Any) -> Any:
-        if isinstance(value, str) or pd.isna(value) or not float(value).is_integer():
-            return value
-        return f"< {SMALL}" if 0 < value < SMALL else f"{int(value):,}"
-
-    hidden = table.copy()
-    for name in hidden.columns:
-        if name != "step":
-            hidden[name] = hidden[name].astype(object).map(shown)
-    return hidden
+    names = [n for n in numeric if pd.api.types.is_numeric_dtype(current[n].dtype)]
+    if not names:
+        return pd.Series(dtype=float)
+    try:
+        found = information_loss(original, current, names, rows="paired", seed=0)
+    except InputError:  # values that are not finite
+        return pd.Series(dtype=float)
+    values = {
+        "IL1s": found.il1s,
+        "IL1": found.il1,
+        "eigenvalues": found.eigenvalues,
+        "correlations": found.correlations,
+    }
+    loss = pd.Series({what: value for what, value in values.items() if np.isfinite(value)})
+    loss.attrs["columns"] = names
+    return loss if "IL1s" in loss else pd.Series(dtype=float)
 
 
 def _digest(frame: pd.DataFrame) -> str:
