@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -289,6 +290,17 @@ def test_reports_for_two_audiences(tmp_path):
     assert "breaks" not in outside
     assert "global_recode" in outside
     assert "400 records" in outside
+    for page in (inside, outside):
+        assert page.startswith("<!doctype html>")
+        assert page.rstrip().endswith("</html>")
+        assert "http://" not in page.replace("http://www.w3.org", "")
+        assert "How to read this" in page
+        assert "Values were exchanged at random" in page
+    assert inside.count("<svg") == 2
+    assert "<svg" not in outside
+    assert "probability of a correct link" in outside
+    assert "largest individual risk" in inside
+    assert "largest individual risk" not in outside
     with pytest.raises(InputError, match="not allowed"):
         job.report(tmp_path / "x.html", audience="public")
 
@@ -299,7 +311,37 @@ def test_external_reports_hide_small_counts(tmp_path):
     job.local_suppression(k=2)
     text = job.report(tmp_path / "r.html", audience="external").read_text()
     assert "&lt; 5" in text
-    assert "<td>3</td>" not in text
+    rows = [row for row in re.findall(r"<tr>.*?</tr>", text) if "distinct values" not in row]
+    assert [row for row in rows if re.search(r"<td[^>]*>3</td>", row)] == []
+    assert "less than 5 fewer" in text
+    inside = job.report(tmp_path / "i.html").read_text()
+    assert re.findall(r"<td[^>]*>3</td>", inside) != []
+
+
+def test_a_session_without_steps_or_roles_has_a_report(tmp_path):
+    job = ProtectionSession(people(), keys="sex")
+    text = job.report(tmp_path / "new" / "r.html").read_text()
+    assert "the file is the original" in text
+    assert "No weights were given" in text
+    assert "No household was declared" in text
+    with pytest.raises(OutputError, match="cannot write"):
+        job.report(tmp_path / "new")
+
+
+def test_utility_has_the_information_loss_of_the_numeric_keys():
+    job = session()
+    job.add_noise(level=0.2, seed=1)
+    from riskeval.utility import information_loss
+
+    loss = information_loss(job.original, job.data, ["income"])
+    table = job.utility().table
+    assert table.loc[("numeric keys", "IL1s"), "current"] == loss.il1s > 0
+    assert table.loc[("numeric keys", "IL1"), "current"] == loss.il1
+    assert table.loc[("numeric keys", "IL1s"), "original"] == 0
+    assert f"{loss.il1s:.4g}" in job.utility().summary()
+    assert "1 step." in job.utility().summary()
+    job.global_recode("income", breaks=3)  # no number any more
+    assert "numeric keys" not in job.utility().table.index.get_level_values(0)
 
 
 @pytest.mark.parametrize(
@@ -352,3 +394,28 @@ def test_book_section_on_the_earnings_survey():
     assert after.loc["records below 3", "current"] == 0
     assert job.steps[0].verb == "local_suppression"
     assert job.history().loc[0, "cells"] <= 513
+
+
+@pytest.mark.slow
+def test_steps_of_the_book_on_the_earnings_survey(tmp_path):
+    """Section 8.2 as it goes: recode, suppress, perturb the earnings, post-randomise."""
+    data = survey_data("ses")
+    job = ProtectionSession(
+        data,
+        keys=["size", "age", "location", "occupation"],
+        numeric=["earningsHour", "earnings"],
+        weights="weights",
+    )
+    before = job.risk().table["original"]
+    locations = [str(name) for name in data["location"].astype("category").cat.categories]
+    assert before["records below 3"] == 509
+    job.group_categories("location", groups={"any": locations})
+    recoded = job.risk().table["current"]
+    assert recoded["records below 3"] < 509
+    assert job.local_suppression(k=3).cells_changed < 509
+    job.microaggregate(k=3, seed=1)
+    after = job.risk().table["current"]
+    assert after["records below 3"] == 0
+    assert after["expected re-identifications"] < before["expected re-identifications"]
+    assert 0 < job.utility().table.loc[("numeric keys", "IL1s"), "current"] < 0.1
+    assert "509 to 0" in job.report(tmp_path / "ses.html").read_text()
