@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -33,9 +32,11 @@ from synthpop.storage import (
     MANIFEST,
     arrow_table,
     dump,
+    file_name,
     read_manifest,
     read_record,
     record_path,
+    stratum_folders,
     write_table,
     write_text,
 )
@@ -304,13 +305,14 @@ def cut_blocks(
     if layout.strata is not None:
         strata = columns[layout.strata.name][starts].astype(np.int64)
         levels = fields[layout.strata.name].levels
+    folders = stratum_folders(levels, tuple(fields))
     for stratum in np.unique(strata).tolist():
         low, high = np.searchsorted(strata, [stratum, stratum + 1]).tolist()
-        level, number = quote(str(levels[stratum]), safe=""), 0
+        number = 0
         while low < high:
             fit = int(np.searchsorted(ends[low:high], starts[low] + rows_per_block, side="right"))
             stop = low + max(1, fit)
-            file = f"{FOLDER}/stratum={level}/part-{number:04d}.parquet"
+            file = f"{folders[stratum]}/{file_name(number)}"
             yield FinishedBlock(file, int(starts[low]), int(ends[stop - 1]), stop - low)
             low, number = stop, number + 1
 

@@ -26,7 +26,7 @@ from synthpop.generate import (
 )
 from synthpop.layout import Layout, sized
 from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.dataset import restore_column
+from synthpop.microdata.dataset import restore_column, with_storable_levels
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -102,6 +102,7 @@ class Pipeline:
         steps, stages = take_apart(self.stages), take_apart(self.stages).stages
         seed = resolve_seed(seed)
         streams = Streams(seed)
+        survey = _storable(survey)
         columns = check_recipe(self.stages, survey)
         prepared = []
         for number, step in enumerate(steps.preparations):
@@ -393,6 +394,15 @@ def margin_to_dict(margin: Margin) -> dict[str, Any]:
         "n_cells": len(margin.frame),
         "hash": blake2b(text.encode(), digest_size=20).hexdigest(),
     }
+
+
+def _storable(survey: Survey) -> Survey:
+    """Return the survey with levels that a population can hold, so that both have the same."""
+    if not isinstance(survey, Survey):
+        return survey  # a fault, told by the check of the recipe
+    roles = survey.roles
+    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
+    return survey if frame is survey.frame else Survey(frame, **roles.named())
 
 
 def _extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:

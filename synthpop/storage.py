@@ -18,9 +18,11 @@ import json
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 FOLDER = "population"
 FORMAT = 1
+LONGEST = 60  # bytes of the name of a stratum in a path
 TEMPORARY = re.compile(r"(manifest|_?part-\d+|_(manifest|_?part-\d+)-\d+-[0-9a-f]{8})\.tmp")
 ENTRY: dict[str, type] = {"file": str, "n_households": int, "n_persons": int, "hash": str}
 FALLBACK: dict[str, type] = {"stage": str, "stratum": str, "what": str, "n_persons": int}
@@ -96,8 +99,71 @@ class WriteBlock:
 
 def part_name(recipe: Recipe, plan: BlockPlan) -> str:
     """Return the file of a block, relative to the output folder."""
-    level = quote(str(recipe.strata_levels[plan.stratum]), safe="")
-    return f"{FOLDER}/stratum={level}/part-{plan.number:04d}.parquet"
+    names = [field.name for field in recipe.fields]
+    return f"{stratum_folders(recipe.strata_levels, names)[plan.stratum]}/{file_name(plan.number)}"
+
+
+def file_name(number: int) -> str:
+    """Return the name of the file of a block within its stratum."""
+    return f"part-{number:04d}.parquet"
+
+
+def stratum_folders(levels: Sequence[Any], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the folder of each stratum, relative to the output folder.
+
+    Parameters
+    ----------
+    levels : sequence
+        Names of the strata.
+    columns : sequence of str
+        Columns of the population: the key of the folders is none of them.
+
+    Returns
+    -------
+    tuple of str
+        Different on every file system, also where it does not tell capitals from small letters.
+        The position of the stratum is appended to names that are long, empty or taken.
+
+    Examples
+    --------
+    >>> stratum_folders(["Vienna", "Wien", "WIEN", ""], ["age"])
+    ('population/stratum=Vienna', 'population/stratum=Wien-1', 'population/stratum=WIEN-2', \
+'population/stratum=-3')
+    >>> stratum_folders(["north"], ["stratum"])
+    ('population/stratum_=north',)
+    """
+    key, taken = "stratum", {name.casefold() for name in columns}
+    while key in taken:
+        key += "_"
+    return _folders(tuple(map(str, levels)), key)
+
+
+@lru_cache(maxsize=16)
+def _folders(levels: tuple[str, ...], key: str) -> tuple[str, ...]:
+    names = [_cut(level) for level in levels]
+    marked = [
+        name == "" or name != quote(level, safe="")
+        for name, level in zip(names, levels, strict=True)
+    ]
+    while True:
+        now = [f"{n}-{i}" if m else n for i, (n, m) in enumerate(zip(names, marked, strict=True))]
+        folded = [name.casefold().rstrip(".") for name in now]
+        counts = Counter(folded)
+        clash = [counts[name] > 1 and not m for name, m in zip(folded, marked, strict=True)]
+        if not any(clash):
+            return tuple(f"{FOLDER}/{key}={name}" for name in now)
+        marked = [m or c for m, c in zip(marked, clash, strict=True)]
+
+
+def _cut(level: str) -> str:
+    """Return as many first characters of a level as have at most 60 bytes when quoted."""
+    text = ""
+    for letter in level:
+        quoted = quote(letter, safe="")
+        if len(text) + len(quoted) > LONGEST:
+            break
+        text += quoted
+    return text
 
 
 def record_path(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -69,7 +70,8 @@ class Field:
 def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     """Take one column of a frame apart into its field and array.
 
-    Text, boolean and categorical columns become codes; numbers stay numbers.
+    Text, boolean and categorical columns become codes; numbers stay numbers. Levels that a file
+    cannot hold as they are (intervals, dates, several types in one column) become text.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     name, dtype = str(series.name), series.dtype
     original = str(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        codes, levels = encode(series)
+        codes, levels = _storable(*encode(series))
         return Field(
             name, "categorical", codes.dtype, levels, bool(dtype.ordered), "category"
         ), codes
@@ -90,10 +92,68 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
         values = _numeric_array(series)
         return Field(name, "numeric", values.dtype, (), False, original), values
     if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype):
-        codes, levels = encode(series)
+        codes, levels = _storable(*encode(series))
         return Field(name, "categorical", codes.dtype, levels, False, "category"), codes
     what = f"type {original} cannot be simulated"
     raise InputError("survey", [Fault(name, what, remedy="Turn it into a number or a category.")])
+
+
+def storable_levels(levels: Sequence[Any]) -> tuple[Any, ...]:
+    """Return levels that memory and disk hold alike: all text, all flags or all numbers.
+
+    Any other levels (intervals, dates, several types, whole numbers beyond 64 bits, text that is
+    no Unicode) are turned into text, one by one, so that two of them can have the same text.
+
+    Examples
+    --------
+    >>> storable_levels(["a", "b"]), storable_levels([1, 2.5]), storable_levels([1, "1"])
+    (('a', 'b'), (1, 2.5), ('1', '1'))
+    >>> storable_levels([pd.Interval(0, 15)])
+    ('(0, 15]',)
+    """
+    kinds = {type(level) for level in levels}
+    whole = all(-(2**63) <= level < 2**63 for level in levels) if kinds == {int} else True
+    if (kinds <= {int, float} or kinds == {bool}) and whole:
+        return tuple(levels)
+    texts = [level if type(level) is str else str(level) for level in levels]
+    return tuple(text.encode("utf-8", "backslashreplace").decode() for text in texts)
+
+
+def _storable(codes: np.ndarray, levels: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return codes of storable levels; levels of the same text become one."""
+    texts = storable_levels(levels)
+    merged = tuple(dict.fromkeys(texts))
+    if len(merged) == len(texts):
+        return codes, texts
+    position = {text: code for code, text in enumerate(merged)}
+    table = np.array([*(position[text] for text in texts), MISSING])
+    return table[codes].astype(smallest_int(len(merged))), merged
+
+
+def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()) -> pd.DataFrame:
+    """Return the frame with levels as a population holds them; most frames are returned as given.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    passing : sequence of str
+        Columns to leave alone, such as ids.
+    """
+    new: dict[Any, pd.Categorical] = {}
+    for place, name in enumerate(frame.columns):
+        series = frame.iloc[:, place]
+        if name in passing or (frame.columns == name).sum() > 1:
+            continue
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            levels = tuple(series.cat.categories.tolist())
+        elif series.dtype == object and pd.api.types.infer_dtype(series) != "string":
+            levels = encode(series)[1]
+        else:
+            continue
+        if storable_levels(levels) != levels:
+            field, codes = encode_column(series)
+            new[name] = _restore_codes(field, codes)
+    return frame.assign(**new) if new else frame
 
 
 def _numeric_array(series: pd.Series) -> np.ndarray:
