@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,8 @@ def write_page(path: Path | str, text: str) -> Path:
         draft.write_text(text, encoding="utf-8")
         os.replace(draft, target)
     except OSError as problem:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # where not even the folder is one
+            draft.unlink(missing_ok=True)
         reason = problem.strerror or str(problem)
         raise OutputError(f"cannot write {target}: {reason}. Nothing was left there.") from None
     return target
