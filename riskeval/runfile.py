@@ -221,9 +221,12 @@ def _steps(faults: Faults, tables: Any) -> tuple[tuple[str, dict[str, Any]], ...
         return ()
     steps = []
     for number, table in enumerate(tables, 1):
+        if not isinstance(table, Mapping):
+            faults.add(f"[[step]] {number}", f"is {table!r}, no table")
+            continue
         arguments = dict(table)
         verb = arguments.pop("verb", None)
-        if verb not in VERBS:
+        if not isinstance(verb, str) or verb not in VERBS:
             what = f"verb {verb!r} is unknown" if verb else "has no verb"
             faults.add(f"[[step]] {number}", what, remedy=did_you_mean(verb, VERBS))
         steps.append((str(verb), arguments))

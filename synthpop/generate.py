@@ -124,7 +124,7 @@ def check_workers(workers: Workers) -> None:
     """Raise an InputError where `workers` is not understood."""
     faults = Faults("workers")
     kind, _, rest = str(workers).partition(":")
-    fine = (
+    fine = str(workers).isascii() and (
         (kind.isdigit() and not rest and int(kind) > 0)
         or (kind == "processes" and rest.isdigit() and int(rest) > 0)
         or (kind == "dask" and rest.startswith("//"))

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.stages.structure import StructureModel, household_counts
+
+MOST_PERSONS = 2**40
+MOST_BLOCKS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,13 @@ def make_plan(
 
     A household larger than a block has a block of its own. The plan depends on the counts and on
     `rows_per_block` only.
+
+    Raises
+    ------
+    InputError
+        The population would have more than 2**40 persons or more than 10 million blocks.
     """
+    check_size(model.sizes, model.totals, scale, rows_per_block)
     blocks: list[BlockPlan] = []
     household = person = 0
     for stratum, level in enumerate(model.strata_levels):
@@ -70,6 +80,30 @@ def make_plan(
             person += block.n_persons
             blocks.append(block)
     return blocks
+
+
+def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_block: int) -> None:
+    """Refuse a population that is too large, before anything is planned.
+
+    Parameters
+    ----------
+    sizes : int array, shape (s,)
+        Household sizes.
+    totals : float array, shape (number of strata, s)
+        Estimated households of each stratum and size.
+    """
+    faults = Faults("simulate")
+    with np.errstate(over="ignore"):
+        households = totals * scale
+        persons = float((households * sizes).sum())
+        blocks = float((households / np.maximum(1, rows_per_block // sizes)).sum())
+    if not persons <= MOST_PERSONS:
+        what = f"the population would have {persons:.3g} persons, more than {MOST_PERSONS:,}"
+        faults.add("scale", what, remedy="Check the weights, or give a smaller scale.")
+    if not blocks <= MOST_BLOCKS:
+        what = f"the population would have {blocks:.3g} blocks, more than {MOST_BLOCKS:,}"
+        faults.add("rows_per_block", what, remedy="Give more rows per block.")
+    faults.raise_if_any()
 
 
 def _cut(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> list[np.ndarray]:

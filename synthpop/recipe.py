@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,13 +56,32 @@ class Steps:
 
 
 def take_apart(recipe: Sequence[Any]) -> Steps:
-    """Return the steps of a recipe by where they work, wherever they stand in it."""
+    """Return the steps of a recipe by where they work, wherever they stand in it.
+
+    Raises
+    ------
+    InputError
+        The recipe is no list, or holds something that is no step.
+    """
+    _check_steps(recipe)
     stages = [step for step in recipe if not is_preparation(step) and not is_finisher(step)]
     return Steps(
         tuple(step for step in recipe if is_preparation(step)),
         tuple(stages),
         tuple(step for step in recipe if is_finisher(step)),
     )
+
+
+def _check_steps(recipe: Any) -> None:
+    faults = Faults("recipe")
+    if isinstance(recipe, (str, Mapping)) or not isinstance(recipe, Iterable):
+        faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
+        faults.raise_if_any()
+    for place, step in enumerate(recipe, 1):
+        if isinstance(step, type) or not hasattr(step, "label") or not hasattr(step, "provides"):
+            remedy = 'Give one with its options, as Structure(["age"]).'
+            faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
+    faults.raise_if_any()
 
 
 def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
@@ -74,6 +93,10 @@ def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
         Lists everything in the recipe that does not fit the survey.
     """
     faults = Faults("recipe")
+    if not isinstance(survey, Survey):
+        what = f"is a {type(survey).__name__}"
+        faults.add("survey", what, remedy="Give a Survey, which knows the column of weights.")
+        faults.raise_if_any()
     steps = take_apart(recipe)
     stages = steps.stages
     _check_places(faults, recipe)

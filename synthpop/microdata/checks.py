@@ -14,7 +14,8 @@ from synthpop.microdata.errors import Faults, InputError, did_you_mean
 def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
     """Return `data` as a DataFrame with rows numbered from 0; Arrow tables are accepted.
 
-    The input is never changed; columns are shared with it where pandas can.
+    Names of columns that are no text, as 5, become text. The input is never changed;
+    columns are shared with it where pandas can.
 
     Examples
     --------
@@ -35,7 +36,23 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         faults = Faults(subject)
         faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
         raise InputError(faults.subject, faults.found)
-    return frame.reset_index(drop=True)
+    frame = frame.reset_index(drop=True)
+    if not all(isinstance(name, str) for name in frame.columns):
+        frame = _named_by_text(frame, subject)
+    return frame
+
+
+def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
+    """Return the frame with column names as text, where they stay distinct."""
+    names = pd.Index([str(name) for name in frame.columns])
+    if names.nunique() < frame.columns.nunique():
+        again = sorted(set(names[names.duplicated()]))
+        faults = Faults(subject)
+        for name in again:
+            what = "several columns have this name once names are text"
+            faults.add(repr(name), what, remedy="Rename them.")
+        faults.raise_if_any()
+    return frame.set_axis(names, axis=1)
 
 
 def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:

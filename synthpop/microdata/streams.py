@@ -12,11 +12,18 @@ from hashlib import blake2b
 
 import numpy as np
 
+from synthpop.microdata.errors import Fault, InputError
+
 WORDS = 4
 
 
 def resolve_seed(seed: int | None) -> int:
     """Return `seed`, or a fresh one from the operating system to be recorded with the result.
+
+    Raises
+    ------
+    InputError
+        The seed is negative or no whole number.
 
     Examples
     --------
@@ -26,10 +33,14 @@ def resolve_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(63)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed must be a whole number or None, not {seed!r}")
+        raise _fault(f"must be a whole number or None, not {seed!r}")
     if seed < 0:
-        raise ValueError(f"seed must not be negative, got {seed}")
+        raise _fault(f"must not be negative, got {seed}")
     return int(seed)
+
+
+def _fault(what: str) -> InputError:
+    return InputError("random numbers", [Fault("seed", what, remedy="Give 0 or more, or none.")])
 
 
 @dataclass(frozen=True, slots=True)

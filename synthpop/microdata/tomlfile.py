@@ -32,6 +32,8 @@ def read_toml(path: Path | str) -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", remedy="Check the path.")
+    except OSError as problem:
+        faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         faults.add(str(file), f"is not TOML: {problem}")
     raise RunFileError(faults.subject, faults.found)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthpop.microdata.errors import Fault, InputError
 from synthpop.weighted import quantile
 
 FEW_VALUES = 20
 DECILES = tuple(step / 10 for step in range(1, 10))
 DECILES_AND_TAILS = (0.01, 0.05, *DECILES, 0.95, 0.975, 0.99)
 TABLE_SPAN = 4096
+MOST_CELLS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,23 @@ def numeric_digits(
 
 
 def strides(coding: Sequence[Digits]) -> tuple[list[int], int]:
-    """Return the stride of each predictor and the number of cell codes in all."""
+    """Return the stride of each predictor and the number of cell codes in all.
+
+    Raises
+    ------
+    InputError
+        There are more than 2**62 cell codes.
+    """
     steps, total = [], 1
     for digits in coding:
         steps.append(total)
         total *= digits.size
+    if total > MOST_CELLS:
+        what = (
+            f"{len(coding)} variables have {float(total):.2g} combinations of classes, more than "
+            f"the {float(MOST_CELLS):.2g} that can be told apart"
+        )
+        raise InputError("recipe", [Fault("predictors", what, remedy="Name fewer predictors.")])
     return steps, total
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,21 @@ class Stage(Protocol):
     def simulate(self, model: Any, block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Return the new columns of one block."""
         ...
+
+
+def as_names(argument: str, names: Any) -> Sequence[str]:
+    """Return a single name as a list of one, and a list of names as it is.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        fault = Fault(argument, f"is {names!r}", remedy="Give a list of names.")
+        raise InputError("recipe", [fault])
+    return names
 
 
 def check_in_survey(

@@ -16,6 +16,7 @@ from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
     Outlook,
+    as_names,
     check_available,
     check_in_survey,
     check_numeric_field,
@@ -67,6 +68,11 @@ class Components:
     parts: Sequence[str]
     by: Sequence[str]
     empty: str = "nearest"
+
+    def __post_init__(self) -> None:
+        """Take a single name as a list of one."""
+        object.__setattr__(self, "parts", as_names("parts", self.parts))
+        object.__setattr__(self, "by", as_names("by", self.by))
 
     @property
     def label(self) -> str:

@@ -16,6 +16,15 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.stages.base import Outlook, check_available
 
 
+def _are_numbers(values: Any) -> bool:
+    """Whether these are numbers in a row, and no text that looks like some."""
+    if isinstance(values, np.ndarray):
+        return values.ndim == 1 and values.dtype.kind in "fiu"
+    return isinstance(values, Sequence) and all(
+        isinstance(x, (int, float, np.number)) and not isinstance(x, bool) for x in values
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Derive:
     """Make a categorical variable out of another one, in sample and population alike.
@@ -75,6 +84,10 @@ class Derive:
             self._check_mapping(faults, outlook)
 
     def _check_breaks(self, faults: Faults, outlook: Outlook) -> None:
+        if not _are_numbers(self.breaks):
+            remedy = "Give two or more numbers."
+            faults.add(self.label, f"breaks = {self.breaks!r} are no numbers", remedy=remedy)
+            return
         limits = np.asarray(self.breaks, dtype=np.float64)
         if len(limits) < 2 or not np.all(np.diff(limits) > 0):
             faults.add(self.label, "breaks do not increase", remedy="Give two or more limits.")
@@ -98,7 +111,10 @@ class Derive:
             if field is not None:
                 faults.add(self.label, f"{self.source!r} is numeric", remedy="Use breaks.")
             return
-        for level in self.mapping or {}:
+        for level, new in (self.mapping or {}).items():
+            if new is None or new != new:
+                what = f"mapping has no new value for {level!r}"
+                faults.add(self.label, what, remedy="Leave it out of mapping: it becomes missing.")
             if level not in field.levels:
                 faults.add(
                     self.label,
@@ -108,6 +124,8 @@ class Derive:
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
+        if self.breaks is not None and not _are_numbers(self.breaks):
+            return None
         if self.breaks is not None and self.labels is None:
             return Field.categorical(name, interval_labels(np.asarray(self.breaks, dtype=float)))
         levels = tuple(self.labels or dict.fromkeys((self.mapping or {}).values()))

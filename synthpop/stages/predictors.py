@@ -21,37 +21,10 @@ from synthpop.models.cells import (
 )
 from synthpop.models.ladder import STEPS, Design, Ladder, cumulative, predict_ladder
 from synthpop.stages.base import Outlook, check_available
+from synthpop.stages.formula import Term, parse_formula
 
 Predictors = str | Sequence[str]
 DENSE_CELLS = 1 << 22
-Term = tuple[str, ...]
-
-
-def parse_formula(text: str) -> list[Term]:
-    """Return the terms of a formula of names, ``+``, ``:`` and ``*``.
-
-    The text is taken apart, never evaluated.
-
-    Examples
-    --------
-    >>> parse_formula("~ age + sex * status")
-    [('age',), ('sex',), ('status',), ('sex', 'status')]
-    """
-    from formulaic.errors import FormulaicError
-    from formulaic.parser import DefaultFormulaParser
-
-    terms: list[Term] = []
-    body = text.split("~", 1)[-1]
-    try:
-        parsed = DefaultFormulaParser(include_intercept=False).get_terms(body)
-    except FormulaicError as problem:
-        what = f"{text!r} cannot be read: {problem}"
-        raise InputError("formula", [Fault("predictors", what)]) from None
-    for term in parsed:
-        names = tuple(str(factor) for factor in term.factors)
-        if names not in (("1",), ("0",)):
-            terms.append(names)
-    return terms
 
 
 def resolve_terms(
@@ -74,7 +47,11 @@ def usable(names: Sequence[str], sample: Sample) -> list[str]:
 
 def check_predictors(faults: Faults, label: str, predictors: Predictors, outlook: Outlook) -> None:
     """Note predictors that the population will not have, and text that is no formula."""
-    if isinstance(predictors, str) and predictors not in ("basic", "all") and "~" not in predictors:
+    if isinstance(predictors, str):
+        known = predictors in ("basic", "all") or "~" in predictors
+    else:
+        known = isinstance(predictors, Sequence) and all(isinstance(x, str) for x in predictors)
+    if not known:
         faults.add(
             label,
             f"predictors = {predictors!r} is not understood",
@@ -148,6 +125,7 @@ def make_coding(
             variables.append(coded_digits(name, len(field.levels)))
         else:
             variables.append(numeric_digits(name, sample.columns[name], sample.weights, probs))
+    strides(variables)  # refuses more combinations than can be told apart
     position = {name: j for j, name in enumerate(names)}
     return Coding(
         tuple(variables),

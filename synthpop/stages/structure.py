@@ -13,7 +13,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import cumulative
-from synthpop.stages.base import Outlook, check_in_survey
+from synthpop.stages.base import Outlook, as_names, check_in_survey
 
 METHODS = ("direct", "multinomial", "distribution")
 
@@ -51,6 +51,10 @@ class Structure:
 
     variables: Sequence[str]
     method: str = "direct"
+
+    def __post_init__(self) -> None:
+        """Take a single name as a list of one."""
+        object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property
     def label(self) -> str:

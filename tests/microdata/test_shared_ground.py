@@ -153,8 +153,9 @@ def test_a_seed_is_resolved_and_checked() -> None:
     assert resolve_seed(None) != resolve_seed(None)
     with pytest.raises(ValueError, match="negative"):
         resolve_seed(-1)
-    with pytest.raises(TypeError):
-        resolve_seed("1")  # type: ignore[arg-type]
+    for wrong in ("1", True, 1.5):
+        with pytest.raises(InputError, match="whole number"):
+            resolve_seed(wrong)  # type: ignore[arg-type]
 
 
 def test_as_frame_takes_arrow_and_refuses_other_things() -> None:

@@ -1,0 +1,104 @@
+"""Arguments that make no sense: each one ends in an InputError that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop.microdata.errors import InputError
+from synthpop.plan import check_size
+from tests.small import ROLES, small_frame, small_survey
+
+SURVEY = small_survey(60)
+
+
+def fit(*steps: Any, survey: Any = SURVEY) -> Any:
+    return Pipeline([Structure(["age", "sex"]), *steps]).fit(survey, seed=1)
+
+
+CASES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: Pipeline([Structure, "x"]).fit(SURVEY), "step 2: 'x' is no step"),
+    (lambda: Pipeline([Structure]).fit(SURVEY), "is no step"),
+    (lambda: Pipeline("structure").fit(SURVEY), "recipe: is a str"),
+    (lambda: Pipeline(None).fit(SURVEY), "recipe: is a NoneType"),  # type: ignore[arg-type]
+    (lambda: fit(survey=small_frame(60)), "survey: is a DataFrame"),
+    (lambda: fit(Categorical("status", predictors=None)), "predictors = None is not understood"),
+    (lambda: fit(Categorical("status", predictors=[5])), "is not understood"),
+    (lambda: Survey(small_frame(5), weight=None), "weight: is not given"),  # type: ignore[arg-type]
+    (lambda: Survey(small_frame(5), weight=5), "weight: is 5"),  # type: ignore[arg-type]
+    (lambda: Structure(None), "variables: is None"),  # type: ignore[arg-type]
+    (lambda: Structure([5]), "variables: is"),  # type: ignore[list-item]
+    (lambda: fit().simulate(scale="2"), "scale: is '2'"),
+    (lambda: fit().simulate(scale=True), "scale: is True"),
+    (lambda: fit().simulate(scale=float("nan")), "scale: is nan"),
+    (lambda: fit().simulate(rows_per_block="9"), "rows_per_block: is '9'"),
+    (lambda: fit().simulate(rows_per_block=True), "rows_per_block: is True"),
+    (lambda: fit().simulate(rows_per_block=0), "rows_per_block: is 0"),
+    (lambda: fit().simulate(workers="²"), "'²' is not understood"),
+    (lambda: fit().simulate(seed=-1), "seed: must not be negative"),
+    (lambda: fit(Derive("a", source="sex", mapping={"f": None})), "no new value for 'f'"),
+    (lambda: fit(Derive("a", source="age", breaks=["x", "y"])), "are no numbers"),
+    (lambda: fit(Derive("a", source="age", breaks="0, 9")), "are no numbers"),
+    (lambda: fit(Derive("a", source="age", breaks=5)), "are no numbers"),
+    (
+        lambda: fit(Categorical("status", impossible=[{"levels": "works", "when": {}}])),
+        "is not understood",
+    ),
+    (lambda: fit().simulate(scale=1e9), "scale: the population would have"),
+    (lambda: fit().simulate(scale=1e6, rows_per_block=1), "rows_per_block: the population would"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), CASES, ids=range(len(CASES)))
+def test_faulty_arguments(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_a_single_name_is_a_list_of_one() -> None:
+    assert Structure("age").provides == ("age",)
+    assert Components("income", parts="wage", by="status").by == ["status"]
+    assert Components("income", parts="wage", by="status").provides == ("wage",)
+
+
+def test_names_of_columns_become_text() -> None:
+    survey = Survey(small_frame(60).rename(columns={"age": 5}), **ROLES)
+    assert "5" in survey.frame.columns
+    assert "5" in Pipeline([Structure(["5"])]).fit(survey, seed=1).simulate().frame().columns
+    twice = small_frame(5).rename(columns={"age": 5, "sex": "5"})
+    with pytest.raises(InputError, match="once names are text"):
+        Survey(twice, **ROLES)
+
+
+def test_more_combinations_than_can_be_told_apart() -> None:
+    rng = np.random.default_rng(1)
+    frame = small_frame(60)
+    for number in range(22):
+        frame[f"x{number}"] = rng.random(len(frame))
+    names = [f"x{number}" for number in range(22)]
+    stages = [Structure(["age", *names]), Continuous("income", predictors="all")]
+    with pytest.raises(InputError, match="Name fewer predictors"):
+        Pipeline(stages).fit(Survey(frame, **ROLES), seed=1)
+
+
+def test_the_size_of_a_population_is_known_before_it_is_planned() -> None:
+    sizes, totals = np.array([1, 4]), np.array([[2.0**36, 2.0**36]])
+    check_size(sizes, totals, 1.0, 250_000)
+    with pytest.raises(InputError, match=r"1\.37e\+12 persons"):
+        check_size(sizes, totals, 4.0, 250_000)
+    with pytest.raises(InputError, match="blocks"):
+        check_size(sizes, totals, 1.0, 1000)
+    with pytest.raises(InputError, match="inf persons"):
+        check_size(sizes, np.array([[1e308, 1e308]]), 10.0, 1000)
+
+
+def test_data_are_not_changed_by_names_as_text() -> None:
+    frame = pd.DataFrame({"w": [1.0, 2.0], 7: [1, 2]})
+    assert Survey(frame, weight="w").frame.columns.tolist() == ["w", "7"]
+    assert frame.columns.tolist() == ["w", 7]
