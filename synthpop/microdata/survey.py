@@ -91,47 +91,59 @@ class Survey:
         self.weights: np.ndarray = self._checked()
 
     def _checked(self) -> np.ndarray:
+        """Check what can be checked with the columns that are there, and list all of it."""
         faults = Faults("survey")
         if len(self.frame) == 0:
             faults.add("data", "there are no rows", remedy="Give at least one person.")
-        for role, name in self.roles.named().items():
-            check_columns(faults, self.frame, [name], role)
-        faults.raise_if_any()
-        weights = check_weights(faults, self.frame[self.roles.weight], self.roles.weight)
+        there = self._roles_there(faults)
+        weights = None
+        for role in ("weight", "household_weight"):
+            name = there.get(role)
+            if name is not None and (role == "weight" or name != there.get("weight")):
+                found = check_weights(faults, self.frame[name], name)
+                weights = found if role == "weight" else weights
         for role in ("household", "strata", "person", "psu"):
-            _check_complete(faults, self.frame, getattr(self.roles, role), role)
-        faults_before = len(faults.found)
-        if self.roles.household is not None and not self.frame[self.roles.household].isna().any():
-            self._check_households(faults)
-        if self.roles.person is not None and len(faults.found) == faults_before:
-            self._check_persons(faults)
+            _check_complete(faults, self.frame, there.get(role), role)
+        if "household" in there:
+            self._check_households(faults, there)
+        if "person" in there and (self.roles.household is None or "household" in there):
+            self._check_persons(faults, there)
         faults.raise_if_any()
         assert weights is not None
         return weights
 
-    def _check_households(self, faults: Faults) -> None:
+    def _roles_there(self, faults: Faults) -> dict[str, str]:
+        """Return the roles whose column is there, once."""
+        there: dict[str, str] = {}
+        if self.roles.weight is None:
+            faults.add("weight", "is not given", remedy="Name the column of weights.")
+        for role, name in self.roles.named().items():
+            if not isinstance(name, str):
+                faults.add(role, f"is {name!r}", remedy="Give the name of a column.")
+            elif check_columns(faults, self.frame, [name], role):
+                there[role] = name
+        return there
+
+    def _check_households(self, faults: Faults, there: dict[str, str]) -> None:
+        """Check what must be equal within a household; rows without an id are left out."""
+        household = pd.factorize(self.frame[there["household"]])[0]
         for role, remedy in (
             ("strata", "All members of a household must lie in one stratum."),
             ("household_weight", "All members must carry the same household weight."),
         ):
-            name = getattr(self.roles, role)
+            name = there.get(role)
             if name is None:
                 continue
-            if role == "household_weight" and name != self.roles.weight:
-                check_weights(faults, self.frame[name], name)
-            differs = self._differs_within_household(name)
-            if differs.any():
-                n_households = len(np.unique(self.household_index[differs]))
-                faults.add(
-                    name,
-                    f"changes within {n_households} households",
-                    rows=np.flatnonzero(differs),
-                    remedy=remedy,
-                )
-        size = self.roles.household_size
+            rows = _rows_that_differ(household, encode(self.frame[name])[0])
+            if len(rows):
+                n_households = len(np.unique(household[rows]))
+                what = f"changes within {n_households} households"
+                faults.add(name, what, rows=rows, remedy=remedy)
+        size = there.get("household_size")
         if size is not None:
             given = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
-            wrong = ~(given == self.household_sizes[self.household_index])
+            counted = np.bincount(household[household >= 0], minlength=1)
+            wrong = (household >= 0) & ~(given == counted[household])
             if wrong.any():
                 faults.add(
                     size,
@@ -145,9 +157,10 @@ class Survey:
         first = self.household_order[self.household_offsets[:-1]]
         return codes != codes[first][self.household_index]
 
-    def _check_persons(self, faults: Faults) -> None:
-        names = [name for name in (self.roles.household, self.roles.person) if name is not None]
+    def _check_persons(self, faults: Faults, there: dict[str, str]) -> None:
+        names = [there[role] for role in ("household", "person") if role in there]
         again = self.frame.duplicated(subset=names, keep="first").to_numpy()
+        again = again & self.frame[names].notna().all(axis=1).to_numpy()
         if again.any():
             faults.add(
                 str(self.roles.person),
@@ -253,6 +266,17 @@ class Survey:
 
 def _is_plain(values: pd.Series) -> bool:
     return isinstance(values.dtype, np.dtype)
+
+
+def _rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the rows whose code is not that of the first row of their household.
+
+    Rows without a household or without a value (code -1) are left out.
+    """
+    rows = np.flatnonzero((household >= 0) & (codes >= 0))
+    _, first, member = np.unique(household[rows], return_index=True, return_inverse=True)
+    differs = codes[rows] != codes[rows][first][member.reshape(-1)]
+    return rows[differs]
 
 
 def _check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:

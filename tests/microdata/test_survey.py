@@ -63,6 +63,53 @@ def test_a_missing_column_is_named() -> None:
     assert "Did you mean 'region'?" in faults_of(small_frame(5), strata="regoin")
 
 
+def test_a_missing_column_hides_nothing_else() -> None:
+    frame = small_frame(20)
+    frame.loc[0, "w"] = 0.0
+    rows = np.flatnonzero(frame["size"] > 1)
+    frame.loc[rows[0], "region"] = "west" if frame["region"][rows[0]] != "west" else "north"
+    frame.loc[rows[1], "pid"] = frame["pid"][rows[0]]
+    frame.loc[rows[1], "hid"] = frame["hid"][rows[0]]
+    text = faults_of(frame, psu="village")
+    assert "'village': column given as psu is not in the data" in text
+    assert "weight is zero" in text
+    assert "region: changes within 1 households" in text
+    assert "persons are in the file more than once" in text
+    text = faults_of(frame, weight="weihgt", household_size="sise")
+    assert "'weihgt'" in text
+    assert "'sise'" in text
+    assert "region: changes" in text
+
+
+def test_a_missing_id_silences_no_check_of_other_households() -> None:
+    frame = small_frame(20).assign(hw=lambda d: d["w"])
+    rows = np.flatnonzero(frame["size"] > 1)
+    frame.loc[rows[0], "hw"] += 1
+    frame["hid"] = frame["hid"].astype(float)
+    frame.loc[np.flatnonzero(frame["hid"] != frame["hid"][rows[0]])[0], "hid"] = np.nan
+    last = frame.iloc[[len(frame) - 1]]
+    frame = pd.concat([frame, last], ignore_index=True)
+    text = faults_of(frame, household_weight="hw")
+    assert "hid: household is missing (1 row" in text
+    assert "hw: changes within 1 households" in text
+    assert "does not equal the number of rows" in text
+    assert f"more than once (1 row: {len(frame) - 1})" in text
+
+
+def test_missing_ids_are_no_repeated_persons() -> None:
+    frame = small_frame(20)
+    frame["pid"] = np.nan
+    text = faults_of(frame)
+    assert "person is missing" in text
+    assert "more than once" not in text
+
+
+def test_household_weights_of_single_persons_are_checked() -> None:
+    frame = pd.DataFrame({"w": [1.0, 2.0], "hw": ["a", "b"]})
+    with pytest.raises(InputError, match="hw: weights are not numbers"):
+        Survey(frame, weight="w", household_weight="hw")
+
+
 def test_household_weight_must_not_differ() -> None:
     frame = small_frame(20).assign(hw=lambda d: d["w"])
     row = int(np.flatnonzero(frame["size"] > 1)[0])
