@@ -149,7 +149,10 @@ def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population."
 def _run(plan: Any, out: Path, workers: int | str) -> None:
     from synthpop.pipeline import Pipeline
     from synthpop.report import write_report
+    from synthpop.storage import run_seed
 
+    seed = run_seed(plan.run.seed, out)
+    typer.echo(f"Seed {seed}.")
     survey = plan.read_survey()
     typer.echo(survey.summary())
     calibration = plan.calibration(survey)
@@ -157,7 +160,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         typer.echo(calibration.summary())
         survey = calibration.survey
     with _progress() as listener:
-        fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=listener)
+        fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
             out=out,

@@ -22,8 +22,10 @@ from synthpop.microdata.tomlfile import Table, check_sections, read_toml, valida
 from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, margin_to_dict, stage_to_dict
 from synthpop.population import Population
 from synthpop.stages.base import Stage
+from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.registry import STAGES
+from synthpop.storage import run_seed
 
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
@@ -127,7 +129,7 @@ class ReportOptions(Table):
     """The table ``[report]``."""
 
     title: str | None = None
-    file: str = "report.html"
+    file: str = Field(default="report.html", pattern=r"\.html$")
     audience: Literal["internal", "external"] = "internal"
 
 
@@ -301,6 +303,30 @@ def _input_of(cls: type[Any]) -> type[Table]:
     return create_model(cls.__name__, __base__=Table, **options)
 
 
+def check_risk(plan: RunFile, survey: Survey) -> None:
+    """Check the variables of ``[risk]`` before anything is simulated.
+
+    Raises
+    ------
+    RunFileError
+        Lists every variable that survey or population will not have.
+    """
+    if plan.risk is None:
+        return
+    faults = Faults("run file", RunFileError)
+    roles = survey.roles
+    made = [name for stage in plan.stages for name in stage.provides]
+    derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
+    population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
+    known = [name for name in population if name in survey.frame.columns or name in derived]
+    for place, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
+        for name in names:
+            if name not in known:
+                what = f"{name!r} is not in survey and population alike"
+                faults.add(f"[risk] {place}", what, remedy=did_you_mean(name, known))
+    faults.raise_if_any()
+
+
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     """Return a run file as TOML text, and write it where a path is given.
 
@@ -375,7 +401,8 @@ def run(
     runfile : RunFile or path
     out : path, optional
         Folder for the population; default the one that the run file names, relative to it.
-        Without either the population is held in memory.
+        Without either the population is held in memory. Where the run file has no seed and the
+        folder holds a run, that one is resumed with its seed.
     workers : int or str
         See `FittedPipeline.simulate`.
     on_event : callable, optional
@@ -391,7 +418,8 @@ def run(
     calibration = plan.calibration(survey)
     if calibration is not None:
         survey = calibration.survey
-    fitted = Pipeline(plan.stages).fit(survey, seed=plan.run.seed, on_event=on_event)
+    seed = run_seed(plan.run.seed, None if target is None else Path(target))
+    fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,
         out=target,

@@ -36,6 +36,7 @@ from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.streams import resolve_seed
 from synthpop.plan import BlockPlan
 
 if TYPE_CHECKING:
@@ -324,6 +325,20 @@ def _remove_temporaries(root: Path) -> None:
         if TEMPORARY.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink()
+
+
+def run_seed(seed: int | None, root: Path | None) -> int:
+    """Return the seed of a run into a folder: the one given, that of the run it holds, a new one.
+
+    So a run without a seed is resumed by calling it again. Whether the rest agrees is found out
+    by `claim`.
+    """
+    if seed is None and root is not None:
+        with suppress(OutputError):  # no run; if it is a faulty one, `claim` says so
+            held = read_manifest(root)["identity"].get("fit_seed")
+            if isinstance(held, int) and held >= 0:
+                return held
+    return resolve_seed(seed)
 
 
 def read_manifest(root: Path) -> dict[str, Any]:

@@ -9,13 +9,16 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 import synthpop.storage as storage
-from synthpop import open_population
+from synthpop import open_population, run
+from synthpop.cli import app
 from synthpop.generate import simulate_block
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.storage import verify
-from tests.small import small_pipeline, small_survey
+from tests.small import small_frame, small_pipeline, small_survey
+from tests.test_runfile import TEXT
 
 
 @pytest.fixture(scope="module")
@@ -305,3 +308,33 @@ def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change) -> None:
     for use in (open_population, verify, lambda folder: fitted.simulate(out=folder)):
         with pytest.raises(OutputError, match=r"is no manifest of a population: .+ Restore"):
             use(tmp_path)
+
+
+def test_a_run_without_a_seed_resumes_with_the_one_it_had(tmp_path) -> None:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    file = tmp_path / "run.toml"
+    file.write_text(TEXT.replace("seed = 7\n", ""), encoding="utf-8")
+    first = run(file, out=tmp_path / "p")
+    told = (tmp_path / "p" / "manifest.json").read_text()
+    seed = first.manifest["identity"]["seed"]
+    next((tmp_path / "p").rglob("*.parquet")).unlink()
+    again = run(file, out=tmp_path / "p")
+    assert again.manifest["identity"]["seed"] == seed
+    assert (tmp_path / "p" / "manifest.json").read_text() == told
+    assert run(file, out=tmp_path / "q").manifest["identity"]["seed"] != seed
+    file.write_text(TEXT.replace("seed = 7\nscale = 2.0", "scale = 1.0"), encoding="utf-8")
+    with pytest.raises(OutputError, match="it differs in scale"):
+        run(file, out=tmp_path / "p")
+
+
+def test_the_command_line_tells_and_takes_up_the_seed(tmp_path) -> None:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "run.toml").write_text(TEXT.replace("seed = 7\n", ""), encoding="utf-8")
+    told = []
+    for _ in range(2):
+        done = CliRunner().invoke(app, ["run", str(tmp_path / "run.toml")])
+        assert done.exit_code == 0, done.output
+        told.append(done.output.splitlines()[0])
+    assert told[0] == told[1]
+    seed = open_population(tmp_path / "run").manifest["identity"]["seed"]
+    assert told[0] == f"Seed {seed}."
