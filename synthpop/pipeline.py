@@ -426,12 +426,19 @@ def _household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
     return counts
 
 
+def _is_a(value: object, *kinds: type) -> bool:
+    """Whether a value is a number of these kinds; True and False are none."""
+    number = value.item() if isinstance(value, np.number) else value
+    return isinstance(number, kinds) and not isinstance(number, bool)
+
+
 def _check_arguments(scale: float, rows_per_block: int) -> None:
     faults = Faults("simulate")
-    if not (np.isfinite(scale) and scale > 0):
-        faults.add("scale", f"is {scale}", remedy="Give a positive number.")
-    if rows_per_block < 1:
-        faults.add("rows_per_block", f"is {rows_per_block}", remedy="Give 1 or more.")
+    if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
+        faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
+    if not (_is_a(rows_per_block, int) and rows_per_block >= 1):
+        remedy = "Give a whole number, 1 or more."
+        faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
     faults.raise_if_any()
 
 
