@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from synthpop._version import __version__
-from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.errors import Fault, MicrodataError, RunFileError
 
 app = typer.Typer(
     add_completion=False,
@@ -19,17 +19,23 @@ app = typer.Typer(
     help="Disclosure risk, protection and utility of released microdata.",
 )
 
+Workers = Annotated[str | None, typer.Option(help="Has no effect: one process does the work.")]
+
 
 @app.command()
 def assess(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [data] and [assess].")],
     out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Has no effect: nothing is drawn.")] = None,
+    workers: Workers = None,
 ) -> None:
     """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
     from riskeval.report import write_assessment
     from riskeval.runfile import load_assess_plan
+    from synthpop.microdata.streams import without_effect
 
     plan = load_assess_plan(file)
+    without_effect(seed, workers, typer.echo)
     result = plan.run()
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
@@ -42,24 +48,37 @@ def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet or .csv.")] = None,
+    workers: Workers = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history."""
     from riskeval.runfile import load_protect_plan
     from riskeval.session import ProtectionSession
     from synthpop.microdata.io import write_table
+    from synthpop.microdata.streams import resolve_seed, without_effect
 
     plan = load_protect_plan(file)
+    target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
+    _keep_original(plan.data.file and plan.folder / plan.data.file, target)
+    seed = None if seed is None else resolve_seed(seed)
+    without_effect(None, workers, typer.echo)
     session = ProtectionSession(plan.read(), **plan.roles.model_dump())
     for number, (verb, arguments) in enumerate(plan.steps, 1):
         if seed is not None and "seed" not in arguments and takes_seed(verb):
             arguments = {**arguments, "seed": seed + number}
         typer.echo(f"{number}. {session.apply(verb, **arguments).summary()}")
-    target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
     write_table(session.data, target)
     report = plan.folder / (plan.report.file or f"{file.stem}.html")
     session.report(report, audience=plan.report.audience)
     typer.echo(session.risk().summary())
     typer.echo(f"Wrote {target} and the report {report}.")
+
+
+def _keep_original(source: Path | str | None, target: Path) -> None:
+    """Refuse to write over the file that is to be protected."""
+    if source and Path(source).resolve() == target.resolve():
+        remedy = "Name another file with out or --out."
+        faults = [Fault("out", f"{target} is the original, which would be lost", remedy=remedy)]
+        raise RunFileError("riskeval protect", faults)
 
 
 def takes_seed(verb: str) -> bool:

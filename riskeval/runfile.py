@@ -57,7 +57,7 @@ class ReportOptions(Table):
     """The table ``[report]``."""
 
     title: str | None = None
-    file: str | None = None
+    file: str | None = Field(default=None, pattern=r"\.html$")
     audience: Literal["internal", "external"] = "internal"
 
 

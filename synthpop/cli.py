@@ -83,12 +83,18 @@ def init(
 def calibrate(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [survey] and [calibrate].")],
     out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Has no effect: nothing is drawn.")] = None,
+    workers: Annotated[
+        str | None, typer.Option(help="Has no effect: one process does the work.")
+    ] = None,
 ) -> None:
     """Calibrate the weights of a survey to known totals and write the survey and a table."""
     from synthpop.microdata.io import write_table
+    from synthpop.microdata.streams import without_effect
     from synthpop.runfile import load_runfile
 
     plan = load_runfile(file)
+    without_effect(seed, workers, typer.echo)
     if plan.calibrate is None:
         _fail(f"{file} has no table [calibrate].")
     with warnings.catch_warnings():
@@ -149,6 +155,7 @@ def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population."
 def _run(plan: Any, out: Path, workers: int | str) -> None:
     from synthpop.pipeline import Pipeline
     from synthpop.report import write_report
+    from synthpop.runfile import check_risk
     from synthpop.storage import run_seed
 
     seed = run_seed(plan.run.seed, out)
@@ -159,6 +166,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
     if calibration is not None:
         typer.echo(calibration.summary())
         survey = calibration.survey
+    check_risk(plan, survey)
     with _progress() as listener:
         fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(

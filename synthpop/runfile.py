@@ -251,10 +251,13 @@ def _stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
         return ()
     stages = []
     for number, table in enumerate(tables, 1):
+        if not isinstance(table, Mapping):
+            faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
+            continue
         options = dict(table)
         kind = options.pop("type", None)
         where = f"[[stage]] {number} ({kind})"
-        if kind not in STAGES:
+        if not isinstance(kind, str) or kind not in STAGES:
             what = f"type {kind!r} is unknown" if kind else "has no type"
             faults.add(where, what, remedy=did_you_mean(kind, STAGES))
             continue

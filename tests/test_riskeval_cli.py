@@ -11,6 +11,8 @@ import pytest
 
 from riskeval import protect
 from riskeval.cli import takes_seed
+from riskeval.runfile import load_protect_plan
+from synthpop.microdata.errors import RunFileError
 from tests.small import small_frame
 
 RISKEVAL = [sys.executable, "-c", "from riskeval.cli import main; main()"]
@@ -54,6 +56,53 @@ k = 3
 verb = "pram"
 columns = ["status"]
 """
+
+
+def test_the_original_is_never_overwritten(tmp_path: Path) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    before = (tmp_path / "survey.parquet").read_bytes()
+    (tmp_path / "plan.toml").write_text(PROTECT)
+    done = call(
+        "protect", "plan.toml", "--out", "../" + tmp_path.name + "/survey.parquet", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "is the original, which would be lost" in done.stderr
+    assert (tmp_path / "survey.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("assess", "."), "cannot be read"),
+        (("protect", "plan.toml", "--seed", -1), "must not be negative"),
+        (("assess", "assess.toml", "--seed", -1), "must not be negative"),
+    ],
+)
+def test_faulty_arguments_are_told(tmp_path: Path, arguments: tuple, message: str) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "plan.toml").write_text(PROTECT)
+    (tmp_path / "assess.toml").write_text(ASSESS)
+    done = call(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_options_without_effect_are_told(tmp_path: Path) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "assess.toml").write_text(ASSESS)
+    done = call("assess", "assess.toml", "--seed", 5, "--workers", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "seed 5: nothing is drawn here" in done.stdout
+    assert "workers 2: one process does the work here" in done.stdout
+
+
+@pytest.mark.parametrize("steps", ['[[step]]\nverb = ["x"]', 'step = ["x"]'])
+def test_steps_of_a_wrong_type(tmp_path: Path, steps: str) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(steps + '\n[data]\ndemo = true\n[roles]\nkeys = ["age"]\n')
+    with pytest.raises(RunFileError, match="step"):
+        load_protect_plan(file)
 
 
 def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ import pytest
 from synthpop import Pipeline, dump_runfile, load_runfile, run
 from synthpop.demo import demo_runfile
 from synthpop.microdata.errors import InputError, RunFileError
-from synthpop.runfile import parse_runfile
+from synthpop.runfile import check_risk, parse_runfile
 from synthpop.starter import starter_runfile
 from tests.small import small_frame, small_stages, small_survey
 
@@ -51,6 +51,44 @@ def runfile(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text(TEXT, encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('type = "derive"', 'type = ["x"]'), "type ['x'] is unknown"),
+        (("[run]", '[report]\nfile = "manifest.json"\n[run]'), "[report] file"),
+    ],
+)
+def test_values_of_a_wrong_kind(runfile, change: tuple[str, str], message: str) -> None:
+    runfile.write_text(TEXT.replace(*change), encoding="utf-8")
+    with pytest.raises(RunFileError) as caught:
+        load_runfile(runfile)
+    assert message in str(caught.value)
+
+
+def test_a_stage_that_is_no_table() -> None:
+    with pytest.raises(RunFileError, match="no table"):
+        parse_runfile({"survey": {"demo": True}, "stage": ["x"]})
+
+
+def test_variables_of_risk_are_checked_before_anything_is_simulated(runfile) -> None:
+    risk = '\n[risk]\nkeys = ["agee", "region", "hid"]\ntarget = "income"\n'
+    runfile.write_text(TEXT + risk, encoding="utf-8")
+    with pytest.raises(RunFileError) as caught:
+        check_risk(load_runfile(runfile), small_survey())
+    text = str(caught.value)
+    assert "[risk] keys: 'agee'" in text
+    assert "Did you mean 'age'?" in text
+    assert "'hid'" in text
+    assert "[risk] target: 'income'" in text
+    assert "'region'" not in text
+    runfile.write_text(
+        TEXT
+        + risk.replace("agee", "age_class").replace('"hid"', '"size"').replace("income", "status"),
+        encoding="utf-8",
+    )
+    check_risk(load_runfile(runfile), small_survey())
 
 
 def test_a_run_file_is_the_pipeline_in_python(runfile) -> None:
