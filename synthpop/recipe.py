@@ -78,7 +78,8 @@ def _check_steps(recipe: Any) -> None:
         faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
         faults.raise_if_any()
     for place, step in enumerate(recipe, 1):
-        if isinstance(step, type) or not hasattr(step, "label") or not hasattr(step, "provides"):
+        works = hasattr(step, "label") and (hasattr(step, "provides") or is_preparation(step))
+        if isinstance(step, type) or not works:
             remedy = 'Give one with its options, as Structure(["age"]).'
             faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
     faults.raise_if_any()

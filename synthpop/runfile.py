@@ -318,7 +318,7 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
         return
     faults = Faults("run file", RunFileError)
     roles = survey.roles
-    made = [name for stage in plan.stages for name in stage.provides]
+    made = [name for stage in plan.stages for name in getattr(stage, "provides", ())]
     derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
     population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
     known = [name for name in population if name in survey.frame.columns or name in derived]
