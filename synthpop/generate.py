@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,10 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     """Simulate one block: a pure function of its arguments."""
     level = recipe.strata_levels[plan.stratum]
     columns = recipe.layout.columns(plan)
-    block = Block(plan.stratum, plan.number, plan.offsets(), columns)
+    offsets = plan.offsets()
+    for values in (offsets, *columns.values()):
+        values.flags.writeable = False
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns))
     for stage, model in zip(recipe.stages, recipe.models, strict=True):
         rng = recipe.streams.at(*_names(stage), level, plan.number)
         new = stage.simulate(model, block, rng)
@@ -83,6 +87,8 @@ def _check(
             continue
         if values.shape != (n_persons,):
             faults.add(field.name, f"has shape {values.shape} for {n_persons} persons")
+        elif values.dtype != field.dtype:
+            faults.add(field.name, f"has type {values.dtype}, declared {field.dtype}")
         elif field.kind == "categorical" and n_persons:
             low, high = int(values.min()), int(values.max())
             if low < -1 or high >= len(field.levels):

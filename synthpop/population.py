@@ -69,6 +69,8 @@ class Population(Result):
     def frame(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the persons as one frame, all columns or some.
 
+        The frame is the caller's own: changes to it leave the population as it is.
+
         Examples
         --------
         >>> from synthpop import Pipeline, Structure, Survey
@@ -80,7 +82,7 @@ class Population(Result):
         """
         fields = self._chosen(columns)
         if self._columns is not None:
-            data = {f.name: restore_column(f, self._columns[f.name]) for f in fields}
+            data = {f.name: _own(f, self._columns[f.name]) for f in fields}
             return pd.DataFrame(data, copy=False)
         parts = list(self.iter_blocks([field.name for field in fields]))
         if not parts:
@@ -108,9 +110,7 @@ class Population(Result):
         for block in self.manifest["blocks"]:
             if self._columns is not None:
                 stop = start + block["n_persons"]
-                data = {
-                    f.name: restore_column(f, self._columns[f.name][start:stop]) for f in fields
-                }
+                data = {f.name: _own(f, self._columns[f.name][start:stop]) for f in fields}
                 start = stop
             else:
                 data = self._read(block["file"], fields)
@@ -182,6 +182,15 @@ def open_population(path: Path | str) -> Population:
     return Population(fields, manifest, fallbacks, path=folder)
 
 
+def _own(field: Field, values: np.ndarray) -> Any:
+    """Return a column that its reader may change: nothing of it is memory of the population."""
+    column = restore_column(field, values)
+    memory = column.codes if isinstance(column, pd.Categorical) else column
+    if isinstance(memory, np.ndarray) and np.may_share_memory(memory, values):
+        return column.copy()
+    return column
+
+
 def _from_arrow(field: Field, column: Any) -> Any:
     if field.kind == "categorical":
         import pyarrow as pa
@@ -194,7 +203,7 @@ def _from_arrow(field: Field, column: Any) -> Any:
         codes = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
         return restore_column(field, codes.astype(field.dtype))
     values = column.to_numpy()
-    return restore_column(field, values.astype(field.dtype, copy=False))
+    return _own(field, values.astype(field.dtype, copy=False))
 
 
 def _empty(field: Field) -> np.ndarray:

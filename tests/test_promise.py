@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +15,11 @@ from hypothesis import strategies as st
 
 import synthpop.storage as storage
 from synthpop import Categorical, Pipeline, Structure, open_population
-from synthpop.generate import simulate_block
+from synthpop.generate import Recipe, simulate_block
+from synthpop.layout import sized
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.streams import Streams
+from synthpop.plan import make_plan
 from tests.small import small_pipeline, small_stages, small_survey
 
 ROWS = 300
@@ -177,10 +183,84 @@ def small_pipeline_once():
     return _FITTED[0]
 
 
-def test_inputs_of_stages_are_read_only(fitted) -> None:
-    population = fitted.simulate()
+def unchanged(values: np.ndarray) -> np.ndarray:
+    return values
+
+
+@dataclass(frozen=True)
+class Meddling:
+    """A stage in the place of another, which does something to its block first."""
+
+    inner: Any
+    meddle: Callable[[Any], Any]
+    alter: Callable[[np.ndarray], np.ndarray] = unchanged
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def simulate(self, model, block, rng):
+        self.meddle(block)
+        return {k: self.alter(v) for k, v in self.inner.simulate(model, block, rng).items()}
+
+
+def with_last(fitted, meddle=lambda block: None, **options):
+    """The fitted recipe whose third stage meddles with its inputs or outputs."""
+    stages = list(fitted.stages)
+    stages[2] = Meddling(stages[2], meddle, **options)
+    layout = sized(fitted.layout, ())
+    model = fitted.models[0]
+    plans = make_plan(model, fitted.stages[0].method, 1.0, Streams(7), ROWS)
+    levels = fitted.sample.strata_levels
+    return Recipe(tuple(stages), fitted.models, layout, levels, Streams(7)), plans[0]
+
+
+@pytest.mark.parametrize("name", ["hid", "region", "size", "pid", "age", "sex", "age_class"])
+def test_inputs_of_stages_are_read_only(fitted, name: str) -> None:
+    def meddle(block):
+        block.columns[name][0] = 1
+
     with pytest.raises(ValueError, match="read-only"):
-        population._columns["age"][0] = 1
+        simulate_block(*with_last(fitted, meddle))
+
+
+def test_stages_cannot_replace_columns_or_move_households(fitted) -> None:
+    def replace_column(block):
+        block.columns["age"] = np.zeros(block.n_persons)
+
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        simulate_block(*with_last(fitted, replace_column))
+
+    def move(block):
+        block.offsets[1] = 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        simulate_block(*with_last(fitted, move))
+
+
+def test_columns_of_another_type_than_declared_are_refused(fitted) -> None:
+    simulate_block(*with_last(fitted))
+    with pytest.raises(InputError, match="has type int64, declared int8"):
+        simulate_block(*with_last(fitted, alter=lambda values: values.astype(np.int64)))
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_a_frame_is_the_users_own(fitted, reference, tmp_path, where: str) -> None:
+    out = tmp_path / "p" if where == "disk" else None
+    population = fitted.simulate(rows_per_block=ROWS, out=out)
+    for frame in (population.frame(), next(population.iter_blocks())):
+        for name in frame.columns:
+            frame.loc[0, name] = frame[name].dropna().iloc[-1]
+            column = frame[name].array
+            column[1] = column[-1]  # past pandas, into the memory of the column
+    pd.testing.assert_frame_equal(population.frame(), reference.frame())
+    for part, other in zip(population.iter_blocks(), reference.iter_blocks(), strict=True):
+        pd.testing.assert_frame_equal(part, other)
+
+
+def test_the_arrays_of_a_population_are_read_only(fitted) -> None:
+    for values in fitted.simulate().arrays().values():
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 1
 
 
 @pytest.mark.parametrize("workers", [0, -1, "two", "processes:", "processes:0", "dask:x"])
