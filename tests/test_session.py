@@ -398,7 +398,7 @@ def test_book_section_on_the_earnings_survey():
 
 @pytest.mark.slow
 def test_steps_of_the_book_on_the_earnings_survey(tmp_path):
-    """Section 8.2 as it goes: recode, suppress, perturb the earnings, post-randomise."""
+    """Section 8.3 as it goes: recode, suppress, microaggregate the earnings."""
     data = survey_data("ses")
     job = ProtectionSession(
         data,
