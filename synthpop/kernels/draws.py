@@ -39,13 +39,6 @@ def draw_donors(cumulative, first, uniforms, out):
 
 
 @kernel
-def recode(codes, table, out):
-    """Set out[i] = table[codes[i]]."""
-    for i in range(len(codes)):
-        out[i] = table[codes[i]]
-
-
-@kernel
 def draw_in_classes(classes, low, high, uniforms, out):
     """Draw uniformly inside the class of each person.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
@@ -21,7 +22,7 @@ from synthpop.stages.base import (
     check_in_survey,
     check_numeric_field,
 )
-from synthpop.stages.predictors import DENSE_CELLS, Coding, make_coding
+from synthpop.stages.predictors import Coding, make_coding
 
 SUM_TOLERANCE = 1e-6
 SMALLEST_SHARE = 0.01

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import (
@@ -24,7 +25,6 @@ from synthpop.stages.base import Outlook, check_available
 from synthpop.stages.formula import Term, parse_formula
 
 Predictors = str | Sequence[str]
-DENSE_CELLS = 1 << 22
 
 
 def resolve_terms(

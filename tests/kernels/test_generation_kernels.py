@@ -91,13 +91,6 @@ def test_expand_and_gather(which: str) -> None:
 
 
 @pytest.mark.parametrize("which", FORMS)
-def test_recode(which: str) -> None:
-    out = np.empty(3, dtype=np.int8)
-    form(draws.recode, which)(np.array([0, 2, -1]), np.array([5, 6, 7, 9], dtype=np.int8), out)
-    assert out.tolist() == [5, 7, 9]
-
-
-@pytest.mark.parametrize("which", FORMS)
 def test_totals_are_split_by_fractions_of_a_donor(which: str) -> None:
     totals = np.array([100.0, -40.0, 0.0, np.nan, 0.1])
     groups = np.array([[1, 1], [0, 0]])
