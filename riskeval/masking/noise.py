@@ -262,7 +262,7 @@ def _noisy(
         found = f"{int(far.sum())} outlying records of {n} got noise."
         found += f" {MANY}" if far.sum() > n / 4 else ""
         return new, None, [*notes, *extra, found, *left_notes]
-    share = np.diag(np.diag(before)) if job.method == "additive" else cloud.covariance
+    share = _variances(x) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
     shrink = _shrink(job, n)
     new = shrink * (values + noise) + (1 - shrink) * x.mean(axis=0)
@@ -316,6 +316,11 @@ def _outlying(x: np.ndarray, job: _Job) -> tuple[np.ndarray, list[str]]:
     cloud = scatter(x, "robust", job.streams.at("add_noise", "outlier"))
     far = squared_distances(x, cloud) > chi2.ppf(job.cutoff, x.shape[1])
     return far, [f"Classical distances: {cloud.note}."] if cloud.note else []
+
+
+def _variances(x: np.ndarray) -> np.ndarray:
+    """Diagonal matrix of variances, each from its own column only, to the last digit."""
+    return np.diag([np.var(np.ascontiguousarray(column), ddof=1) for column in x.T])
 
 
 def _covariance(x: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ Term = tuple[str, ...]
 TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>[^`]+)`|(?P<sign>[+:*()]))\s*")
 MOST_TERMS = 1000
 DEEPEST = 50
+LONGEST = 20_000
 
 
 def parse_formula(text: str) -> list[Term]:
@@ -22,7 +23,7 @@ def parse_formula(text: str) -> list[Term]:
     Raises
     ------
     InputError
-        Anything else, with the position of the first fault.
+        Anything else, with the position of the first fault; text of more than 20,000 characters.
 
     Examples
     --------
@@ -43,6 +44,9 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        if len(text) > LONGEST:
+            what = f"a formula of {len(text):,} characters is longer than {LONGEST:,}"
+            raise InputError("formula", [Fault("predictors", what, remedy="Give a list of names.")])
         self.at = self.end = len(re.match(r"\s*~?\s*", text).group())  # type: ignore[union-attr]
         self.step()
 
