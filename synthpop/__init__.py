@@ -37,6 +37,7 @@ _WHERE = {
     "assess_fit": "assess",
     "breaks": "models.breaks",
     "calibrate": "calibration.calibrating",
+    "cross_validate": "crossvalidation",
     "draw_sample": "sampling.drawing",
     "dump_runfile": "runfile",
     "load_demo_population": "datasets",

@@ -1,0 +1,102 @@
+"""Proper scores of predictive distributions: of classes, and of numbers that are told by draws.
+
+A score is proper where nobody gains by announcing another distribution than the one believed in.
+All scores here are losses: lower is better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def log_scores(probabilities: np.ndarray, classes: np.ndarray, smallest: float) -> np.ndarray:
+    """Return minus the logarithm of the probability of what happened, shape (n,).
+
+    Parameters
+    ----------
+    probabilities : float array, shape (n, R)
+    classes : int array, shape (n,)
+    smallest : float
+        Probabilities below it count as this one, so that one surprise is not infinitely bad.
+
+    Examples
+    --------
+    >>> log_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1]), 0.01).round(3).tolist()
+    [0.288, 4.605]
+    """
+    found = probabilities[np.arange(len(classes)), classes]
+    scores: np.ndarray = -np.log(np.maximum(found, smallest))
+    return scores
+
+
+def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the squared distance from the distribution to what happened, shape (n,); 0 to 2.
+
+    Examples
+    --------
+    >>> brier_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1])).tolist()
+    [0.125, 2.0]
+    """
+    found = probabilities[np.arange(len(classes)), classes]
+    scores: np.ndarray = np.sum(probabilities**2, axis=1) - 2 * found + 1
+    return scores
+
+
+def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Estimate the continuous ranked probability score from draws.
+
+    Parameters
+    ----------
+    draws : float array, shape (M, n)
+        Draws of each person; NaN is left out.
+    values : float array, shape (n,)
+
+    Returns
+    -------
+    float array, shape (n,)
+        ``E|X - y| - E|X - X'| / 2`` in the unit of the values, without bias for any number of
+        draws from two on (the second mean runs over distinct pairs); NaN where a person has fewer
+        than two draws or no value.
+
+    Notes
+    -----
+    Gneiting and Raftery (2007), equation 21, doi:10.1198/016214506000001437; unbiased form: Ferro
+    (2014), doi:10.1002/qj.2270.
+
+    Examples
+    --------
+    >>> crps_of_draws(np.array([[0.0], [2.0]]), np.array([1.0])).tolist()
+    [0.0]
+    """
+    ordered = np.sort(draws, axis=0)
+    there = ~np.isnan(ordered)
+    count = there.sum(axis=0).astype(np.float64)
+    x = np.where(there, ordered, 0.0)
+    rank = np.arange(1, len(draws) + 1)[:, None]
+    pairs = np.sum((2 * rank - count - 1) * x, axis=0)
+    apart = np.sum(np.where(there, np.abs(x - values), 0.0), axis=0)
+    enough = count > 1
+    m = np.where(enough, count, 2.0)
+    scores: np.ndarray = np.where(enough, apart / m - pairs / (m * (m - 1)), np.nan)
+    scores[np.isnan(values)] = np.nan
+    return scores
+
+
+def pinball_of_draws(draws: np.ndarray, values: np.ndarray, p: float) -> np.ndarray:
+    """Return the pinball (quantile) score of the p-quantile of the draws, shape (n,).
+
+    ``(p - 1[y < q]) (y - q)`` in the unit of the values; NaN as in `crps_of_draws`.
+
+    Examples
+    --------
+    >>> draws = np.array([[0.0], [1.0], [2.0]])
+    >>> pinball_of_draws(draws, np.array([5.0]), 0.5).tolist()
+    [2.0]
+    """
+    ordered = np.sort(draws, axis=0)
+    count = (~np.isnan(ordered)).sum(axis=0)
+    place = np.clip(np.ceil(p * count - 1e-9).astype(np.int64) - 1, 0, None)
+    q = ordered[place, np.arange(len(values))]
+    scores: np.ndarray = (p - (values < q)) * (values - q)
+    scores[(count < 2) | np.isnan(values)] = np.nan
+    return scores

@@ -1,0 +1,422 @@
+"""Which model, which predictors: candidates for one variable ranked on households left out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.comparison.judging import Judge, deal, part_of
+from synthpop.layout import SIZE_NAME
+from synthpop.microdata.block import Sample
+from synthpop.microdata.dataset import with_storable_levels
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.recipe import check_recipe, make_layout, make_sample, take_apart
+from synthpop.stages.categorical import Categorical, coded_field, codes_of
+from synthpop.stages.continuous import Continuous
+from synthpop.stages.predictors import resolve_terms
+from synthpop.stages.relation import Relation
+from synthpop.stages.structure import Structure
+
+Candidate = Categorical | Relation | Continuous
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidation(Result):
+    """Candidates for one variable, ranked on households that they have not seen.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a candidate, the best first: `variable`, `candidate`, the scores (lower is better;
+        see `cross_validate`), `difference` of the first score to the best candidate and its
+        `standard_error` over the folds, `zero` (weighted share of persons whose own value was
+        announced as impossible; numbers: who got no draws with a value) and `fallbacks` (answers
+        from a lower step of the ladder of models, per person).
+    by_fold : DataFrame
+        The scores of each candidate and fold.
+    score : str
+        The score that ranks: "log_score" or "crps".
+    candidates : dict
+        Label -> stage.
+    folds, draws : int
+    smallest_probability : float
+        Probabilities below it count as this one in the log score.
+    n_persons, n_households : int
+        Of the survey.
+    seed : int
+    """
+
+    table: pd.DataFrame
+    by_fold: pd.DataFrame
+    score: str
+    candidates: Mapping[str, Candidate]
+    folds: int
+    draws: int
+    smallest_probability: float
+    n_persons: int
+    n_households: int
+    seed: int
+
+    @property
+    def best(self) -> str:
+        """Label of the candidate with the lowest score."""
+        return str(self.table["candidate"].iloc[0])
+
+    @property
+    def best_stage(self) -> Candidate:
+        """The candidate with the lowest score."""
+        return self.candidates[self.best]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the ranked table."""
+        return self.table
+
+    def summary(self) -> str:
+        """Say which candidate is best and which others cannot be told from it."""
+        first, rest = self.table.iloc[0], self.table.iloc[1:]
+        name = {"log_score": "log score", "crps": "continuous ranked probability score"}
+        lines = [
+            f"{first['variable']}: {len(self.table)} candidates, {self.folds} folds of whole "
+            f"households ({self.n_persons:,} persons), seed {self.seed}.",
+            f"Lowest {name[self.score]}: {self.best} ({first[self.score]:.6g}).",
+        ]
+        if len(rest):
+            near = rest[rest["difference"] <= 2 * rest["standard_error"]]["candidate"]
+            told = ", ".join(near) if len(near) else "none"
+            lines.append(
+                f"Candidates within two standard errors of it, which this survey does not tell "
+                f"apart from it: {told}. Folds share most of what they learn from, so the errors "
+                f"are rather too small."
+            )
+        second = "brier" if self.score == "log_score" else "pinball_50"
+        other = self.table["candidate"].iloc[int(self.table[second].to_numpy().argmin())]
+        if other != self.best:
+            what = "Brier score" if second == "brier" else "median"
+            lines.append(f"By its {what} the best is {other}.")
+        surprised = self.table[self.table["zero"] > 0]
+        if len(surprised) and self.score == "log_score":
+            worst = surprised.sort_values("zero").iloc[-1]
+            lines.append(
+                f"{worst['candidate']} announced {worst['zero']:.2%} of the persons' own values "
+                f"as impossible; each counts as probability {self.smallest_probability:.2g}."
+            )
+        return "\n".join(lines)
+
+
+def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Candidate]:
+    """Return the stage with every combination of the options, by label.
+
+    Examples
+    --------
+    >>> found = grid(Categorical("status"), {"model": ["tree", "forest"], "predictors": [["age"]]})
+    >>> list(found)
+    ["model='tree', predictors=['age']", "model='forest', predictors=['age']"]
+    """
+    faults = Faults("candidates")
+    known = {item.name for item in fields(stage)}
+    for option, values in options.items():
+        if option not in known:
+            what = f"{type(stage).__name__} has no option {option!r}"
+            faults.add(option, what, remedy=f"Options are {', '.join(sorted(known))}.")
+        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+            faults.add(option, f"is {values!r}", remedy="Give a list of values to try.")
+    faults.raise_if_any()
+    found = {}
+    for chosen in itertools.product(*options.values()):
+        pairs = dict(zip(options, chosen, strict=True))
+        label = ", ".join(f"{option}={_told(value)}" for option, value in pairs.items())
+        found[label] = replace(stage, **pairs)
+    return found
+
+
+def _told(value: Any) -> str:
+    return repr(value) if not hasattr(value, "fit") else type(value).__name__
+
+
+def cross_validate(
+    survey: Survey,
+    name: str,
+    candidates: Mapping[str, Candidate] | Sequence[Candidate],
+    *,
+    before: Sequence[Any] | None = None,
+    folds: int = 5,
+    draws: int = 100,
+    smallest_probability: float | None = None,
+    seed: int | None = None,
+) -> CrossValidation:
+    """Rank models and predictors of one variable by proper scores on households left out.
+
+    The households are dealt to folds, stratum by stratum; members stay together. Each candidate is
+    fitted to all folds but one, by the same code that fits it in a recipe, and announces the
+    distribution of the variable for each person of the fold left out, given that person's own
+    predictors. The announcement is compared with the value that the person has. Means are weighted
+    with the survey weights.
+
+    Parameters
+    ----------
+    survey : Survey
+    name : str
+        The variable.
+    candidates : dict or list of stages
+        `Categorical` and `Relation`, or `Continuous`, all for `name`; a dict gives labels. See
+        `grid` for all combinations of options.
+    before : list of stages, optional
+        The steps that come before in the recipe, `Structure` first. Their variables are there as
+        the survey has them. Default: a structure of all predictors that the candidates name.
+    folds : int
+    draws : int
+        Draws a person, for `Continuous` and `Relation`.
+    smallest_probability : float, optional
+        Probabilities below it count as this one in the log score. Default: half a person of the
+        training sample, 1 / (2 n).
+    seed : int, optional
+        Names the folds and the draws; candidates share both.
+
+    Returns
+    -------
+    CrossValidation
+        Scores of categorical variables: `log_score` (ranks; minus the log of the probability
+        announced for what happened) and `brier` (squared distance of the distribution to what
+        happened, 0 to 2). Of numbers: `crps` (ranks; unit of the variable), `pinball_10`,
+        `pinball_50`, `pinball_90` (quantile scores; that of 50 is half the absolute error of the
+        median) and `brier_missing` (squared error of the probability of being missing).
+
+    Raises
+    ------
+    InputError
+        Lists everything that does not fit.
+
+    Notes
+    -----
+    A missing category is a level. A missing number is judged by `brier_missing`; the other scores
+    are of persons with a value and of their draws with a value. Who has a value but fewer than two
+    draws with one is scored by draws from the training sample's weighted values and counts in
+    `zero`. `Categorical` is scored by its probabilities, `Relation` by shares of draws,
+    ``(count + 1 / levels) / (draws + 1)``. With `by_household` the true value is the
+    household's, and the same for all candidates. The cut of small probabilities makes
+    the log score proper but for these; the Brier score has no cut.
+
+    Sources: Gneiting and Raftery (2007), doi:10.1198/016214506000001437; on standard errors over
+    folds Bengio and Grandvalet (2004), Journal of Machine Learning Research 5.
+
+    Examples
+    --------
+    >>> from synthpop import Survey
+    >>> rng = np.random.default_rng(1)
+    >>> age = rng.choice(["young", "old"], 300)
+    >>> job = np.where((age == "old") == (rng.random(300) < 0.9), "retired", "works")
+    >>> survey = Survey(pd.DataFrame({"age": age, "job": job, "w": 1.0}), weight="w")
+    >>> with_age = Categorical("job", predictors=["age"])
+    >>> without = Categorical("job", predictors=[])
+    >>> found = cross_validate(survey, "job", {"age": with_age, "nothing": without}, seed=1)
+    >>> found.best
+    'age'
+    """
+    seed = resolve_seed(seed)
+    named = _labelled(candidates)
+    _check_options(named, name, folds, draws, smallest_probability)
+    if isinstance(survey, Survey):
+        survey = _storable(survey)
+    steps = _steps_before(survey, named.values()) if before is None else list(before)
+    sample = _prepared(survey, name, named, steps, seed)
+    n_households = len(sample.offsets) - 1
+    if folds > n_households:
+        faults = Faults("cross-validation")
+        what = f"{folds} folds of {n_households} households"
+        faults.add("folds", what, remedy="Give at most one fold a household.")
+        faults.raise_if_any()
+    streams = Streams(seed)
+    fold = deal(sample, folds, streams.at("cross-validation", "folds", folds))
+    rows = []
+    for number in range(folds):
+        trained, held_out = part_of(sample, fold != number), part_of(sample, fold == number)
+        smallest = smallest_probability or 1 / (2 * trained.n_persons)
+        judge = Judge(name, trained, held_out, draws, smallest, streams, number)
+        rows += [{"candidate": label, "fold": number, **judge.scores(stage)}
+                 for label, stage in named.items()]  # fmt: skip
+    by_fold = pd.DataFrame(rows)
+    score = "crps" if isinstance(next(iter(named.values())), Continuous) else "log_score"
+    return CrossValidation(
+        table=_ranked(by_fold, name, score),
+        by_fold=by_fold,
+        score=score,
+        candidates=named,
+        folds=folds,
+        draws=draws,
+        smallest_probability=smallest_probability or folds / (2 * (folds - 1) * sample.n_persons),
+        n_persons=sample.n_persons,
+        n_households=n_households,
+        seed=seed,
+    )
+
+
+# checks and preparation
+
+
+def _labelled(candidates: Any) -> dict[str, Any]:
+    """Candidates by label; those of a list are called by the options that tell them apart."""
+    faults = Faults("cross-validation")
+    if isinstance(candidates, Mapping):
+        found = {str(label): stage for label, stage in candidates.items()}
+    elif isinstance(candidates, Sequence) and not isinstance(candidates, str):
+        labels = [_label(stage) for stage in candidates]
+        again = {label for label in labels if labels.count(label) > 1}
+        for label in sorted(again):
+            faults.add("candidates", f"{label!r} is there twice", remedy="Leave one of them.")
+        found = dict(zip(labels, candidates, strict=True))
+    else:
+        found = {}
+    if not found:
+        faults.add("candidates", "there are none", remedy="Give a dict or a list of stages.")
+    faults.raise_if_any()
+    return found
+
+
+def _label(stage: Any) -> str:
+    if not isinstance(stage, Candidate):
+        return repr(stage)
+    told = [
+        f"{item.name}={_told(value)}"
+        for item in fields(stage)
+        if item.name not in ("name", "relationship", "head")
+        and (item.name in ("model", "method") or not _same(getattr(stage, item.name), item.default))
+        and ((value := getattr(stage, item.name)) is not None)
+    ]
+    return ", ".join(told)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and repr(value) == repr(default)
+
+
+def _check_options(
+    named: Mapping[str, Any], name: str, folds: Any, draws: Any, smallest: Any
+) -> None:
+    faults = Faults("cross-validation")
+    for label, stage in named.items():
+        if not isinstance(stage, Candidate):
+            remedy = "Give Categorical, Relation or Continuous stages."
+            faults.add(label, f"{stage!r} is no candidate", remedy=remedy)
+        elif stage.name != name:
+            faults.add(
+                label, f"makes {stage.name!r}, not {name!r}", remedy="Compare like with like."
+            )
+    there = [stage for stage in named.values() if isinstance(stage, Candidate)]
+    if len({isinstance(stage, Continuous) for stage in there}) > 1:
+        what = "are Continuous and others: their scores cannot be compared"
+        faults.add("candidates", what, remedy="Compare them in two calls.")
+    if len({stage.by_household for stage in there if isinstance(stage, Continuous)}) > 1:
+        what = "differ in by_household: they announce different values"
+        faults.add("candidates", what, remedy="Compare them in two calls.")
+    for option, value, least in (("folds", folds, 2), ("draws", draws, 2)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least:
+            faults.add(option, f"is {value!r}", remedy=f"Give a whole number, {least} or more.")
+    if smallest is not None:
+        number = isinstance(smallest, (int, float)) and not isinstance(smallest, bool)
+        if not number or not 0 < smallest < 1:
+            what = f"is {smallest!r}"
+            faults.add("smallest_probability", what, remedy="Give a number between 0 and 1.")
+    faults.raise_if_any()
+
+
+def _storable(survey: Survey) -> Survey:
+    roles = survey.roles
+    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
+    return survey if frame is survey.frame else Survey(frame, **roles.named())
+
+
+def _steps_before(survey: Any, stages: Any) -> list[Any]:
+    """A structure of all predictors that are named."""
+    faults = Faults("cross-validation")
+    names: list[str] = []
+    for stage in stages:
+        if isinstance(stage.predictors, str) and stage.predictors in ("all", "basic"):
+            what = f"predictors are {stage.predictors!r}, but no steps come before"
+            remedy = "Name the predictors, or give before: the steps of the recipe up to here."
+            faults.add(stage.label, what, remedy=remedy)
+            continue
+        names += [name for term in resolve_terms(stage.predictors, (), ()) for name in term]
+        if isinstance(stage, Relation):
+            names.append(stage.relationship)
+        for rule in getattr(stage, "impossible", None) or ():
+            names += list(rule["when"])
+    faults.raise_if_any()
+    roles = getattr(survey, "roles", None)
+    fixed = (getattr(roles, "strata", None), getattr(roles, "household_size", None) or SIZE_NAME)
+    return [Structure([name for name in dict.fromkeys(names) if name not in fixed])]
+
+
+def _prepared(
+    survey: Any, name: str, named: Mapping[str, Any], before: list[Any], seed: int
+) -> Sample:
+    """Return the sample as a stage sees it behind these steps; everything is checked first."""
+    faults = Faults("cross-validation")
+    steps = take_apart(before)
+    others: list[Any] = [*steps.preparations, *steps.finishers]
+    for other in others:
+        what = "works on the survey or on the finished population"
+        faults.add(other.label, what, remedy="Leave it out, or prepare the survey first.")
+    faults.raise_if_any()
+    columns = None
+    for label, stage in named.items():
+        try:
+            columns = check_recipe([*before, stage], survey)
+        except InputError as problem:
+            known = {str(fault) for fault in faults.found}
+            for fault in problem.faults:
+                where = fault.where if fault.where != stage.label else label
+                told = replace(fault, where=where)
+                faults.found += [] if str(told) in known else [told]
+    faults.raise_if_any()
+    assert columns is not None
+    sample = make_sample(survey, columns, make_layout(survey, columns))
+    streams = Streams(seed)
+    for number, step in enumerate(steps.stages):
+        model = step.fit(sample, streams.at("fit", step.label))
+        observed = step.observed(model, sample)
+        made = {item.name: item for item in model.fields if item.name in observed}
+        sample = sample.with_columns(made, observed)
+        sample = replace(sample, basic=sample.available) if number == 0 else sample
+    if isinstance(next(iter(named.values())), Continuous):
+        return sample
+    field = coded_field(sample, name)  # numbers get the levels of all folds
+    codes = codes_of(sample, name, field).astype(field.dtype)
+    return replace(
+        sample,
+        fields={**sample.fields, name: field},
+        columns={**sample.columns, name: codes},
+    )
+
+
+def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
+    """One row a candidate: weighted means over the folds, the best first."""
+    aside = ("candidate", "fold", "n", "weight", "weight_values")
+    told = [str(column) for column in by_fold if column not in aside]
+    of_values = [column for column in told if column.startswith(("crps", "pinball"))]
+    rows = []
+    for label, part in by_fold.groupby("candidate", sort=False):
+        row: dict[str, Any] = {"variable": name, "candidate": str(label)}
+        for column in told:
+            there = part[column].notna()
+            weight = part["weight_values" if column in of_values else "weight"][there]
+            mean = np.average(part[column][there], weights=weight) if there.any() else np.nan
+            row[column] = float(mean)
+        rows.append(row)
+    table = pd.DataFrame(rows).sort_values(score, kind="stable", ignore_index=True)
+    wide = by_fold.pivot(index="fold", columns="candidate", values=score)
+    apart = wide.sub(wide[table["candidate"].iloc[0]], axis=0)
+    table["difference"] = table[score] - table[score].iloc[0]
+    error = apart.std(ddof=1) / np.sqrt(len(wide))
+    table["standard_error"] = error.reindex(table["candidate"]).to_numpy()
+    scores = [column for column in told if column not in ("zero", "fallbacks")]
+    order = ["variable", "candidate", *scores, "difference", "standard_error", "zero", "fallbacks"]
+    return table[order]
