@@ -1,0 +1,351 @@
+"""What an intruder knows, whom they look for and what counts as success: one record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from numbers import Real
+from typing import Any
+
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
+
+ACCURACY = (0.01, 0.02, 0.05)
+UNITS = ("person", "household")
+WHO = ("sample uniques", "everyone")
+MEMBERS = ("any", "every")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """An intruder: what they know, whom they look for, what counts as success.
+
+    Parameters
+    ----------
+    keys : str or sequence of str
+        Columns that the intruder knows of the persons they look for. All count as categorical.
+    targets : str or sequence of str
+        Columns they want to learn. None for measures that need keys only.
+    key_errors : mapping of key to probability in [0, 1), or pairs
+        Probability that the intruder's value of this key is wrong. A wrong value is another level
+        of the key, drawn in proportion to how often the levels occur in the sample; a missing
+        value stays missing. Keys that are not named are known without error.
+    coverage : float in (0, 1]
+        Share of the population in the intruder's register. A person is in it with this
+        probability, whatever their keys, and only persons in it are looked for.
+    unit : {"person", "household"}
+        Whom one attack is about. A household is matched as a whole: by the keys of all its
+        members, in any order.
+    household : str, optional
+        Column of both files with the number of the household; `unit` "household" needs it.
+    who : {"sample uniques", "everyone"}
+        Whom they look for: persons (or households) whom no other of the sample shares the keys
+        with, or all of the sample.
+    rows : str, optional
+        Column of the sample with True and False: only rows with True are looked for (households
+        with at least one such row).
+    accuracy : number or numbers between 0 and 1
+        A number is found when the answer is within ``y (1 - p)`` and ``y (1 + p)`` of the true
+        value y. A category is found when the answer is the true level.
+    categorical : str or sequence of str
+        Targets that are codes of categories although their columns are numbers. Columns of text,
+        categories and True/False are categories anyway.
+    members : {"any", "every"}
+        A household counts as disclosed when the target of one or of every member is found.
+        Members without a true value are left out.
+
+    Raises
+    ------
+    InputError
+        No key, a name given twice, a target among the keys, probabilities and accuracies outside
+        their range, households without their column, errors of what is no key.
+
+    Examples
+    --------
+    >>> intruder = Scenario(["region", "age"], "income", key_errors={"age": 0.1}, coverage=0.5)
+    >>> print(intruder.story())
+    The intruder knows region and age of every person in a register of 50% of the population; age \
+is wrong for 10%. They look for persons of the sample whom nobody else in it shares these keys \
+with. They want income; a number counts as found within 1%, 2% or 5% of the true value, a \
+category when it is the true one.
+    >>> Scenario.from_dict(intruder.to_dict()) == intruder
+    True
+    """
+
+    keys: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    key_errors: tuple[tuple[str, float], ...] = ()
+    coverage: float = 1.0
+    unit: str = "person"
+    household: str | None = None
+    who: str = "sample uniques"
+    rows: str | None = None
+    accuracy: tuple[float, ...] = ACCURACY
+    categorical: tuple[str, ...] = ()
+    members: str = "any"
+
+    def __init__(
+        self,
+        keys: Sequence[str] | str,
+        targets: Sequence[str] | str = (),
+        *,
+        key_errors: Mapping[str, float] | Iterable[tuple[str, float]] = (),
+        coverage: float = 1.0,
+        unit: str = "person",
+        household: str | None = None,
+        who: str = "sample uniques",
+        rows: str | None = None,
+        accuracy: Sequence[float] | float = ACCURACY,
+        categorical: Sequence[str] | str = (),
+        members: str = "any",
+    ) -> None:
+        faults = Faults("Scenario")
+        asked = _names(faults, "keys", keys)
+        wanted = _names(faults, "targets", targets)
+        errors = _errors(faults, key_errors, asked)
+        plain = {
+            "keys": asked, "targets": wanted, "key_errors": errors, "coverage": coverage,
+            "unit": unit, "household": household, "who": who, "rows": rows,
+            "accuracy": _accuracies(faults, accuracy), "members": members,
+            "categorical": _names(faults, "categorical", categorical),
+        }  # fmt: skip
+        _check(faults, plain)
+        faults.raise_if_any()
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Probability that the intruder's value is wrong, of every key, in their order."""
+        given = dict(self.key_errors)
+        return {key: given.get(key, 0.0) for key in self.keys}
+
+    def story(self) -> str:
+        """Tell in sentences what the intruder knows, whom they look for and what they want."""
+        persons = "every person of the sample"
+        if self.coverage < 1:
+            persons = f"every person in a register of {_percent(self.coverage)} of the population"
+        wrong = [f"{key} is wrong for {_percent(p)}" for key, p in self.key_errors]
+        knows = f"The intruder knows {_listed(self.keys, 'and')} of {persons}"
+        return " ".join(
+            [f"{'; '.join([knows, *wrong])}.", f"They look for {self._whom()}.", self._wants()]
+        ).rstrip()
+
+    def summary(self) -> str:
+        """Return the story."""
+        return self.story()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults as lists, numbers and text, as TOML has them."""
+        plain: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.default is MISSING or value != field.default:
+                plain[field.name] = list(value) if isinstance(value, tuple) else value
+        if "key_errors" in plain:
+            plain["key_errors"] = dict(plain["key_errors"])
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Scenario:
+        """Make the record from `to_dict` or a table of a TOML file; unknown names are faults."""
+        faults = Faults("Scenario")
+        known = [field.name for field in fields(cls)]
+        for name in plain:
+            if name not in known:
+                faults.add(str(name), "is not part of a scenario", remedy=did_you_mean(name, known))
+        if "keys" not in plain:
+            faults.add("keys", "no key is given", remedy="Name the columns the intruder knows.")
+        faults.raise_if_any()
+        return cls(**plain)
+
+    def _whom(self) -> str:
+        noun = "households" if self.unit == "household" else "persons"
+        which = f" for which {self.rows} is true" if self.rows else ""
+        if self.unit == "household" and self.rows:
+            which = f" with a member for whom {self.rows} is true"
+        if self.who == "everyone":
+            return f"all {noun} of the sample{which}"
+        other = "no other household" if self.unit == "household" else "nobody else"
+        return f"{noun} of the sample{which} whom {other} in it shares these keys with"
+
+    def _wants(self) -> str:
+        if not self.targets:
+            return ""
+        parts = [f"They want {_listed(self.targets, 'and')}"]
+        category = "a category when it is the true one"
+        if set(self.targets) - set(self.categorical):
+            within = _listed([_percent(p) for p in self.accuracy], "or")
+            parts.append(f"a number counts as found within {within} of the true value, {category}")
+        else:
+            parts.append(f"{category[:10]} counts as found {category[11:]}")
+        if self.unit == "household":
+            parts.append(f"a household counts when this is so for {self.members} member")
+        return "; ".join(parts) + "."
+
+
+def to_scenario(
+    subject: str,
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None = None,
+    *,
+    accuracy: Sequence[float] | float | None = None,
+    honoured: Sequence[str] | None = None,
+    n_targets: int | None = None,
+) -> Scenario:
+    """Turn what a measure was given, a Scenario or keys and target, into one checked Scenario.
+
+    Parameters
+    ----------
+    subject : str
+        The measure, for messages.
+    keys, target, accuracy
+        As the user gave them. With a Scenario, the others must be left out.
+    honoured : names of fields, optional
+        Fields of the Scenario that the measure takes into account beside `keys` and `targets`.
+        Another field that differs from its default is a fault, never ignored. None: all.
+    n_targets : int, optional
+        How many targets the measure wants; None: any number.
+
+    Raises
+    ------
+    InputError
+        Faults of the record; a target given twice; fields that the measure does not know.
+
+    Examples
+    --------
+    >>> intruder = Scenario("region", "income")
+    >>> to_scenario("tcap", ["region"], "income") == to_scenario("tcap", intruder)
+    True
+    >>> to_scenario("tcap", Scenario("region", unit="household", household="id"), honoured=())
+    Traceback (most recent call last):
+    synthpop.microdata.errors.InputError: tcap: 2 faults
+      - unit: 'household' of the Scenario has no part in this measure. Leave it out.
+      - household: 'id' of the Scenario has no part in this measure. Leave it out.
+    """
+    faults = Faults(subject)
+    if isinstance(keys, Scenario):
+        scenario = keys
+        for name, value in (("target", target), ("accuracy", accuracy)):
+            if value is not None:
+                faults.add(name, "is given beside a Scenario", remedy="The Scenario holds it.")
+    else:
+        try:
+            scenario = Scenario(
+                keys,
+                () if target is None else target,
+                accuracy=ACCURACY if accuracy is None else accuracy,
+            )
+        except InputError as error:
+            raise InputError(subject, error.faults) from None
+    _check_honoured(faults, scenario, honoured)
+    if n_targets is not None and len(scenario.targets) != n_targets:
+        what = f"{len(scenario.targets)} targets are given, {n_targets} wanted"
+        faults.add("target", what, remedy="Name what the intruder looks for.")
+    faults.raise_if_any()
+    return scenario
+
+
+def _check_honoured(faults: Faults, scenario: Scenario, honoured: Sequence[str] | None) -> None:
+    if honoured is None:
+        return
+    for name, value in scenario.to_dict().items():
+        if name not in ("keys", "targets", *honoured):
+            what = f"{value!r} of the Scenario has no part in this measure"
+            faults.add(name, what, remedy="Leave it out.")
+
+
+def _names(faults: Faults, where: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            faults.add(where, f"{name!r} is not the name of a column")
+    text = [name for name in names if isinstance(name, str)]
+    for name in dict.fromkeys(text):
+        if text.count(name) > 1:
+            faults.add(where, f"{name!r} is given {text.count(name)} times")
+    return tuple(text)
+
+
+def _errors(faults: Faults, given: Any, keys: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    try:
+        table = dict(given)
+    except (TypeError, ValueError):
+        remedy = "Give a mapping as {'age': 0.05}."
+        faults.add("key_errors", f"{given!r} is not keys with probabilities", remedy=remedy)
+        return ()
+    for key, p in table.items():
+        if key not in keys:
+            faults.add("key_errors", f"{key!r} is not a key", remedy=did_you_mean(key, keys))
+        if not _is_number(p) or not 0 <= p < 1:
+            faults.add("key_errors", f"{p!r} of {key!r} is not a probability from 0 to below 1")
+    good = {key: p for key, p in table.items() if _is_number(p) and p > 0}
+    return tuple((key, float(good[key])) for key in keys if key in good)
+
+
+def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
+    single = isinstance(accuracy, str) or not isinstance(accuracy, Iterable)
+    given = (accuracy,) if single else tuple(accuracy)
+    if not given:
+        faults.add("accuracy", "no accuracy is given")
+    for p in given:
+        if not _is_number(p) or not 0 < p < 1:
+            remedy = "0.05 means within five per cent of the true value."
+            faults.add("accuracy", f"{p!r} is not a number between 0 and 1", remedy=remedy)
+    if len(set(given)) < len(given):
+        faults.add("accuracy", "a value is given twice")
+    return tuple(float(p) for p in given if _is_number(p))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _check(faults: Faults, plain: dict[str, Any]) -> None:
+    if not plain["keys"]:
+        faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
+    for target in plain["targets"]:
+        if target in plain["keys"]:
+            faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+    for name in plain["categorical"]:
+        if name not in plain["targets"]:
+            remedy = did_you_mean(name, plain["targets"])
+            faults.add("categorical", f"{name!r} is not a target", remedy=remedy)
+    if not _is_number(plain["coverage"]) or not 0 < plain["coverage"] <= 1:
+        what = f"{plain['coverage']!r} is not a share above 0 and up to 1"
+        faults.add("coverage", what, remedy="1 is a register of the whole population.")
+    else:
+        plain["coverage"] = float(plain["coverage"])
+    for name, allowed in (("unit", UNITS), ("who", WHO), ("members", MEMBERS)):
+        check_choice(faults, name, plain[name], allowed)
+    for name in ("household", "rows"):
+        if plain[name] is not None and (not isinstance(plain[name], str) or not plain[name]):
+            faults.add(name, f"{plain[name]!r} is not the name of a column")
+    _check_household(faults, plain)
+
+
+def _check_household(faults: Faults, plain: dict[str, Any]) -> None:
+    household = plain["household"]
+    if plain["unit"] == "household" and household is None:
+        remedy = "Name the column with the number of the household."
+        faults.add("household", "is needed for attacks on households", remedy=remedy)
+    if plain["unit"] == "person" and (household is not None or plain["members"] != "any"):
+        name = "household" if household is not None else "members"
+        remedy = 'Set unit="household", or leave it out.'
+        faults.add(name, "has no effect on attacks on persons", remedy=remedy)
+    if household is not None and household in (*plain["keys"], *plain["targets"]):
+        what = f"{household!r} is also a key or a target"
+        faults.add("household", what, remedy="The number of a household is not known outside.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g}%"
+
+
+def _listed(names: Sequence[str], joint: str) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {joint} {names[-1]}"
+
+
+__all__ = ["ACCURACY", "Scenario", "to_scenario"]
