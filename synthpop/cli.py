@@ -171,6 +171,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
+            strata=plan.run.strata,
             out=out,
             workers=workers,
             rows_per_block=plan.run.rows_per_block,
@@ -182,7 +183,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         report = out / plan.report.file
         write_report(
             report,
-            fitted.derived_survey(),
+            fitted.derived_survey(plan.run.strata),
             population,
             risk=risk,
             calibration=calibration,
@@ -212,7 +213,7 @@ def _risk(plan: Any, fitted: Any, population: Any) -> Any:
     from riskeval.intruders.scenarios import intruder_scenarios
 
     return intruder_scenarios(
-        fitted.derived_survey().frame,
+        fitted.derived_survey(plan.run.strata).frame,
         population,
         plan.risk.keys,
         plan.risk.target,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from synthpop._version import __version__
-from synthpop.calibration.margins import Margin, margin_list
 from synthpop.finish import completed, finish_population, plain, seed_of, write_population
 from synthpop.generate import (
     Recipe,
@@ -24,20 +22,34 @@ from synthpop.generate import (
     merge_fallbacks,
     simulate_block,
 )
+from synthpop.identity import (
+    check_arguments,
+    check_count,
+    chosen_strata,
+    fingerprint,
+    replicate_seed,
+    stage_to_dict,
+)
 from synthpop.layout import Layout, sized
 from synthpop.microdata.block import Fallback, Sample
-from synthpop.microdata.dataset import restore_column, with_storable_levels
+from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.plan import BlockPlan, make_plan
+from synthpop.plan import BlockPlan, household_table, make_plan
 from synthpop.population import Population
-from synthpop.recipe import check_recipe, make_layout, make_sample, take_apart
+from synthpop.recipe import (
+    check_recipe,
+    extended,
+    make_layout,
+    make_sample,
+    storable,
+    take_apart,
+)
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
-from synthpop.stages.registry import STAGES
 from synthpop.stages.structure import Structure, structure_fallbacks
 from synthpop.storage import (
     FORMAT,
@@ -102,7 +114,7 @@ class Pipeline:
         steps, stages = take_apart(self.stages), take_apart(self.stages).stages
         seed = resolve_seed(seed)
         streams = Streams(seed)
-        survey = _storable(survey)
+        survey = storable(survey)
         columns = check_recipe(self.stages, survey)
         prepared = []
         for number, step in enumerate(steps.preparations):
@@ -117,7 +129,7 @@ class Pipeline:
             listener(Event("progress", "fit", number, len(stages), stage.label))
             model = stage.fit(sample, streams.at("fit", stage.label))
             models.append(model)
-            sample = _extended(sample, stage, model, number == 0)
+            sample = extended(sample, stage, model, number == 0)
         listener(Event("end", "fit", len(stages), len(stages)))
         return FittedPipeline(
             stages,
@@ -164,21 +176,28 @@ class FittedPipeline:
         """What the fit had to fall back to."""
         return tuple(item for model in self.models for item in model.fallbacks)
 
-    def derived_survey(self) -> Survey:
-        """Return the survey with the columns that `Derive` stages add, its rows in their order."""
+    def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
+        """Return the survey with the columns that `Derive` stages add, its rows in their order.
+
+        With `strata` only the rows of these, for a population of these strata.
+        """
         survey, back = self.survey, np.argsort(self.survey.household_order, kind="stable")
         for stage in self.stages:
             if isinstance(stage, Derive):
                 values = self.sample.columns[stage.name][back]
                 column = restore_column(self.sample.fields[stage.name], values)
                 survey = survey.with_column(stage.name, column)
-        return survey
+        if strata is None:
+            return survey
+        kept = np.isin(self.sample.strata[back], self._wanted(strata))
+        return Survey(survey.frame[kept], **survey.roles.named())
 
     def simulate(
         self,
         *,
         seed: int | None = None,
         scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
         out: Path | str | None = None,
         workers: Workers = 1,
         rows_per_block: int = ROWS_PER_BLOCK,
@@ -192,6 +211,9 @@ class FittedPipeline:
             Default: the seed of the fit.
         scale : float
             Factor on the weights: 0.1 makes a population of a tenth of the size.
+        strata : list of levels, optional
+            Simulate these strata only. They are what they are in the whole population, byte for
+            byte, ids of households included. Not with finishers, which need all strata.
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there.
             Without it the population is held in memory. A recipe with finishers (`Distribute`,
@@ -216,15 +238,17 @@ class FittedPipeline:
         OutputError
             The folder holds another run, or cannot be written.
         """
-        _check_arguments(scale, rows_per_block)
+        check_arguments(scale, rows_per_block)
         check_workers(workers)
         seed = self.seed if seed is None else resolve_seed(seed)
         streams = Streams(seed)
         structure, model = self.stages[0], self.models[0]
         assert isinstance(structure, Structure)
         plans = make_plan(model, structure.method, scale, streams, rows_per_block)
-        notes = structure_fallbacks(model, _household_table(model, plans), scale)
         layout = sized(self.layout, plans)
+        wanted = self._wanted(strata)
+        plans = [plan for plan in plans if plan.stratum in wanted]
+        notes = structure_fallbacks(model, household_table(model, plans), scale, wanted)
         recipe = Recipe(self.stages, self.models, layout, self.sample.strata_levels, streams)
         identity = {
             "version": __version__,
@@ -235,8 +259,10 @@ class FittedPipeline:
             "recipe": [
                 stage_to_dict(step) for step in (*self.preparations, *self.stages, *self.finishers)
             ],
-            "survey": _fingerprint(self.sample),
+            "survey": fingerprint(self.sample),
         }
+        if strata is not None:
+            identity["strata"] = [str(self.sample.strata_levels[k]) for k in wanted]
         identity = json.loads(json.dumps(identity, default=str))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if out is None:
@@ -246,6 +272,65 @@ class FittedPipeline:
             if self.finishers:
                 return run.finished(root, seed, rows_per_block)
             return run.to_folder(root)
+
+    def replicates(
+        self,
+        n: int,
+        *,
+        seed: int | None = None,
+        scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Iterator[Population]:
+        """Simulate several independent populations of one fit, one after the other.
+
+        Parameters
+        ----------
+        n : int
+        seed : int, optional
+            Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
+            it: the same whatever `n` is, and in its manifest.
+        out : path, optional
+            Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run.
+        scale, strata, workers, rows_per_block, on_event
+            See `simulate`.
+
+        Yields
+        ------
+        Population
+            In memory only the one at hand is held, unless the caller keeps them.
+
+        Raises
+        ------
+        InputError
+            An argument makes no sense.
+        """
+        check_count("replicates", n)
+        seed = self.seed if seed is None else resolve_seed(seed)
+        for number in range(1, int(n) + 1):
+            yield self.simulate(
+                seed=replicate_seed(seed, number),
+                scale=scale,
+                strata=strata,
+                out=None if out is None else Path(out) / f"replicate-{number:04d}",
+                workers=workers,
+                rows_per_block=rows_per_block,
+                on_event=on_event,
+            )
+
+    def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
+        """Return the strata to simulate, as positions."""
+        if strata is None:
+            return list(range(len(self.sample.strata_levels)))
+        if self.finishers:
+            faults = Faults("simulate")
+            what = f"cannot be chosen: {self.finishers[0].label} needs the whole population"
+            faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
+            faults.raise_if_any()
+        return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,16 +346,19 @@ class _Run:
     notes: tuple[Fallback, ...] = ()
 
     def in_memory(self) -> Population:
-        total = sum(plan.n_persons for plan in self.plans)
+        starts, total = {}, 0
+        for plan in self.plans:
+            starts[plan.stratum, plan.number] = total
+            total += plan.n_persons
         columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
         found: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
         if isinstance(self.workers, int):
-            fill = partial(_fill, self.recipe, columns)
+            fill = partial(_fill, self.recipe, columns, starts)
         else:  # other processes cannot write into our arrays
             fill = partial(simulate_block, self.recipe)
         for done, result in enumerate(map_blocks(fill, self.plans, self.workers), 1):
             if isinstance(result, Simulated):
-                _copy(result, columns)
+                _copy(result, columns, starts)
                 result = result.fallbacks
             found.extend(result)
             self.listener(Event("progress", "simulate", done, len(self.plans)))
@@ -355,99 +443,20 @@ class _Run:
         return plain
 
 
-def _fill(recipe: Recipe, columns: dict[str, np.ndarray], plan: BlockPlan) -> Any:
+def _fill(
+    recipe: Recipe,
+    columns: dict[str, np.ndarray],
+    starts: dict[tuple[int, int], int],
+    plan: BlockPlan,
+) -> Any:
     simulated = simulate_block(recipe, plan)
-    _copy(simulated, columns)
+    _copy(simulated, columns, starts)
     return simulated.fallbacks
 
 
-def _copy(simulated: Simulated, columns: dict[str, np.ndarray]) -> None:
-    start = simulated.plan.first_person
+def _copy(
+    simulated: Simulated, columns: dict[str, np.ndarray], starts: dict[tuple[int, int], int]
+) -> None:
+    start = starts[simulated.plan.stratum, simulated.plan.number]
     for name, values in simulated.columns.items():
         columns[name][start : start + len(values)] = values
-
-
-def stage_to_dict(stage: Any) -> dict[str, Any]:
-    """Return a stage as plain values, as a run file has them: ``type`` and its options.
-
-    Margins come as their options, the number of their cells and a hash of their table.
-    """
-    kinds = {cls: name for name, cls in STAGES.items()}
-    margins = getattr(stage, "margins", None)
-    options = asdict(stage if margins is None else replace(stage, margins=()))
-    if margins is not None:
-        options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
-    return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
-
-
-def margin_to_dict(margin: Margin) -> dict[str, Any]:
-    """Return what tells a margin from others: its options, its columns, a hash of its table."""
-    text = margin.frame.to_csv(index=False)
-    options = {
-        name: getattr(margin, name)
-        for name in ("level", "total", "importance", "variable", "size", "name")
-        if getattr(margin, name) is not None
-    }
-    return {
-        **options,
-        "columns": list(margin.columns),
-        "n_cells": len(margin.frame),
-        "hash": blake2b(text.encode(), digest_size=20).hexdigest(),
-    }
-
-
-def _storable(survey: Survey) -> Survey:
-    """Return the survey with levels that a population can hold, so that both have the same."""
-    if not isinstance(survey, Survey):
-        return survey  # a fault, told by the check of the recipe
-    roles = survey.roles
-    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
-    return survey if frame is survey.frame else Survey(frame, **roles.named())
-
-
-def _extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
-    """Return the sample with the columns that the population has after this stage."""
-    observed = stage.observed(model, sample)
-    fields = {f.name: f for f in model.fields if f.name in observed}
-    sample = sample.with_columns(fields, observed)
-    return replace(sample, basic=sample.available) if first else sample
-
-
-def _household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
-    """Return how many households are made, by stratum and size; none at all is a fault."""
-    counts = np.zeros(model.totals.shape, dtype=np.int64)
-    for plan in plans:
-        counts[plan.stratum, np.searchsorted(model.sizes, plan.sizes)] += plan.counts
-    if not counts.any():
-        faults = Faults("simulate")
-        what = f"leaves no household: {model.totals.sum():,.3g} are expected at scale 1"
-        faults.add("scale", what, remedy="Give a larger scale.")
-        faults.raise_if_any()
-    return counts
-
-
-def _is_a(value: object, *kinds: type) -> bool:
-    """Whether a value is a number of these kinds; True and False are none."""
-    number = value.item() if isinstance(value, np.number) else value
-    return isinstance(number, kinds) and not isinstance(number, bool)
-
-
-def _check_arguments(scale: float, rows_per_block: int) -> None:
-    faults = Faults("simulate")
-    if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
-        faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
-    if not (_is_a(rows_per_block, int) and rows_per_block >= 1):
-        remedy = "Give a whole number, 1 or more."
-        faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
-    faults.raise_if_any()
-
-
-def _fingerprint(sample: Sample) -> str:
-    """Hash of all that the fit saw: columns, levels, weights, households."""
-    digest = blake2b(digest_size=20)
-    for name in sorted(sample.columns):
-        item = json.dumps(sample.fields[name].to_dict(), default=str)
-        digest.update(item.encode() + np.ascontiguousarray(sample.columns[name]).tobytes())
-    for values in (sample.weights, sample.household_weights, sample.offsets, sample.strata):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.hexdigest()

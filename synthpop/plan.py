@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -80,6 +82,19 @@ def make_plan(
             person += block.n_persons
             blocks.append(block)
     return blocks
+
+
+def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
+    """Return how many households are made, by stratum and size; none at all is a fault."""
+    counts = np.zeros(model.totals.shape, dtype=np.int64)
+    for plan in plans:
+        counts[plan.stratum, np.searchsorted(model.sizes, plan.sizes)] += plan.counts
+    if not counts.any():
+        faults = Faults("simulate")
+        what = f"leaves no household: {model.totals.sum():,.3g} are expected at scale 1"
+        faults.add("scale", what, remedy="Give a larger scale.")
+        faults.raise_if_any()
+    return counts
 
 
 def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_block: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from synthpop.layout import PERSON_NAME, SIZE_NAME, Layout
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import smallest_int
-from synthpop.microdata.dataset import Field, encode_column
+from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import Outlook, Stage, after
@@ -274,3 +274,20 @@ def make_sample(survey: Survey, columns: Columns, layout: Layout) -> Sample:
         basic=fixed,
         strata_name=None if layout.strata is None else layout.strata.name,
     )
+
+
+def storable(survey: Survey) -> Survey:
+    """Return the survey with levels that a population can hold, so that both have the same."""
+    if not isinstance(survey, Survey):
+        return survey  # a fault, told by the check of the recipe
+    roles = survey.roles
+    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
+    return survey if frame is survey.frame else Survey(frame, **roles.named())
+
+
+def extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
+    """Return the sample with the columns that the population has after this stage."""
+    observed = stage.observed(model, sample)
+    fields = {f.name: f for f in model.fields if f.name in observed}
+    sample = sample.with_columns(fields, observed)
+    return replace(sample, basic=sample.available) if first else sample

@@ -14,12 +14,13 @@ from pydantic import Field, create_model, model_validator
 
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.generate import Workers
+from synthpop.identity import margin_to_dict, stage_to_dict
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.io import read_survey, read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
-from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline, margin_to_dict, stage_to_dict
+from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline
 from synthpop.population import Population
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
@@ -51,6 +52,7 @@ class RunOptions(Table):
     seed: int | None = Field(default=None, ge=0)
     scale: float = Field(default=1.0, gt=0)
     rows_per_block: int = Field(default=ROWS_PER_BLOCK, ge=1)
+    strata: list[str | int | float | bool] | None = None
     out: str | None = None
 
 
@@ -425,6 +427,7 @@ def run(
     fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,
+        strata=plan.run.strata,
         out=target,
         workers=workers,
         rows_per_block=plan.run.rows_per_block,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import synthpop.storage as storage
-from synthpop import Categorical, Pipeline, Structure, open_population
+from synthpop import Anneal, Categorical, Margin, Pipeline, Structure, Survey, open_population
 from synthpop.generate import Recipe, simulate_block
 from synthpop.layout import sized
 from synthpop.microdata.errors import InputError
@@ -273,3 +273,93 @@ def test_workers_that_make_no_sense(fitted, workers) -> None:
 def test_arguments_that_make_no_sense(fitted, options) -> None:
     with pytest.raises(InputError, match="simulate"):
         fitted.simulate(**options)
+
+
+# some strata only, and replicates
+
+
+@pytest.mark.parametrize("wanted", ["south", ["west", "south"]])
+def test_some_strata_are_the_same_bytes_as_in_the_whole(
+    fitted, reference, tmp_path, wanted
+) -> None:
+    names = [wanted] if isinstance(wanted, str) else wanted
+    part = fitted.simulate(rows_per_block=ROWS, strata=wanted)
+    whole = reference.frame()
+    expected = whole[whole["region"].isin(names)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(part.frame(), expected)
+    assert part.manifest["identity"]["strata"] == sorted(names)  # in the order of the survey
+    assert "strata" not in reference.manifest["identity"]
+    fitted.simulate(rows_per_block=ROWS, out=tmp_path / "whole")
+    fitted.simulate(rows_per_block=ROWS, strata=wanted, out=tmp_path / "part", workers=2)
+    whole_files, part_files = contents(tmp_path / "whole"), contents(tmp_path / "part")
+    data = {name for name in part_files if name.endswith(".parquet")}
+    assert {name for name in whole_files if any(f"stratum={n}/" in name for n in names)} >= data
+    assert all(part_files[name] == whole_files[name] for name in data)
+    assert len(data) == len(part.manifest["blocks"]) > 1
+    assert {item.stratum for item in part.fallbacks} <= {*names, "all"}
+
+
+def test_some_strata_of_a_file_without_households() -> None:
+    frame = small_survey().frame.drop(columns=["hid", "pid", "size"])
+    survey = Survey(frame, weight="w", strata="region")
+    fitted = Pipeline([Structure(["age", "sex"])]).fit(survey, seed=1)
+    whole = fitted.simulate(rows_per_block=ROWS).frame()
+    part = fitted.simulate(rows_per_block=ROWS, strata=["west"]).frame()
+    expected = whole[whole["region"] == "west"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(part, expected)
+    assert part["pid"].min() > 1
+
+
+def test_a_run_of_some_strata_is_another_run(fitted, tmp_path) -> None:
+    fitted.simulate(rows_per_block=ROWS, strata=["west"], out=tmp_path / "p")
+    with pytest.raises(storage.OutputError, match="differs in strata"):
+        fitted.simulate(rows_per_block=ROWS, strata=["south"], out=tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    ("strata", "message"),
+    [(["nort"], "Did you mean 'north'"), ([], "empty list"), ("east", "is no level of 'region'")],
+)
+def test_strata_that_are_not_there(fitted, strata, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        fitted.simulate(strata=strata)
+
+
+def test_strata_need_strata_and_no_finishers(fitted) -> None:
+    survey = Survey(small_survey().frame.drop(columns="region"), weight="w", household="hid")
+    with pytest.raises(InputError, match="has no strata"):
+        Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate(strata=["west"])
+    totals = pd.DataFrame({"sex": ["f", "m"], "total": [3900, 3900]})
+    steps = [Structure(["sex"]), Anneal(Margin(totals))]
+    with pytest.raises(InputError, match="anneal needs the whole population"):
+        Pipeline(steps).fit(small_survey(), seed=1).simulate(strata=["west"])
+
+
+def test_the_survey_of_some_strata_goes_with_their_population(fitted) -> None:
+    whole, part = fitted.derived_survey(), fitted.derived_survey(["west"])
+    west = whole.frame[whole.frame["region"] == "west"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(part.frame, west)
+
+
+def test_replicates_differ_and_are_repeatable(fitted, tmp_path) -> None:
+    options = {"scale": 0.5, "strata": ["west"], "rows_per_block": ROWS}
+    one, two = fitted.replicates(2, seed=3, **options)
+    assert not same(one, two)
+    longer = list(fitted.replicates(3, seed=3, workers=2, **options))
+    assert same(one, longer[0])
+    assert same(two, longer[1])
+    seed = one.manifest["identity"]["seed"]
+    assert same(one, fitted.simulate(seed=seed, **options))
+    assert not same(one, next(fitted.replicates(1, seed=4, **options)))
+    default = next(fitted.replicates(1))
+    assert same(default, next(fitted.replicates(1, seed=fitted.seed)))
+    events: list = []
+    written = list(
+        fitted.replicates(2, seed=3, out=tmp_path / "r", on_event=events.append, **options)
+    )
+    assert [p.path.name for p in written] == ["replicate-0001", "replicate-0002"]
+    pd.testing.assert_frame_equal(written[1].frame(), two.frame())
+    assert len(events) == 2 * len(one.manifest["blocks"])
+    for n in (0, 1.5, True, "two"):
+        with pytest.raises(InputError, match="whole number, 1 or more"):
+            next(fitted.replicates(n))

@@ -203,3 +203,13 @@ def test_the_starter_leaves_out_what_has_too_many_values(tmp_path) -> None:
     frame.to_parquet(tmp_path / "s.parquet")
     text = starter_runfile(tmp_path / "s.parquet", tmp_path)
     assert "# name is left out: 40 distinct values" in text
+
+
+def test_strata_of_a_run_file(runfile, tmp_path) -> None:
+    whole = run(runfile).frame()
+    runfile.write_text(TEXT.replace("seed = 7", 'seed = 7\nstrata = ["west"]'), encoding="utf-8")
+    plan = load_runfile(runfile)
+    expected = whole[whole["region"] == "west"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(run(plan).frame(), expected)
+    dump_runfile(plan, tmp_path / "again.toml")
+    assert load_runfile(tmp_path / "again.toml").run == plan.run

@@ -175,16 +175,20 @@ def household_counts(
     return rng.multinomial(n_households, shares).astype(np.int64)
 
 
-def structure_fallbacks(model: StructureModel, counts: np.ndarray, scale: float) -> list[Fallback]:
+def structure_fallbacks(
+    model: StructureModel, counts: np.ndarray, scale: float, strata: Sequence[int]
+) -> list[Fallback]:
     """Return what rounding, or a stratum without sample, leaves out.
 
     Parameters
     ----------
     counts : int array, shape (K, L)
         Households made, by stratum and size.
+    strata : positions of the strata that are simulated
     """
     found = []
-    for stratum, level in enumerate(model.strata_levels):
+    for stratum in strata:
+        level = model.strata_levels[stratum]
         expected = model.totals[stratum] * scale
         if not expected.any():
             found.append(Fallback("structure", str(level), "no household in the sample: left out"))
