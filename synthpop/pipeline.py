@@ -91,13 +91,18 @@ class Pipeline:
     stages: Sequence[Stage | Preparation | Finisher]
 
     def fit(
-        self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
+        self,
+        survey: Survey | Population,
+        *,
+        seed: int | None = None,
+        on_event: Listener | None = None,
     ) -> FittedPipeline:
         """Learn every stage from the survey.
 
         Parameters
         ----------
-        survey : Survey
+        survey : Survey or Population
+            A population counts every person once; see `Population.survey`.
         seed : int, optional
             Without one a seed is drawn and recorded. `CorrectHeaping` draws with it, and forests,
             boosting and classifiers with a ``random_state`` learn with it; it is the default seed
@@ -114,7 +119,7 @@ class Pipeline:
         steps, stages = take_apart(self.stages), take_apart(self.stages).stages
         seed = resolve_seed(seed)
         streams = Streams(seed)
-        survey = storable(survey)
+        survey = storable(survey.survey() if isinstance(survey, Population) else survey)
         columns = check_recipe(self.stages, survey)
         prepared = []
         for number, step in enumerate(steps.preparations):

@@ -14,6 +14,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.survey import Survey
 from synthpop.storage import read_manifest
 
 
@@ -126,6 +127,33 @@ class Population(Result):
             part.drop_duplicates(names[0], ignore_index=True) for part in self.iter_blocks(names)
         ]
         return pd.concat(parts, ignore_index=True) if parts else self.frame(names)
+
+    def survey(self, columns: Sequence[str] | None = None) -> Survey:
+        """Return the persons as a survey in which every row counts 1, to learn from.
+
+        The roles are those of the population: household, household size, stratum, person.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Those to take besides the columns of the roles; default: all.
+
+        Examples
+        --------
+        >>> from synthpop import Pipeline, Structure, Survey
+        >>> data = pd.DataFrame({"hid": [1, 1, 2], "w": [2.0, 2.0, 3.0], "age": [40, 9, 71]})
+        >>> survey = Survey(data, weight="w", household="hid")
+        >>> population = Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate()
+        >>> population.survey().summary()
+        'Survey of 7 persons in 5 households, standing for 7 persons.'
+        """
+        held = self.manifest["roles"]
+        names = {"household": "household", "size": "household_size"}
+        names |= {"strata": "strata", "person": "person"}
+        roles = {role: held[key] for key, role in names.items() if held.get(key)}
+        if columns is not None:
+            columns = list(dict.fromkeys([*roles.values(), *columns]))
+        return Survey(self.frame(columns), weight=None, **roles)
 
     def summary(self) -> str:
         """Return what the population is, in a few sentences."""

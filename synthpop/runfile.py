@@ -21,7 +21,7 @@ from synthpop.microdata.io import read_survey, read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 from synthpop.pipeline import ROWS_PER_BLOCK, Pipeline
-from synthpop.population import Population
+from synthpop.population import Population, open_population
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
@@ -33,10 +33,16 @@ if TYPE_CHECKING:
 
 
 class SurveyInput(Table):
-    """The table ``[survey]``: a file (or ``demo = true``) and the roles of its columns."""
+    """The table ``[survey]``: where the data are, and the roles of their columns.
+
+    The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
+    ``demo = true``. With ``unweighted = true`` every row of the file counts 1.
+    """
 
     file: str | None = None
+    population: str | None = None
     demo: bool = False
+    unweighted: bool = False
     weight: str | None = None
     household: str | None = None
     household_weight: str | None = None
@@ -170,7 +176,11 @@ class RunFile:
 
     def read_survey(self) -> Survey:
         """Read the survey that the file names."""
-        roles = self.survey.model_dump(exclude={"file", "demo"}, exclude_none=True)
+        roles = _roles(self.survey)
+        if self.survey.unweighted:
+            roles["weight"] = None
+        if self.survey.population is not None:
+            return open_population(self.folder / self.survey.population).survey()
         if self.survey.demo:
             from synthpop.datasets import load_demo_survey
 
@@ -240,10 +250,25 @@ def parse_runfile(
 
 
 def _check_survey(faults: Faults, survey: SurveyInput) -> None:
-    if survey.demo == (survey.file is not None):
-        faults.add("[survey]", "needs file or demo = true", remedy="Give exactly one of them.")
-    if survey.file is not None and survey.weight is None:
-        faults.add("[survey] weight", "is not given", remedy="Name the column of weights.")
+    sources = (survey.file is not None, survey.population is not None, survey.demo)
+    if sum(sources) != 1:
+        what = "needs file, population or demo = true"
+        faults.add("[survey]", what, remedy="Give exactly one of them.")
+    if survey.file is not None and survey.weight is None and not survey.unweighted:
+        remedy = "Name the column of weights, or set unweighted = true: every row counts 1."
+        faults.add("[survey] weight", "is not given", remedy=remedy)
+    if survey.unweighted and (survey.weight is not None or survey.file is None):
+        what = "is for a file without a column of weights"
+        faults.add("[survey] unweighted", what, remedy="Leave it out, or leave weight out.")
+    if survey.population is not None and _roles(survey):
+        what = f"a population has its roles: {', '.join(_roles(survey))} cannot be given"
+        faults.add("[survey] population", what, remedy="Leave them out.")
+
+
+def _roles(survey: SurveyInput) -> dict[str, Any]:
+    """Return the roles that are given."""
+    other = {"file", "population", "demo", "unweighted"}
+    return survey.model_dump(exclude=other, exclude_none=True)
 
 
 def _stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:

@@ -29,7 +29,6 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: fit(survey=small_frame(60)), "survey: is a DataFrame"),
     (lambda: fit(Categorical("status", predictors=None)), "predictors = None is not understood"),
     (lambda: fit(Categorical("status", predictors=[5])), "is not understood"),
-    (lambda: Survey(small_frame(5), weight=None), "weight: is not given"),  # type: ignore[arg-type]
     (lambda: Survey(small_frame(5), weight=5), "weight: is 5"),  # type: ignore[arg-type]
     (lambda: Structure(None), "variables: is None"),  # type: ignore[arg-type]
     (lambda: Structure([5]), "variables: is"),  # type: ignore[list-item]

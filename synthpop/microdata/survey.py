@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -36,9 +37,13 @@ class Survey:
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a person
-    weight : str
-        Column of person weights: positive, finite, never missing.
+    data : DataFrame, Arrow table or Population, one row a person
+        See `Population.survey` for one with the roles that it has.
+    weight : str or None
+        Column of person weights: positive, finite, never missing. None, to be said explicitly:
+        every row counts 1, as in a population or in a sample where all weights are equal. The
+        frame of the survey gets a column of ones then, named ``weight`` (or ``weight_1`` ... where
+        there is such a column).
     household : str, optional
         Column of household ids; without it every person stands alone.
     household_weight : str, optional
@@ -72,13 +77,15 @@ class Survey:
     ... )
     >>> survey.n_persons, survey.n_households, survey.household_sizes.tolist()
     (3, 2, [2, 1])
+    >>> Survey(pd.DataFrame({"age": [40, 9]}), weight=None).weights.tolist()
+    [1.0, 1.0]
     """
 
     def __init__(
         self,
         data: Any,
         *,
-        weight: str,
+        weight: str | None,
         household: str | None = None,
         household_weight: str | None = None,
         household_size: str | None = None,
@@ -86,7 +93,10 @@ class Survey:
         strata: str | None = None,
         psu: str | None = None,
     ) -> None:
-        self.frame: pd.DataFrame = as_frame(data, "survey")
+        self.frame: pd.DataFrame = as_frame(_table_of(data), "survey")
+        if weight is None:
+            weight = _free_name(self.frame.columns)
+            self.frame = self.frame.assign(**{weight: 1.0})
         self.roles = Roles(weight, household, household_weight, household_size, person, strata, psu)
         self.weights: np.ndarray = self._checked()
 
@@ -115,8 +125,6 @@ class Survey:
     def _roles_there(self, faults: Faults) -> dict[str, str]:
         """Return the roles whose column is there, once."""
         there: dict[str, str] = {}
-        if self.roles.weight is None:
-            faults.add("weight", "is not given", remedy="Name the column of weights.")
         for role, name in self.roles.named().items():
             if not isinstance(name, str):
                 faults.add(role, f"is {name!r}", remedy="Give the name of a column.")
@@ -262,6 +270,19 @@ class Survey:
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
+
+
+def _table_of(data: Any) -> Any:
+    """Return the table of a population; anything else as it is."""
+    frame = getattr(data, "frame", None)
+    return frame() if callable(frame) else data
+
+
+def _free_name(taken: Iterable[Any], name: str = "weight") -> str:
+    """Return `name`, with a number where it is taken."""
+    names = set(map(str, taken))
+    candidates = (name if k == 0 else f"{name}_{k}" for k in range(len(names) + 1))
+    return next(candidate for candidate in candidates if candidate not in names)
 
 
 def _is_plain(values: pd.Series) -> bool:
