@@ -58,18 +58,26 @@ class Steps:
 def take_apart(recipe: Sequence[Any]) -> Steps:
     """Return the steps of a recipe by where they work, wherever they stand in it.
 
+    A step for several variables (see `Categorical`) is taken apart into one for each.
+
     Raises
     ------
     InputError
         The recipe is no list, or holds something that is no step.
     """
     _check_steps(recipe)
+    recipe = [part for step in recipe for part in _expanded(step)]
     stages = [step for step in recipe if not is_preparation(step) and not is_finisher(step)]
     return Steps(
         tuple(step for step in recipe if is_preparation(step)),
         tuple(stages),
         tuple(step for step in recipe if is_finisher(step)),
     )
+
+
+def _expanded(step: Any) -> Sequence[Any]:
+    expand = getattr(step, "expand", None)
+    return expand() if callable(expand) else (step,)
 
 
 def _check_steps(recipe: Any) -> None:

@@ -16,7 +16,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
-from synthpop.stages.base import Outlook, check_available, check_in_survey
+from synthpop.stages.base import Outlook, as_names, check_available, check_in_survey
 from synthpop.stages.predictors import (
     AllowedRule,
     Coding,
@@ -38,9 +38,11 @@ class Categorical:
 
     Parameters
     ----------
-    name : str
+    name : str or list of str
         Column of the survey. A missing value is a level of its own while simulating and missing
-        again in the population.
+        again in the population. Several names are as many steps, in the order given, with the
+        same options: with predictors "all" each is given those before it too, with "basic" each
+        is given the basic ones only.
     predictors : "basic", "all", list of names, or formula text
         "basic" are the variables of the structure and the household size, "all" everything the
         population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
@@ -66,35 +68,54 @@ class Categorical:
     ('pl030',)
     """
 
-    name: str
+    name: str | Sequence[str]
     predictors: Predictors = "all"
     model: Any = "multinomial"
     impossible: Sequence[Mapping[str, Any]] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
 
-    @property
-    def label(self) -> str:
-        """Name for messages, progress and random streams."""
-        return f"categorical {self.name}"
+    def __post_init__(self) -> None:
+        """Check that there are names."""
+        if not isinstance(self.name, str):
+            object.__setattr__(self, "name", as_names("name", self.name))
 
     @property
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
-        return (self.name,)
+        return (self.name,) if isinstance(self.name, str) else tuple(self.name)
+
+    @property
+    def variable(self) -> str:
+        """The one variable of a step of its own; see `expand`."""
+        return self.provides[0]
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return f"categorical {', '.join(self.provides)}"
+
+    def expand(self) -> tuple[Categorical, ...]:
+        """Return one step for each variable, in the order given."""
+        if len(self.provides) < 2:
+            return (self,)
+        return tuple(replace(self, name=name) for name in self.provides)
 
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
-        return (self.name,)
+        return self.provides
 
     def check(self, faults: Faults, outlook: Outlook) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], outlook, "variable")
+        if not self.provides:
+            faults.add(self.label, "has no name", remedy="Name a column of the survey.")
+            return
+        check_in_survey(faults, self.label, self.provides, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
         if self.smallest_stratum < 0:
             faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
         for rule in self.impossible or ():
-            _check_rule(faults, self.label, self.name, rule, outlook)
+            _check_rule(faults, self.label, self.variable, rule, outlook)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -102,11 +123,11 @@ class Categorical:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
-        field = coded_field(sample, self.name)
+        field = coded_field(sample, self.variable)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         coding = make_coding(sample, resolve_terms(self.predictors, names, basic), conditions)
-        classes = codes_of(sample, self.name, field).astype(np.int64) + 1
+        classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
         n_classes = len(field.levels) + 1
         ladder = fit_ladder(
             self.model,
