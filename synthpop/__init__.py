@@ -27,6 +27,7 @@ _WHERE = {
     "Population": "population",
     "ProbabilityProportionalToSize": "sampling.designs",
     "Relation": "stages.relation",
+    "Revisit": "stages.revisit",
     "SimpleRandom": "sampling.designs",
     "Stratified": "sampling.designs",
     "Structure": "stages.structure",

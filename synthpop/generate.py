@@ -59,7 +59,8 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     for stage, model in zip(recipe.stages, recipe.models, strict=True):
         rng = recipe.streams.at(*_names(stage), level, plan.number)
         new = stage.simulate(model, block, rng)
-        _check(stage, model.fields, new, block.n_persons)
+        declared = (*model.fields, *getattr(model, "revised", ()))
+        _check(stage, declared, new, block.n_persons)
         for name, values in new.items():
             values.flags.writeable = False
             columns[name] = values

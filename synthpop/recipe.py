@@ -15,6 +15,7 @@ from synthpop.microdata.dataset import Field, encode_column, with_storable_level
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import Outlook, Stage, after
+from synthpop.stages.categorical import Categorical
 from synthpop.stages.finishers import (
     Finisher,
     Preparation,
@@ -130,6 +131,7 @@ def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
             continue
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
         stage.check(faults, replace(outlook, later=(*later, *areas)))
+        _check_revised(faults, stage, stages[:number])
         taken |= _check_names(faults, stage, taken)
         outlook = after(outlook, stage, first=number == 0)
     _check_finishers(faults, steps, outlook, survey, taken)
@@ -160,6 +162,23 @@ def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
             what = f"makes {name!r}, which the population already has"
             faults.add(step.label, what, remedy="Choose another name.")
     return set(step.provides)
+
+
+def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None:
+    """Note columns that cannot be drawn again, and steps that have used what would change."""
+    revised = getattr(step, "revises", ())
+    if revised and any(item.label == step.label for item in before):
+        faults.add(step.label, "is in the recipe more than once", remedy="Give more passes.")
+    for name in revised:
+        maker = next((item for item in before if name in item.provides), None)
+        if maker is not None and not isinstance(maker, Categorical):
+            what = f"{name!r} cannot be drawn again: {maker.label} makes it"
+            faults.add(step.label, what, remedy="Name variables of Categorical.")
+        for item in before:
+            source = getattr(item, "source", getattr(item, "relationship", None))
+            if source == name:
+                what = f"{item.label} before it has used {name!r}, which would change"
+                faults.add(step.label, what, remedy=f"Move it before {item.label}.")
 
 
 def _check_finishers(
@@ -298,4 +317,8 @@ def extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
     observed = stage.observed(model, sample)
     fields = {f.name: f for f in model.fields if f.name in observed}
     sample = sample.with_columns(fields, observed)
+    rules = getattr(stage, "impossible", None)
+    if rules:
+        new = dict.fromkeys(stage.provides, rules)
+        sample = replace(sample, rules={**sample.rules, **new})
     return replace(sample, basic=sample.available) if first else sample

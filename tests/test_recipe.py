@@ -13,6 +13,7 @@ from synthpop import (
     Derive,
     Pipeline,
     Relation,
+    Revisit,
     Structure,
     Survey,
 )
@@ -217,6 +218,7 @@ CONFORM = {
     "derive": Derive("age_class", source="age", breaks=[0, 15, 120]),
     "categorical": Categorical("status", predictors=["sex"]),
     "relation": Relation("status", relationship="sex", head="f", predictors=["age"]),
+    "revisit": Revisit(["status"], predictors=["sex"]),
     "continuous": Continuous("income", predictors=["sex"]),
     "components": Components("income", parts=["wage", "other"], by=["sex"]),
     "distribute": Distribute("area", within="region", margins=Margin(AREAS, level="household")),
@@ -235,6 +237,7 @@ def test_conformance(kind: str) -> None:
     stage = CONFORM[kind]
     before = [] if kind == "structure" else [Structure(["age", "sex"])]
     before += [Continuous("income", predictors=["sex"])] if kind == "components" else []
+    before += [Categorical("status", predictors=["sex"])] if kind == "revisit" else []
     steps = [*before, stage] if kind != "correct_heaping" else [stage, *before]
     pipeline = Pipeline(steps)
     one = pipeline.fit(small_survey(), seed=1).simulate()

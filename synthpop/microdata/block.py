@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -55,6 +55,8 @@ class Sample:
         Those of the household structure among them.
     strata_name : str or None
         The column of strata; "all" does not mean it, as models are fitted per stratum anyway.
+    rules : dict
+        Variable -> rules of what it cannot be, for those that earlier steps simulated with some.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -68,6 +70,7 @@ class Sample:
     available: tuple[str, ...] = ()
     basic: tuple[str, ...] = ()
     strata_name: str | None = None
+    rules: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def n_persons(self) -> int:

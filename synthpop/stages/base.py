@@ -50,7 +50,8 @@ class Stage(Protocol):
     """A step of a recipe.
 
     A stage learns from the sample only (`fit`) and then returns the new columns of one block of
-    the population (`simulate`, a pure function). Its model tells the new columns in ``fields``.
+    the population (`simulate`, a pure function). Its model tells the new columns in ``fields``. A
+    stage that draws columns again names them in ``revises``, and its model in ``revised``.
     """
 
     @property

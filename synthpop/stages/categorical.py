@@ -139,7 +139,7 @@ class Categorical:
             fields=(field,),
             coding=coding,
             ladder=ladder,
-            allowed=_compile_rules(self.label, self.impossible, field, coding, sample, classes),
+            allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=sample.strata_levels,
             fallbacks=fit_fallbacks(self.label, ladder, classes, sample),
         )
@@ -255,7 +255,7 @@ def _check_rule(
                 )
 
 
-def _compile_rules(
+def compile_rules(
     label: str,
     rules: Sequence[Mapping[str, Any]] | None,
     field: Field,

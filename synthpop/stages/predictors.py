@@ -184,6 +184,31 @@ def distribution_table(
     table : float array, shape (c, R)
         Cumulative class probabilities.
     """
+    cells, row_of_cell, probabilities, step = cell_probabilities(
+        coding, ladder, block, label=label, allowed=allowed
+    )
+    if step.any():
+        _record(block, label, stratum_name, cells, row_of_cell, step)
+    return cells, row_of_cell, cumulative(probabilities)
+
+
+def cell_probabilities(
+    coding: Coding,
+    ladder: Ladder,
+    block: Block,
+    *,
+    label: str,
+    allowed: AllowedRule | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `distribution_table` does, with the plain probabilities and their steps.
+
+    Returns
+    -------
+    cells, row_of_cell : as in `distribution_table`
+    probabilities : float array, shape (c, R)
+    step : int array, shape (c,)
+        Step of the ladder that each row came from; see `predict_ladder`.
+    """
     from synthpop.kernels.cells import mark
 
     columns = [block.columns[item.name] for item in coding.variables]
@@ -204,9 +229,7 @@ def distribution_table(
         what = "the rules of impossible together leave no possible value for some persons"
         raise InputError("recipe", [Fault(label, what, remedy="Take rules back.")])
     probabilities, step = predict_ladder(ladder, block.stratum, coding.term_digits(distinct), mask)
-    if step.any():
-        _record(block, label, stratum_name, cells, row_of_cell, step)
-    return cells, row_of_cell, cumulative(probabilities)
+    return cells, row_of_cell, probabilities, step
 
 
 def _record(

@@ -12,6 +12,7 @@ from synthpop.stages.derive import Derive
 from synthpop.stages.distribute import Distribute
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.relation import Relation
+from synthpop.stages.revisit import Revisit
 from synthpop.stages.structure import Structure
 
 STAGES: dict[str, type[Any]] = {
@@ -20,6 +21,7 @@ STAGES: dict[str, type[Any]] = {
     "derive": Derive,
     "categorical": Categorical,
     "relation": Relation,
+    "revisit": Revisit,
     "continuous": Continuous,
     "components": Components,
     "distribute": Distribute,
