@@ -1,0 +1,84 @@
+"""Five releases of one file: the four of Tables 5.1 to 5.5, and a synthetic one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from replay.earnings import KEYS, NUMERIC
+from riskeval.session import ProtectionSession
+from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
+from synthpop.sampling import Stratified, draw_sample
+
+# The program of the book mixes 0.995 of the deviation from the mean with 0.1 of the noise.
+SHARE = 0.1
+NOISE = SHARE**2 / (1 - SHARE**2)
+GROUPS = 5
+# 1 is kept longest: the keys with the fewest categories.
+IMPORTANCE = {"location": 1, "size": 2, "age": 3, "NACE1": 4}
+# Table 5.5 says what was post-randomised: coefficients of branch and location shrink, no others.
+PRAM = ("size", "location", "NACE1")
+PAIRS = ("sex:age", "sex:education", "sex:NACE1", "age:education")
+SHUFFLED = "earningsHour + earnings ~ sex + age + education"
+SHUFFLED_WELL = "earningsHour + earnings ~ " + " + ".join(
+    ["sex", "age", "education", "location", "size", "NACE1", "occupation", "fullPart"]
+)
+
+
+def declare(file: pd.DataFrame) -> ProtectionSession:
+    """Return a session with the roles of the columns."""
+    return ProtectionSession(
+        file, keys=list(KEYS), numeric=list(NUMERIC), weights="weights", pram=list(PRAM)
+    )
+
+
+def perturbed(file: pd.DataFrame, seed: int) -> dict[str, ProtectionSession]:
+    """Return a session for each of the four releases of the book, and a better shuffling."""
+    found = {}
+    for name in ("rec+ls+ma", "rec+ls+noise", "pram+ma", "rec+ls+shuffle", "rec+ls+shuffle 2"):
+        session = found[name] = declare(file)
+        if name == "pram+ma":
+            session.pram(matrix="invariant", seed=seed)
+        else:
+            session.local_suppression(k=3, importance=IMPORTANCE)
+        if name.endswith("ma"):
+            session.microaggregate(k=GROUPS, seed=seed)
+        elif name.endswith("noise"):
+            session.add_noise(method="correlated2", level=NOISE, seed=seed)
+        else:
+            formula = SHUFFLED_WELL if name.endswith("2") else SHUFFLED
+            session.shuffle(formula=formula, seed=seed)
+    return found
+
+
+def synthetic(file: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return a sample of a synthetic population, of the size of the file, with design weights.
+
+    Employees are the units: the file has some employees of each enterprise only, so that whole
+    enterprises cannot be resampled. Size and branch are copied together; everything else is drawn
+    from models within each location. The sample has as many employees of each location and size
+    as the file.
+    """
+    known = ["size", "NACE1"]
+    stages: list[Structure | Categorical | Continuous] = [Structure(list(known))]
+    for name in ("sex", "age", "education", "occupation", "fullPart"):
+        stages.append(Categorical(name, predictors=_formula(known, PAIRS)))
+        known.append(name)
+    formula = _formula(known, [*PAIRS, "sex:occupation"])
+    stages.append(Continuous("earningsHour", predictors=formula, tail="gpd"))
+    stages.append(
+        Continuous("earnings", predictors=["earningsHour", "fullPart", "age"], tail="gpd")
+    )
+    survey = Survey(file, weight="weights", strata="location")
+    population = Pipeline(stages).fit(survey, seed=seed).simulate()
+    counts = file.groupby(["location", "size"], observed=True).size()
+    design = Stratified({cell: int(n) for cell, n in counts.items()}, by=["location", "size"])
+    drawn = draw_sample(population, design, seed=seed)
+    return drawn.frame.assign(weights=drawn.weights)[list(file.columns)]
+
+
+def _formula(known: Sequence[str], pairs: Sequence[str]) -> str:
+    """Return the predictors that are known, and the pairs of them."""
+    inner = [pair for pair in pairs if set(pair.split(":")) <= set(known)]
+    return "~ " + " + ".join([*known, *inner])
