@@ -1,205 +1,278 @@
-"""The pass over the population: every block is looked up in the tree of sample-unique keys."""
+"""The pass over the population: every block is looked up in the keys of those looked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.intruders.key_model import KeyMoments, solve_key_model
-from riskeval.intruders.key_tree import KeyCoder, key_tree
-from riskeval.intruders.requests import Request, check_block
-from synthpop.microdata.codes import MISSING, CodedKeys, cell_ids, encode_keys
+from riskeval.intruders.household import WholeHouseholds, runs_of
+from riskeval.intruders.key_tree import KeyCoder
+from riskeval.intruders.models import Fitted, Learner, learner
+from riskeval.intruders.persons import Party, Units, known_keys, sample_unique
+from riskeval.intruders.requests import SUBJECT, Request, check_block
+from riskeval.intruders.tracks import CategoryTrack, NumberTrack, Sight, truth_intervals
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event
+from synthpop.microdata.streams import Streams
 
 CHUNK = 1 << 17
-ROUNDING = 1e-9
-"""Slack of predictions, as a share of the largest one: a fitted 0 is 0 up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attack:
-    """What the population shows about the sample-unique records.
+    """What the population shows about the persons of one file.
 
     Attributes
     ----------
-    unique : int64, shape (u,)
-        Positions of the sample-unique records.
-    target : float64, shape (n,)
-        True values, NaN where missing.
-    count : int64, shape (u,)
-        Matches in the population.
-    within : bool, shape (u, a)
-        Whether all matches are close to the true value; True where there is no match.
-    product : float64, shape (u, a)
-        Product of the overlap ratios over all matches; 1 where there is no match.
-    predicted : float64, shape (n,)
-        Prediction of the linear model; NaN where none is possible or none was asked for.
-    low, high : float64, shape (u, a)
-        The intervals around the true values.
+    units : Units
+        Persons or households of the file, and which are looked for.
+    rows : int64, shape (r,)
+        Rows of the units that are looked for.
+    truth : dict of target to array, shape (n,)
+    sights : dict of target to Sight
     n_population : int
+        Persons of the population.
     """
 
-    unique: np.ndarray
-    target: np.ndarray
-    count: np.ndarray
-    within: np.ndarray
-    product: np.ndarray
-    predicted: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    units: Units
+    rows: np.ndarray
+    truth: dict[str, np.ndarray]
+    sights: dict[str, Sight]
     n_population: int
-
-    def attacked(self, scenario: int) -> np.ndarray:
-        """Records with a true value that the scenario applies to: bool, shape (u,)."""
-        known = ~np.isnan(self.target[self.unique])
-        if scenario in (1, 2):
-            return known & (self.count == 1)
-        if scenario in (3, 4):
-            return known & (self.count > 0)
-        return known & ~np.isnan(self.predicted[self.unique])
-
-    def disclosed(self, scenario: int) -> np.ndarray:
-        """Probability that each record is disclosed at each accuracy: float64, shape (u, a)."""
-        if scenario == 5:
-            predicted = self.predicted[self.unique][:, None]
-            largest = np.abs(self.predicted[~np.isnan(self.predicted)]).max(initial=0.0)
-            slack = ROUNDING * largest
-            close = (predicted >= self.low - slack) & (predicted <= self.high + slack)
-        else:
-            close = self.product if scenario in (1, 3) else self.within
-        return np.where(self.attacked(scenario)[:, None], close, 0.0)
-
-
-def truth_intervals(target: np.ndarray, accuracy: tuple[float, ...]) -> np.ndarray:
-    """Intervals around true values, shape (2, n, a); ordered also where the value is negative.
-
-    Examples
-    --------
-    >>> truth_intervals(np.array([100.0, -100.0, 0.0]), (0.5,))[:, :, 0].tolist()
-    [[50.0, -150.0, 0.0], [150.0, -50.0, 0.0]]
-    """
-    p = np.asarray(accuracy)
-    ends = np.stack([target[:, None] * (1 - p), target[:, None] * (1 + p)])
-    ordered: np.ndarray = np.sort(ends, axis=0)
-    return ordered
-
-
-def sample_unique(keys: CodedKeys, missing: str) -> np.ndarray:
-    """Positions of the records whose key combination no other record of the sample has."""
-    ids, n_cells = cell_ids(keys.codes, [len(levels) for levels in keys.levels])
-    alone = np.bincount(ids, minlength=n_cells)[ids] == 1
-    if missing == "unmatched":
-        alone &= (keys.codes != MISSING).all(axis=1)
-    return np.flatnonzero(alone)
 
 
 def attack(request: Request) -> tuple[Attack, Attack | None]:
     """Read the population once and note what it shows about the sample, and about a hold-out."""
     files = [request.sample] if request.holdout is None else [request.sample, request.holdout]
-    parties = [_Party(request, frame) for frame in files]
-    offset = 0
-    for block in request.population:
-        faults = Faults("population")
-        check_block(faults, block, request.keys, request.target, request.intervals)
-        faults.raise_if_any()
-        for begin in range(0, len(block), CHUNK):
-            chunk = block.iloc[begin : begin + CHUNK]
-            numbers = _numbers(request, chunk, offset + begin)
-            for party in parties:
-                party.read(request, chunk, numbers)
-        offset += len(block)
-    _check_common_levels(request, parties[0].coders, offset)
-    found = [party.result(offset) for party in parties]
+    known = [_known(request, frame, role) for role, frame in enumerate(files)]
+    coders = [_coder([frame[key] for frame in known]) for key in request.scenario.keys]
+    parties = [
+        Party(request.scenario, frame, own, coders, request.missing)
+        for frame, own in zip(files, known, strict=True)
+    ]
+    for coder in coders:
+        coder.start()
+    watched = [_watch(request, target, files, parties) for target in request.scenario.targets]
+    total = 0
+    request.on_event(Event("start", SUBJECT, detail="persons read"))
+    for chunk in _chunks(request):
+        starts = None
+        if request.scenario.household is not None:
+            starts = runs_of(chunk[request.scenario.household])
+        codes = np.empty((len(coders), len(chunk)), dtype=np.int32)
+        for k, key in enumerate(request.scenario.keys):
+            codes[k] = coders[k].code(chunk[key])
+        states = [party.find(codes, starts) for party in parties]
+        for target in watched:
+            target.read(chunk, total, states, codes, [coder.size for coder in coders])
+        total += len(chunk)
+        request.on_event(Event("progress", SUBJECT, total, detail="persons read"))
+    _check_common_levels(request, coders, total)
+    sights = [target.sights(request, total) for target in watched]
+    request.on_event(Event("end", SUBJECT, total, total, detail="persons read"))
+    names = request.scenario.targets
+    found = [
+        Attack(
+            party.units,
+            party.rows,
+            {name: _values(file[name], name in request.categorical) for name in names},
+            {name: sight[i] for name, sight in zip(names, sights, strict=True)},
+            total,
+        )
+        for i, (party, file) in enumerate(zip(parties, files, strict=True))
+    ]
     return found[0], found[1] if len(found) > 1 else None
 
 
-class _Party:
-    """Persons whom the intruder looks for, and what was seen of them so far."""
+def _known(request: Request, frame: pd.DataFrame, role: int) -> pd.DataFrame:
+    streams = Streams(request.seed)
+    keys = request.scenario.keys
+    return known_keys(
+        frame, request.scenario, {key: streams.at("key error", key, role) for key in keys}
+    )
 
-    def __init__(self, request: Request, frame: pd.DataFrame) -> None:
-        keys = encode_keys(frame, request.keys)
-        self.unique = sample_unique(keys, request.missing)
-        self.target = frame[request.target].to_numpy(dtype=np.float64, na_value=np.nan)
-        self.low, self.high = truth_intervals(self.target[self.unique], request.accuracy)
-        self.coders = [KeyCoder(levels) for levels in keys.levels]
-        n_known = np.array([coder.n_known for coder in self.coders], dtype=np.int32)
-        self.codes = np.where(keys.codes == MISSING, n_known, keys.codes)
-        self.tree = key_tree(self.codes[self.unique], [coder.radix for coder in self.coders])
-        self.count = np.zeros(len(self.unique), dtype=np.int64)
-        self.within = np.ones(self.low.shape, dtype=np.bool_)
-        self.product = np.ones(self.low.shape)
-        self.moments = KeyMoments(len(self.coders)) if 5 in request.computed else None
+
+def _coder(columns: Sequence[pd.Series]) -> KeyCoder:
+    levels = [encode(column)[1] for column in columns]
+    return KeyCoder(levels[0], levels[1] if len(levels) > 1 else ())
+
+
+def _values(column: pd.Series, categorical: bool) -> np.ndarray:
+    if categorical:
+        plain: np.ndarray = column.astype(object).to_numpy()
+        return plain
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _chunks(request: Request) -> Iterator[pd.DataFrame]:
+    """Chunks of the population, each of whole households where households are attacked."""
+    household = request.scenario.household
+    whole = None if household is None else WholeHouseholds(household, CHUNK)
+    for block in request.population:
+        faults = Faults("population")
+        check_block(faults, block, request.scenario, request.categorical, request.intervals)
+        faults.raise_if_any()
+        if whole is not None:
+            yield from whole.cut(block)
+            continue
+        for begin in range(0, len(block), CHUNK):
+            yield block.iloc[begin : begin + CHUNK]
+    if whole is not None:
+        yield from whole.finish()
+
+
+def _watch(
+    request: Request, target: str, files: list[pd.DataFrame], parties: list[Party]
+) -> _Numbers | _Categories:
+    rng = Streams(request.seed).at("scenario 5", target)
+    fitting = None
+    if 5 in request.scenarios:
+        m = len(request.scenario.keys)
+        fitting = learner(request.model, m, target in request.categorical, rng)
+    if target in request.categorical:
+        return _Categories(target, files, parties, fitting)
+    return _Numbers(request, target, files, parties, fitting)
+
+
+class _Numbers:
+    """A target of numbers: what is noted about it for every file."""
+
+    def __init__(
+        self, request: Request, target: str, files: list[pd.DataFrame], parties: list[Party],
+        fitting: Learner | None,
+    ) -> None:  # fmt: skip
+        self.target, self.parties, self.fitting = target, parties, fitting
+        self.bounds = request.bounds(target)
+        self.tracks = [
+            NumberTrack(
+                _values(file[target], False), party.rows, party.cell, party.n_cells,
+                request.scenario.accuracy, request.open_interval,
+            )
+            for file, party in zip(files, parties, strict=True)
+        ]  # fmt: skip
 
     def read(
-        self,
-        request: Request,
-        chunk: pd.DataFrame,
-        numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
-    ) -> None:
-        """Look up the persons of a chunk and add them to the model."""
-        from riskeval.kernels.scenarios import match_block
+        self, chunk: pd.DataFrame, offset: int, states: list[np.ndarray], codes: np.ndarray,
+        sizes: list[int],
+    ) -> None:  # fmt: skip
+        """Look at a chunk."""
+        numbers = _numbers(chunk, self.target, self.bounds, offset)
+        for track, found in zip(self.tracks, states, strict=True):
+            track.read(found, numbers)
+        if self.fitting is not None:
+            self.fitting.add(codes, sizes, numbers[0])
 
-        values, lower, upper = numbers
-        codes = np.empty((len(self.coders), len(chunk)), dtype=np.int32)
-        for row, k in enumerate(self.tree.order):
-            codes[row] = self.coders[k].code(chunk[request.keys[k]])
-        match_block(
-            codes, self.tree.radix, self.tree.start, self.tree.tree, values, lower, upper,
-            request.open_interval == "value", self.low, self.high, self.count, self.within,
-            self.product,
-        )  # fmt: skip
-        if self.moments is not None:
-            in_given_order = codes[np.argsort(self.tree.order)]
-            self.moments.make_room([coder.size for coder in self.coders])
-            self.moments.add(in_given_order, values)
+    def sights(self, request: Request, total: int) -> list[Sight]:
+        """What was seen, of each file."""
+        fitted = _solved(self.fitting, request, total)
+        result = []
+        for track, party in zip(self.tracks, self.parties, strict=True):
+            predicted = np.full(len(party.codes), np.nan)
+            if fitted is not None:
+                predicted = fitted.predict(party.codes)
+            text = "" if fitted is None else fitted.text
+            result.append(track.sight(party.n_matches, predicted, party.rows, text))
+        return result
 
-    def result(self, n_population: int) -> Attack:
-        """Sum up after the last chunk."""
-        predicted = np.full(len(self.target), np.nan)
-        if self.moments is not None and n_population:
-            predicted = solve_key_model(self.moments).predict(self.codes)
-        return Attack(
-            self.unique, self.target, self.count, self.within, self.product, predicted, self.low,
-            self.high, n_population,
-        )  # fmt: skip
+
+class _Categories:
+    """A target of categories: what is noted about it for every file."""
+
+    def __init__(
+        self, target: str, files: list[pd.DataFrame], parties: list[Party], fitting: Learner | None
+    ) -> None:  # fmt: skip
+        self.target, self.parties, self.fitting = target, parties, fitting
+        self.coder = _coder([file[target] for file in files])
+        self.missing = self.coder.n_known
+        self.persons = np.zeros(self.coder.size, dtype=np.int64)
+        self.tracks = []
+        for file, party in zip(files, parties, strict=True):
+            level = self._levels(file[target])
+            self.tracks.append(CategoryTrack(level, party.rows, party.cell, party.n_cells))
+        self.coder.start()
+
+    def _levels(self, column: pd.Series) -> np.ndarray:
+        codes = self.coder.code(column)
+        return np.where(codes == self.missing, -1, codes).astype(np.int64)
+
+    def read(
+        self, chunk: pd.DataFrame, offset: int, states: list[np.ndarray], codes: np.ndarray,
+        sizes: list[int],
+    ) -> None:  # fmt: skip
+        """Look at a chunk."""
+        level = self._levels(chunk[self.target])
+        count = np.bincount(level[level >= 0], minlength=self.coder.size)
+        self.persons = np.pad(self.persons, (0, len(count) - len(self.persons))) + count
+        for track, found in zip(self.tracks, states, strict=True):
+            track.read(found, level)
+        if self.fitting is not None:
+            self.fitting.add(codes, sizes, level)
+
+    def sights(self, request: Request, total: int) -> list[Sight]:
+        """What was seen, of each file."""
+        _check_common_levels(request, [self.coder], total, [self.target])
+        fitted = _solved(self.fitting, request, total)
+        commonest = int(self.persons.argmax())
+        result = []
+        for track, party in zip(self.tracks, self.parties, strict=True):
+            predicted = np.full(len(party.codes), -1)
+            if fitted is not None:
+                predicted = fitted.predict(party.codes)
+            text = "" if fitted is None else fitted.text
+            result.append(
+                track.sight(
+                    party.n_matches, predicted, party.rows, text, commonest, self.coder.levels
+                )
+            )
+        return result
+
+
+def _solved(fitting: Learner | None, request: Request, total: int) -> Fitted | None:
+    return fitting.solve(request.on_event) if fitting is not None and total else None
 
 
 def _numbers(
-    request: Request, chunk: pd.DataFrame, offset: int
+    chunk: pd.DataFrame, target: str, bounds: tuple[str, str] | None, offset: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values and bounds of a chunk; bounds are empty when scenarios 1 and 3 are not computed."""
     faults = Faults("population")
-    values = chunk[request.target].to_numpy(dtype=np.float64, na_value=np.nan)
+    values = chunk[target].to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isinf(values).any():
         rows = np.flatnonzero(np.isinf(values)) + offset
-        faults.add(request.target, "value is infinite", rows=rows)
+        faults.add(target, "value is infinite", rows=rows)
     lower = upper = np.empty(0)
-    if request.intervals is not None and (1 in request.scenarios or 3 in request.scenarios):
-        lower, upper = (
-            chunk[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in request.intervals
-        )
+    if bounds is not None:
+        lower, upper = (chunk[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in bounds)
         if (lower > upper).any():
             remedy = "Name the lower bound first."
             rows = np.flatnonzero(lower > upper) + offset
-            what = f"lower bound is above the upper bound {request.intervals[1]!r}"
-            faults.add(request.intervals[0], what, rows=rows, remedy=remedy)
+            what = f"lower bound is above the upper bound {bounds[1]!r}"
+            faults.add(bounds[0], what, rows=rows, remedy=remedy)
     faults.raise_if_any()
     return values, lower, upper
 
 
-def _check_common_levels(request: Request, coders: list[KeyCoder], n_population: int) -> None:
+def _check_common_levels(
+    request: Request, coders: list[KeyCoder], n_population: int, names: Any = None
+) -> None:
     """A key without any common level is a mistake (codes against labels), never a zero risk."""
-    faults = Faults("intruder_scenarios")
+    faults = Faults(SUBJECT)
     if n_population == 0:
         faults.add("population", "has no persons")
-    for name, coder in zip(request.keys, coders, strict=True):
+    for name, coder in zip(names or request.scenario.keys, coders, strict=True):
         if n_population and coder.n_known and not coder.met_known:
             faults.add(
                 name,
                 "sample and population have no level in common "
                 f"({coder.shown_known()} in the sample, {coder.shown_new()} in the population)",
-                remedy="Code the key in the same way in both files.",
+                remedy="Code it in the same way in both files.",
             )
     faults.raise_if_any()
+
+
+__all__ = ["CHUNK", "Attack", "attack", "sample_unique", "truth_intervals"]

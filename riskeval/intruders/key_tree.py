@@ -15,8 +15,8 @@ from synthpop.microdata.codes import MISSING, encode
 class KeyCoder:
     """Codes one key of any number of blocks: levels of the sample first, then those met later.
 
-    Code ``len(levels)`` is missing, a value of its own; levels that the sample does not have get
-    the numbers after it in the order they appear.
+    Code ``len(levels)`` is missing, a value of its own; levels of other files that are known
+    beforehand (`others`, a hold-out) and levels that are met later get the numbers after it.
 
     Examples
     --------
@@ -25,11 +25,12 @@ class KeyCoder:
     ([1, 2, 3, 0], 4)
     """
 
-    def __init__(self, levels: Sequence[Any]) -> None:
+    def __init__(self, levels: Sequence[Any], others: Sequence[Any] = ()) -> None:
         self.n_known = len(levels)
-        self.radix = self.n_known + 1
         self._code = {level: code for code, level in enumerate(levels)}
-        self.size = self.radix
+        for level in others:
+            self._code.setdefault(level, len(self._code) + 1)  # one number is that of missing
+        self.radix = self.size = len(self._code) + 1
         self.met_known = False
         self._last: tuple[Any, ...] = ()
         self._table = np.array([self.n_known], dtype=np.int32)
@@ -42,13 +43,26 @@ class KeyCoder:
             self._last = levels
         return self._table[codes]  # MISSING is the last entry
 
+    def start(self) -> None:
+        """Forget which levels were met: from here on, those of the population."""
+        self.met_known, self._last = False, ()
+        self._table = np.array([self.n_known], dtype=np.int32)
+
+    @property
+    def levels(self) -> list[Any]:
+        """The level of each code; None for missing."""
+        found = [None] * self.size
+        for level, code in self._code.items():
+            found[code] = level
+        return found
+
     def shown_known(self) -> str:
         """Return the first levels of the sample, for messages."""
         return ", ".join(repr(level) for level in list(self._code)[: min(3, self.n_known)])
 
     def shown_new(self) -> str:
         """Return the first levels that only the population has, for messages."""
-        new = list(self._code)[self.n_known : self.n_known + 3]
+        new = list(self._code)[self.radix - 1 : self.radix + 2]
         return ", ".join(map(repr, new)) or "only missing values"
 
     def _number(self, level: Any) -> int:

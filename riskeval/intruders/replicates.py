@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.intruders.requests import ALL_SCENARIOS
-from riskeval.intruders.scenarios import CAVEAT, STORIES, intruder_scenarios
+from riskeval.intruders.attack import attack
+from riskeval.intruders.requests import ALL_SCENARIOS, read_request
+from riskeval.intruders.scenario import Scenario
+from riskeval.intruders.scenario_tables import expected_uniques, risk_table
+from riskeval.intruders.scenarios import caveat, story_of
+from riskeval.measures.uniqueness import PopulationUniqueness
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,15 +28,22 @@ class ReplicatedRisk(Result):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy: `scenario`, `accuracy`, `tau` (mean over populations),
-        `sd`, `lower`, `upper` (t interval of the mean), `smallest`, `largest`, `rate` (mean tau
-        divided by the sample size), and means of `tau_literal`, `tau_zero` and, where asked for,
-        `tau_expected` and `rate_holdout`.
+        One row a scenario and accuracy (and target, when there are several): `scenario`,
+        `accuracy`, `tau` (mean over populations), `sd`, `lower`, `upper` (t interval of the mean),
+        `smallest`, `largest`, `rate` (mean tau divided by the number of records), and means of
+        `tau_literal`, `tau_zero` and, where they exist, `tau_baseline`, `tau_expected` with
+        `expected_lower` and `expected_upper`, `false_matches` and `rate_holdout`.
     replicates : DataFrame
         The table of `intruder_scenarios` of every population, with its number in `population`.
     n_populations, n_sample : int
     confidence : float
     target : str
+    scenario : Scenario
+        What the intruder knows, whom they look for and what counts as success.
+    uniqueness : PopulationUniqueness or None
+        With weights: how many sample uniques are unique in the population, from the frequencies
+        of the keys; of the sample as the intruder of the first population knows it.
+    seed : int
     """
 
     table: pd.DataFrame
@@ -39,6 +52,9 @@ class ReplicatedRisk(Result):
     n_sample: int
     confidence: float
     target: str
+    scenario: Scenario
+    uniqueness: PopulationUniqueness | None
+    seed: int
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of means."""
@@ -46,37 +62,57 @@ class ReplicatedRisk(Result):
 
     def summary(self) -> str:
         """Say what the means and their intervals mean, one sentence a scenario."""
+        what = "households" if self.scenario.unit == "household" else "records"
         lines = [
             f"Mean over {self.n_populations} synthetic populations of the number of the "
-            f"{self.n_sample:,} sample records whose {self.target} an intruder finds, with the "
+            f"{self.n_sample:,} sample {what} whose {self.target} an intruder finds, with the "
             f"{self.confidence:.0%} interval of that mean (draws of the population; the survey and "
             "the fitted models are taken as given)."
         ]
-        for scenario, rows in self.table.groupby("scenario", sort=False):
-            told = [
-                f"{row.tau:.3g} ({row.lower:.3g} to {row.upper:.3g}) within {row.accuracy:.3g}"
-                for row in rows.itertuples()
-                if not np.isnan(float(str(row.tau)))
-            ]
-            story = STORIES[int(str(scenario))]
-            lines.append(f"Scenario {scenario} ({story}): {', '.join(told) or 'not computed'}.")
-        return "\n".join([*lines, CAVEAT])
+        by = ["scenario", "target"] if "target" in self.table else ["scenario"]
+        for group, rows in self.table.groupby(by, sort=False):
+            told = [self._told(row) for row in rows.to_dict("records") if not np.isnan(row["tau"])]
+            story = story_of(int(str(group[0])), "")
+            of = f", {group[1]}" if len(by) > 1 else ""
+            lines.append(f"Scenario {group[0]}{of} ({story}): {'; '.join(told) or 'not computed'}.")
+        if self.uniqueness is not None:
+            lines.append(
+                f"Expected: found and alone in the register as well, so that the intruder could "
+                f"be sure. By the frequencies of the keys {self.uniqueness.tau1:.3g} of the "
+                f"{self.uniqueness.n_sample_uniques:,} sample uniques are unique in the "
+                f"population ({self.uniqueness.chosen})."
+            )
+        return "\n".join([*lines, caveat(self.scenario)])
+
+    def _told(self, row: Mapping[Any, Any]) -> str:
+        text = f"{row['tau']:.3g} ({row['lower']:.3g} to {row['upper']:.3g})"
+        if not np.isnan(row["accuracy"]):
+            text += f" within {row['accuracy']:.3g}"
+        if "tau_expected" in row:
+            text += (
+                f", expected {row['tau_expected']:.3g} ({row['expected_lower']:.3g} to "
+                f"{row['expected_upper']:.3g})"
+            )
+        return text
 
 
 def scenario_replicates(
     sample: Any,
     populations: Iterable[Any],
-    keys: Sequence[str] | str,
-    target: str,
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None = None,
     *,
-    accuracy: Sequence[float] | float = (0.01, 0.02, 0.05),
-    intervals: tuple[str, str] | None = None,
+    accuracy: Sequence[float] | float | None = None,
+    intervals: tuple[str, str] | Mapping[str, tuple[str, str]] | None = None,
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
     missing: str = "category",
     open_interval: str = "value",
     holdout: Any = None,
+    model: Any = "linear",
     confidence: float = 0.95,
+    seed: int | None = None,
+    on_event: Listener = silent,
 ) -> ReplicatedRisk:
     """Average the five scenarios over synthetic populations drawn from the same fit.
 
@@ -89,7 +125,12 @@ def scenario_replicates(
         Each as in `intruder_scenarios`; a generator that makes one at a time keeps one in memory.
     confidence : float in (0, 1)
         Of the t interval of the mean; NaN for one population.
-    sample, keys, target, accuracy, intervals, scenarios, weights, missing, open_interval, holdout
+    seed : int, optional
+        Wrong keys and models of scenario 5 are drawn anew for each population.
+    on_event : callable, optional
+        Gets an `Event` for every population, and those of `intruder_scenarios`.
+    sample, keys, target, accuracy, intervals, scenarios, weights, missing, open_interval, \
+holdout, model
         As in `intruder_scenarios`.
 
     Returns
@@ -103,8 +144,9 @@ def scenario_replicates(
 
     Notes
     -----
-    No randomness of its own. The book asks for these averages (Templ 2017, section 6.3.2: "many
-    data sets need to be generated").
+    Draws what `intruder_scenarios` draws, from the stream of `seed` and of the number of the
+    population. The book asks for these averages (Templ 2017, section 6.3.2: "many data sets need
+    to be generated").
 
     Examples
     --------
@@ -120,49 +162,71 @@ def scenario_replicates(
     if isinstance(populations, (pd.DataFrame, str)) or not isinstance(populations, Iterable):
         faults.add("populations", "is not a collection of populations", remedy="Give a list.")
     faults.raise_if_any()
-    tables = []
-    n_sample = 0
+    used = resolve_seed(seed)
+    tables: list[pd.DataFrame] = []
+    first: dict[str, Any] = {}
     for number, population in enumerate(populations):
-        risk = intruder_scenarios(
+        request = read_request(
             sample, population, keys, target, accuracy=accuracy, intervals=intervals,
             scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
-            holdout=holdout,
+            holdout=holdout, model=model, on_event=on_event,
+            seed=int(Streams(used).at("population", number).integers(1 << 62)),
         )  # fmt: skip
-        tables.append(risk.table.assign(population=number))
-        n_sample = risk.n_sample
+        found, others = attack(request)
+        tables.append(risk_table(request, found, others).assign(population=number))
+        if not first:
+            first = {
+                "n_sample": found.units.n,
+                "scenario": request.scenario,
+                "target": ", ".join(request.scenario.targets),
+                "uniqueness": expected_uniques(request, found),
+            }
+            n_asked = int(found.units.eligible.sum())
+        on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
     if not tables:
         faults.add("populations", "holds no population")
         faults.raise_if_any()
     replicates = pd.concat(tables, ignore_index=True)
     return ReplicatedRisk(
-        table=_means(replicates, len(tables), n_sample, confidence),
+        table=_means(replicates, len(tables), n_asked, confidence),
         replicates=replicates,
         n_populations=len(tables),
-        n_sample=n_sample,
         confidence=confidence,
-        target=target,
+        seed=used,
+        **first,
     )
 
 
-def _means(replicates: pd.DataFrame, m: int, n_sample: int, confidence: float) -> pd.DataFrame:
-    from scipy.stats import t
-
-    groups = replicates.groupby(["scenario", "accuracy"], sort=False)
+def _means(replicates: pd.DataFrame, m: int, n_asked: int, confidence: float) -> pd.DataFrame:
+    by = [name for name in ("target", "scenario", "accuracy") if name in replicates]
+    groups = replicates.groupby(by, sort=False, dropna=False)
     tau = groups["tau"]
-    mean, sd = tau.mean(), tau.std(ddof=1)
-    half = t.ppf((1 + confidence) / 2, m - 1) * sd / np.sqrt(m) if m > 1 else sd
+    mean, half = tau.mean(), _half_width(tau, m, confidence)
     table = pd.DataFrame(
         {
             "tau": mean,
-            "sd": sd,
+            "sd": tau.std(ddof=1),
             "lower": (mean - half).clip(lower=0.0),
             "upper": mean + half,
             "smallest": tau.min(),
             "largest": tau.max(),
-            "rate": mean / n_sample,
+            "rate": mean / n_asked,
         }
     )
-    for name in ("tau_literal", "tau_zero", "tau_expected", "rate_holdout"):
+    names = ("tau_literal", "tau_zero", "tau_baseline", "tau_expected", "false_matches")
+    for name in (*names, "rate_holdout"):
         if name in replicates:
             table[name] = groups[name].mean()
+    if "tau_expected" in replicates:
+        half = _half_width(groups["tau_expected"], m, confidence)
+        table["expected_lower"] = (table["tau_expected"] - half).clip(lower=0.0)
+        table["expected_upper"] = table["tau_expected"] + half
     return table.reset_index()
+
+
+def _half_width(groups: Any, m: int, confidence: float) -> Any:
+    """Half the t interval of the mean of each group; missing for one population."""
+    from scipy.stats import t
+
+    sd = groups.std(ddof=1)
+    return t.ppf((1 + confidence) / 2, m - 1) * sd / np.sqrt(m) if m > 1 else sd

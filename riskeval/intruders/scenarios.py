@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.intruders.attack import Attack, attack
-from riskeval.intruders.requests import ALL_SCENARIOS, NEED_INTERVALS, Request, read_request
+from riskeval.intruders.attack import attack
+from riskeval.intruders.requests import ALL_SCENARIOS, NEED_INTERVALS, read_request
+from riskeval.intruders.scenario import Scenario
+from riskeval.intruders.scenario_tables import expected_uniques, per_record, risk_table
+from riskeval.measures.uniqueness import PopulationUniqueness
+from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
 
 STORIES = {
@@ -34,26 +38,44 @@ class IntruderRisk(Result):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy: `scenario`, `accuracy`, `tau` (expected number of sample
-        records disclosed), `rate` (tau divided by the sample size), `tau_literal`, `rate_literal`
+        One row a scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
+        `tau` (expected number of sample records disclosed; of households in attacks on
+        households), `rate` (tau divided by the number of records), `tau_literal`, `rate_literal`
         (the same when a record without any match counts as disclosed, as the printed product over
         an empty set has it), `tau_zero` (the part of tau whose true value is 0), `n_attacked`
-        (records the scenario applies to) and `note`. With weights also `tau_weighted`,
-        `rate_weighted`, `tau_expected`, `rate_expected`; with a hold-out `n_holdout` and
-        `rate_holdout`.
+        (records the scenario applies to) and `note`. With several targets also `target`; with a
+        target of categories `tau_baseline` and `rate_baseline` (the attacked records of the level
+        that is commonest in the population: what guessing it would find). With weights also
+        `tau_weighted`, `rate_weighted`, `tau_expected`, `rate_expected` and, for a register of a
+        part of the population, `false_matches`; with a hold-out `n_holdout` and `rate_holdout`.
     per_record : DataFrame
         One row a record of the sample, in its order: `sample_unique`, `n_matches` (missing where
-        not unique), `target`, `predicted` (scenario 5; missing when not asked for) and
+        not looked for), with weights `alone` (probability that the record is in the register and
+        alone there), `target`, `predicted` (scenario 5; missing when not asked for) and
         ``scenario_<s>_<accuracy>``, the probability (0 or 1 where there is no interval) that the
-        record is disclosed.
+        value of the record is found, given that it is in the register. Without accuracy for
+        categories; with several targets the name of the target is appended to each.
     n_sample, n_population, n_unique : int
-        Records of the sample, of the population, and sample-unique ones.
+        Records of the sample (or its households), persons of the population, and sample-unique
+        records.
+    n_looked_for : int
+        Records (or households) that the intruder looks for.
     n_missing_target : int
-        Sample-unique records without a true value: they cannot be disclosed.
+        Records looked for that lack a true value of some target: they cannot be disclosed.
     n_unmatched : int
-        Sample-unique records whose keys the population does not have.
+        Records looked for whose keys the population does not have.
     target : str
+        Name of the target; several are joined by commas.
     keys : tuple of str
+    scenario : Scenario
+        What the intruder knows, whom they look for and what counts as success.
+    uniqueness : PopulationUniqueness or None
+        With weights: estimates of how many sample uniques are unique in the population, from the
+        frequencies of the keys alone.
+    models : dict of target to str
+        What was fitted in scenario 5; empty when it was not asked for.
+    seed : int
+        Of wrong keys and of models that draw; recorded also when nothing is drawn.
     """
 
     table: pd.DataFrame
@@ -61,10 +83,15 @@ class IntruderRisk(Result):
     n_sample: int
     n_population: int
     n_unique: int
+    n_looked_for: int
     n_missing_target: int
     n_unmatched: int
     target: str
     keys: tuple[str, ...]
+    scenario: Scenario
+    uniqueness: PopulationUniqueness | None
+    models: dict[str, str]
+    seed: int
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of scenarios."""
@@ -72,22 +99,47 @@ class IntruderRisk(Result):
 
     def summary(self) -> str:
         """Say what each intruder learns, one sentence a scenario, and what the numbers are not."""
-        lines = [
-            f"{self.n_unique:,} of the {self.n_sample:,} sample records are unique in the keys "
-            f"{', '.join(self.keys)}; the synthetic population has {self.n_population:,} persons. "
-            f"{self.n_unmatched:,} of the unique records have no match there and count as not "
-            f"disclosed; {self.n_missing_target:,} have no true value of {self.target}."
-        ]
-        for scenario, rows in self.table.groupby("scenario", sort=False):
-            lines.append(self._sentence(int(str(scenario)), rows))
-        return "\n".join([*lines, CAVEAT])
+        lines = [self._head()]
+        if self.scenario != Scenario(
+            self.keys, self.scenario.targets, accuracy=self.scenario.accuracy
+        ):
+            lines.insert(0, self.scenario.story())
+        several = "target" in self.table
+        by = ["scenario", "target"] if several else ["scenario"]
+        for group, rows in self.table.groupby(by, sort=False):
+            target = str(group[1]) if several else self.target
+            lines.append(self._sentence(int(str(group[0])), target, rows))
+        if self.uniqueness is not None:
+            lines.append(self._expected())
+        return "\n".join([*lines, caveat(self.scenario)])
 
-    def _sentence(self, scenario: int, rows: pd.DataFrame) -> str:
-        head = f"Scenario {scenario} ({STORIES[scenario]}): "
+    def _head(self) -> str:
+        what = "households" if self.scenario.unit == "household" else "records"
+        others = (
+            f"The intruder looks for {self.n_looked_for:,} {what}; {self.n_unmatched:,} of them"
+            if self.scenario.who == "everyone" or self.scenario.rows
+            else f"{self.n_unmatched:,} of the unique {what}"
+        )
+        missing = (
+            "no true value of" if len(self.scenario.targets) == 1 else "not all true values of"
+        )
+        return (
+            f"{self.n_unique:,} of the {self.n_sample:,} sample {what} are unique in the keys "
+            f"{', '.join(self.keys)}; the synthetic population has {self.n_population:,} persons. "
+            f"{others} have no match there and count as not "
+            f"disclosed; {self.n_missing_target:,} have {missing} {self.target}."
+        )
+
+    def _sentence(self, scenario: int, target: str, rows: pd.DataFrame) -> str:
+        what = "households" if self.scenario.unit == "household" else "records"
+        head = f"Scenario {scenario} ({story_of(scenario, self.models.get(target, ''))}): "
         if rows["tau"].isna().all():
             return head + f"not computed, {rows['note'].iloc[0]}."
+        category = rows["accuracy"].isna().all()
         told = [
-            f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({row.rate:.2%})"
+            f"{row.tau:.3g} ({row.rate:.2%}), guessing the commonest level {row.tau_baseline:.3g}"
+            if category
+            else f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({row.rate:.2%})"
             for row in rows.itertuples()
         ]
         zeros = rows["tau_zero"].max()
@@ -98,32 +150,66 @@ class IntruderRisk(Result):
                 for text, rate in zip(told, rows["rate_holdout"], strict=True)
             ]
         return (
-            f"{head}records whose {self.target} is found, of all in the sample: "
+            f"{head}{what} whose {target} is found, of all in the sample: "
             f"{', '.join(told)}{of_zero}."
         )
+
+    def _expected(self) -> str:
+        assert self.uniqueness is not None
+        worst, expected = self.table["tau"].max(), self.table["tau_expected"].max()
+        return (
+            f"Worst case beside expected case: at most {worst:.3g} are found, of which "
+            f"{expected:.3g} are expected to be alone in the register as well, so that the "
+            f"intruder could be sure. Of the {self.n_unique:,} sample uniques about "
+            f"{self.per_record['alone'].sum():.3g} are alone there by their weights and "
+            f"{self.uniqueness.tau1:.3g} in the population by the frequencies of the keys "
+            f"({self.uniqueness.chosen})."
+        )
+
+
+def caveat(scenario: Scenario) -> str:
+    """Return what the numbers are not, for this intruder."""
+    if scenario.key_errors or scenario.coverage < 1 or scenario.who == "everyone":
+        return (
+            "A record counts as found when the answer is right, whether or not the intruder could "
+            "know that: who is unique in the sample need not be unique in the country."
+        )
+    return CAVEAT
+
+
+def story_of(scenario: int, model: str) -> str:
+    """Return the story of a scenario; scenario 5 tells its model when that is not the usual one."""
+    if scenario == 5 and model and not model.startswith("a linear model with"):
+        return f"{model}, fitted to the synthetic population and applied to the keys"
+    return STORIES[scenario]
 
 
 def intruder_scenarios(
     sample: Any,
     population: Any,
-    keys: Sequence[str] | str,
-    target: str,
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None = None,
     *,
-    accuracy: Sequence[float] | float = (0.01, 0.02, 0.05),
-    intervals: tuple[str, str] | None = None,
+    accuracy: Sequence[float] | float | None = None,
+    intervals: tuple[str, str] | Mapping[str, tuple[str, str]] | None = None,
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
     missing: str = "category",
     open_interval: str = "value",
     holdout: Any = None,
+    model: Any = "linear",
+    seed: int | None = None,
+    on_event: Listener = silent,
 ) -> IntruderRisk:
-    """Measure what an intruder learns about a continuous variable from a synthetic population.
+    """Measure what an intruder learns about variables of persons from a synthetic population.
 
     The intruder knows the keys of every person of the original sample and wants the value of
     `target`. A record that is unique in the sample is disclosed when the synthetic population
     yields a value within ``y (1 - p)`` and ``y (1 + p)`` of the true value y, p being the
     accuracy. Scenarios 1 and 2 use records with exactly one match, 3 and 4 all matches (all of
-    them must be close), 5 the prediction of a main-effects linear model of the population.
+    them must be close), 5 the prediction of a model of the population, by default linear in main
+    effects. A category is disclosed when the one match (1, 2) or all matches (4) have the true
+    level, with the share of matches that have it (3), or when it is predicted (5).
 
     Parameters
     ----------
@@ -131,28 +217,35 @@ def intruder_scenarios(
         The original survey (anything that speaks Arrow, or a `Survey`).
     population : DataFrame, object or iterable of frames, N rows in all
         The synthetic population. Objects with ``iter_blocks()`` and iterables are streamed: one
-        block in memory at a time, each read once.
-    keys : names of the key columns in both files
-        Every key counts as categorical. Levels are compared by value.
-    target : str
-        Numeric column of both files, in the same units. Missing in the sample: the record stays
-        in the count of uniques, cannot be disclosed, and is counted in `n_missing_target`.
+        block in memory at a time, each read once. In attacks on households the members of one
+        must stand one after the other, also across blocks.
+    keys : Scenario, or names of the key columns in both files
+        A `Scenario` says what the intruder knows, whom they look for and what counts as success;
+        `target` and `accuracy` are left out then. Names alone are the intruder of the book: keys
+        without errors, a register of everybody, sample uniques. Every key counts as categorical.
+        Levels are compared by value.
+    target : str or several
+        Columns of both files. Numbers are in the same units; columns that are no numbers in both
+        files, or that the Scenario declares, are categories. Missing in the sample: the record
+        stays in the count of uniques, cannot be disclosed, and is counted in `n_missing_target`.
         Missing in the population: the match is not close, and is left out of the model.
     accuracy : numbers between 0 and 1
-        A negative true value turns the bounds round; a true value of 0 has the point 0.
-    intervals : (str, str), optional
+        A negative true value turns the bounds round; a true value of 0 has the point 0. Left out:
+        0.01, 0.02 and 0.05, or what the Scenario says.
+    intervals : (str, str) or mapping of target to (str, str), optional
         Population columns with the lower and upper bound of the interval each synthetic value was
-        drawn from, in the units of `target`. Scenarios 1 and 3 need them. An interval that is a
-        point (a class of zeros) counts 1 when inside, else 0.
+        drawn from, in the units of `target`. Scenarios 1 and 3 need them for numbers. An interval
+        that is a point (a class of zeros) counts 1 when inside, else 0.
     scenarios : numbers from 1 to 5
         Left at all five without `intervals`, scenarios 1 and 3 are reported as not computed;
         asked for otherwise, they need `intervals`.
     weights : str or array, shape (n,), optional
         Sampling weights of the sample. They change no tau; they add `tau_weighted` (persons of
         the true population that the disclosed records stand for: the sum of weight x disclosure)
-        and `tau_expected` (disclosed records that are unique in the true population: each counts
-        1/weight, the probability that a sample-unique record is population-unique when the count
-        in the population given the count in the sample is negative binomial).
+        and `tau_expected` (disclosed records that are alone in the intruder's register: with a
+        register of everybody each counts 1/weight, the probability that a sample-unique record is
+        population-unique when the count in the population given the count in the sample is
+        negative binomial). The weight of a household is the mean of its members.
     missing : {"category", "unmatched"}
         Missing keys are a value of their own, or match nothing (such a record is never unique).
     open_interval : {"value", "zero"}
@@ -164,6 +257,16 @@ def intruder_scenarios(
         learns about them, the population gives away about anybody. Adds `n_holdout` and
         `rate_holdout`; a hold-out of about the size of the sample compares best, since smaller
         files have more unique records.
+    model : {"linear", "stepwise", "forest", "boosting"} or estimator
+        Of scenario 5. "linear": main effects of all keys (for categories one least-squares model
+        a level, the largest prediction wins). "stepwise": main effects and pairs of keys chosen
+        by BIC. "forest", "boosting": 100 trees of scikit-learn; or any regressor or classifier of
+        it whose ``fit`` takes ``sample_weight``. All but "linear" are fitted to the distinct key
+        combinations with their numbers of persons; keys enter as codes.
+    seed : int, optional
+        For wrong keys and for models that draw. The same seed gives the same result.
+    on_event : callable, optional
+        Gets an `Event` for every chunk of persons read and step of a model.
 
     Returns
     -------
@@ -173,14 +276,16 @@ def intruder_scenarios(
     ------
     InputError
         Missing or non-numeric columns, accuracies outside (0, 1), no keys, scenarios 1 or 3 asked
-        for without intervals, an interval whose lower bound is above the upper one, a key without
-        any level in common.
+        for without intervals, an interval whose lower bound is above the upper one, a key or a
+        target of categories without any level in common, households that are torn apart.
 
     Notes
     -----
-    No randomness. One pass over the population for all scenarios and accuracies; memory is that
-    of a block. Source: Templ (2017), Statistical Disclosure Control for Microdata, equations 6.17
-    to 6.26 with the corrections of ``docs/methods/intruder-scenarios.md``; Templ and Alfons
+    Draws only wrong keys (`Scenario.key_errors`) and what models of scenario 5 draw. One pass over
+    the population for all scenarios, targets and accuracies; memory is that of a block (and 8
+    bytes a household in attacks on households, and the distinct key combinations for models other
+    than "linear"). Source: Templ (2017), Statistical Disclosure Control for Microdata, equations
+    6.17 to 6.26 with the corrections of ``docs/methods/intruder-scenarios.md``; Templ and Alfons
     (2010), doi:10.1007/978-3-642-15838-4_16. Population uniqueness: Benedetti and Franconi (1998).
 
     Examples
@@ -190,86 +295,36 @@ def intruder_scenarios(
     >>> risk = intruder_scenarios(sample, population, ["region"], "income", accuracy=0.02)
     >>> risk.table[["scenario", "tau", "rate"]].dropna().round(3).values.tolist()
     [[2.0, 1.0, 0.333], [4.0, 1.0, 0.333], [5.0, 1.0, 0.333]]
+    >>> half = Scenario(["region"], "income", coverage=0.5, accuracy=0.02)
+    >>> intruder_scenarios(sample, population, half, scenarios=[2]).table["tau"].tolist()
+    [0.5]
     """
     request = read_request(
         sample, population, keys, target, accuracy=accuracy, intervals=intervals,
         scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
-        holdout=holdout,
+        holdout=holdout, model=model, seed=seed, on_event=on_event,
     )  # fmt: skip
     found, others = attack(request)
+    scenario = request.scenario
+    first = found.sights[scenario.targets[0]]
+    lacking = ~np.all([sight.known for sight in found.sights.values()], axis=0)
+    of_unit = found.units.of_row[found.rows]
     return IntruderRisk(
-        table=_table(request, found, others),
-        per_record=_per_record(found, request.accuracy, request.computed),
-        n_sample=len(found.target),
+        table=risk_table(request, found, others),
+        per_record=per_record(request, found),
+        n_sample=found.units.n,
         n_population=found.n_population,
-        n_unique=len(found.unique),
-        n_missing_target=int(np.isnan(found.target[found.unique]).sum()),
-        n_unmatched=int((found.count == 0).sum()),
-        target=target,
-        keys=request.keys,
+        n_unique=int((found.units.eligible & (found.units.frequency == 1)).sum()),
+        n_looked_for=int(found.units.looked_for.sum()),
+        n_missing_target=len(np.unique(of_unit[lacking])),
+        n_unmatched=len(np.unique(of_unit[first.n_matches == 0])),
+        target=", ".join(scenario.targets),
+        keys=scenario.keys,
+        scenario=scenario,
+        uniqueness=expected_uniques(request, found),
+        models={name: sight.model for name, sight in found.sights.items() if sight.model},
+        seed=request.seed,
     )
 
 
-def _table(request: Request, found: Attack, others: Attack | None) -> pd.DataFrame:
-    rows: list[dict[str, Any]] = []
-    for scenario in request.scenarios:
-        for a, p in enumerate(request.accuracy):
-            row: dict[str, Any] = {"scenario": scenario, "accuracy": p}
-            if scenario in request.skipped:
-                row["note"] = "it needs the intervals of the synthetic values"
-            else:
-                row |= _measures(found, scenario, a, request.weights)
-                row["note"] = ""
-            if others is not None:
-                row["n_holdout"] = len(others.target)
-                if scenario not in request.skipped:
-                    row["rate_holdout"] = others.disclosed(scenario)[:, a].sum() / row["n_holdout"]
-            rows.append(row)
-    columns = ["scenario", "accuracy", "tau", "rate", "tau_literal", "rate_literal", "tau_zero"]
-    if request.weights is not None:
-        columns += ["tau_weighted", "rate_weighted", "tau_expected", "rate_expected"]
-    if others is not None:
-        columns += ["n_holdout", "rate_holdout"]
-    table = pd.DataFrame(rows, columns=[*columns, "n_attacked", "note"])
-    return table.astype({"n_attacked": "Int64"})
-
-
-def _measures(found: Attack, scenario: int, a: int, weights: np.ndarray | None) -> dict[str, float]:
-    n = len(found.target)
-    target = found.target[found.unique]
-    risk = found.disclosed(scenario)[:, a]
-    empty = (found.count == 0) & ~np.isnan(target) if scenario in (3, 4) else False
-    literal = float(risk.sum() + np.sum(empty))
-    row = {"tau": float(risk.sum()), "rate": float(risk.sum()) / n}
-    row |= {"tau_literal": literal, "rate_literal": literal / n}
-    row |= {"tau_zero": float(risk[target == 0].sum())}
-    row |= {"n_attacked": int(found.attacked(scenario).sum())}
-    if weights is not None:
-        stood_for = float(risk @ weights[found.unique])
-        expected = float(np.sum(risk / np.maximum(weights[found.unique], 1.0)))
-        row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / float(weights.sum())}
-        row |= {"tau_expected": expected, "rate_expected": expected / n}
-    return row
-
-
-def _per_record(
-    found: Attack, accuracy: tuple[float, ...], computed: tuple[int, ...]
-) -> pd.DataFrame:
-    n = len(found.target)
-    matches = pd.array([pd.NA] * n, dtype="Int64")
-    matches[found.unique] = found.count
-    columns: dict[str, Any] = {
-        "sample_unique": np.isin(np.arange(n), found.unique),
-        "n_matches": matches,
-        "target": found.target,
-        "predicted": found.predicted,
-    }
-    for scenario in computed:
-        for a, p in enumerate(accuracy):
-            risk = np.zeros(n)
-            risk[found.unique] = found.disclosed(scenario)[:, a]
-            columns[f"scenario_{scenario}_{p:.12g}"] = risk
-    return pd.DataFrame(columns)
-
-
-__all__ = ["CAVEAT", "NEED_INTERVALS", "STORIES", "IntruderRisk", "intruder_scenarios"]
+__all__ = ["CAVEAT", "NEED_INTERVALS", "STORIES", "IntruderRisk", "caveat", "intruder_scenarios"]

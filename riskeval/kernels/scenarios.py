@@ -1,8 +1,8 @@
 """Loops of the five intruder scenarios: one pass over the persons of a synthetic population.
 
-Letters: u is a record that is unique in the sample, a an accuracy, j a person of the population.
+Letters: u is a key combination that is looked for, a an accuracy, j a person of the population.
 The tree of key combinations is one table a key: ``next[state * radix + code]`` is the state after
-reading one more key, -1 when no sample-unique record goes on like that. After the last key the
+reading one more key, -1 when no record looked for goes on like that. After the last key the
 state is u itself.
 """
 
@@ -15,82 +15,183 @@ from synthpop.microdata.accelerate import kernel
 
 @kernel
 def match_block(
-    codes,
-    radix,
-    start,
-    tree,
+    states,
     values,
     lower,
     upper,
     open_as_value,
+    first,
+    last,
+    order,
     low,
     high,
-    count,
     within,
     product,
 ):
-    """Update what the intruder sees of every sample-unique record; arrays are changed in place.
+    """Update what the intruder sees of every point; arrays are changed in place.
+
+    A point is a pair of a key combination and a true value. Points that no further person can
+    bring back (a value was not close, a product is 0) leave the list of their combination, so
+    that a person costs no more than the points still open.
 
     Parameters
     ----------
-    codes : int32, shape (m, n)
-        Keys of the persons; a code not below `radix` is unknown in the sample.
-    radix, start : int64, shape (m,)
-        Codes of each key, and where its table begins in `tree`.
-    tree : int32, shape (cells,)
+    states : int64, shape (n,)
+        Key combination of each person, -1 where nobody of it is looked for.
     values : float64, shape (n,)
         Synthetic values, NaN where missing.
     lower, upper : float64, shape (n,) or (0,)
         Intervals the values were drawn from; empty when not given.
     open_as_value : bool
         An interval without length in numbers (NaN or infinite bound) counts as its value does.
-    low, high : float64, shape (u, a)
-        The intervals around the true values; NaN where the true value is missing.
-    count : int64, shape (u,)
-        Matches so far.
-    within : bool, shape (u, a)
+    first, last : int64, shape (u,)
+        Where the open points of each combination begin and end in `order`.
+    order : int64, shape (p,)
+        Points, those of one combination together.
+    low, high : float64, shape (p, a)
+        The intervals around the true values.
+    within : bool, shape (p, a)
         Whether all matches so far have their value inside.
-    product : float64, shape (u, a)
+    product : float64, shape (p, a)
         Product of the overlap ratios so far.
     """
-    m, n = codes.shape
     n_accuracies = low.shape[1]
     with_intervals = len(lower) > 0
-    for j in range(n):
-        state = 0
-        for k in range(m):
-            code = codes[k, j]
-            if code >= radix[k]:
-                state = -1
-                break
-            state = tree[start[k] + state * radix[k] + code]
-            if state < 0:
-                break
+    for j in range(len(states)):
+        state = states[j]
         if state < 0:
             continue
-        count[state] += 1
         value = values[j]
-        for a in range(n_accuracies):
-            lo = low[state, a]
-            hi = high[state, a]
-            inside = value >= lo and value <= hi
-            if not inside:
-                within[state, a] = False
-            if with_intervals and product[state, a] > 0.0:
-                share = 0.0
-                if not np.isnan(value):
-                    length = upper[j] - lower[j]
-                    if not np.isfinite(length):
-                        if open_as_value and inside:
-                            share = 1.0
-                    elif length == 0.0:
-                        if lower[j] >= lo and lower[j] <= hi:
-                            share = 1.0
-                    else:
-                        overlap = min(hi, upper[j]) - max(lo, lower[j])
-                        if overlap > 0.0:
-                            share = overlap / length
-                product[state, a] *= share
+        i = first[state]
+        while i < last[state]:
+            point = order[i]
+            is_open = False
+            for a in range(n_accuracies):
+                lo = low[point, a]
+                hi = high[point, a]
+                inside = value >= lo and value <= hi
+                if not inside:
+                    within[point, a] = False
+                if with_intervals and product[point, a] > 0.0:
+                    share = 0.0
+                    if not np.isnan(value):
+                        length = upper[j] - lower[j]
+                        if not np.isfinite(length):
+                            if open_as_value and inside:
+                                share = 1.0
+                        elif length == 0.0:
+                            if lower[j] >= lo and lower[j] <= hi:
+                                share = 1.0
+                        else:
+                            overlap = min(hi, upper[j]) - max(lo, lower[j])
+                            if overlap > 0.0:
+                                share = overlap / length
+                    product[point, a] *= share
+                if within[point, a] or (with_intervals and product[point, a] > 0.0):
+                    is_open = True
+            if is_open:
+                i += 1
+            else:
+                last[state] -= 1
+                order[i] = order[last[state]]
+                order[last[state]] = point
+
+
+@kernel
+def levels_block(states, codes, first, level, right):
+    """Count in `right`, int64, shape (p,), the matches that have the level of each point.
+
+    Parameters
+    ----------
+    states : int64, shape (n,)
+        As in `match_block`.
+    codes : int32, shape (n,)
+        Level of each person.
+    first : int64, shape (u + 1,)
+        Where the points of each combination begin.
+    level : int64, shape (p,)
+        True level of each point.
+    """
+    for j in range(len(states)):
+        state = states[j]
+        if state < 0:
+            continue
+        for point in range(first[state], first[state + 1]):
+            if level[point] == codes[j]:
+                right[point] += 1
+
+
+@kernel
+def count_block(states, count):
+    """Add the persons of each combination to `count`, int64, shape (u,)."""
+    for j in range(len(states)):
+        if states[j] >= 0:
+            count[states[j]] += 1
+
+
+@kernel
+def mark_households(states, starts, marks):
+    """Write a number for each household that depends on the states of its members, not their order.
+
+    Households that differ may share a number. A household with an unknown member gets -1.
+
+    Parameters
+    ----------
+    states : int64, shape (n,)
+        Key combination of each member, -1 where unknown; members stand together.
+    starts : int64, shape (h + 1,)
+        Where each household begins.
+    marks : int64, shape (h,)
+    """
+    for h in range(len(starts) - 1):
+        members = np.sort(states[starts[h] : starts[h + 1]])
+        if members[0] < 0:
+            marks[h] = -1
+            continue
+        mark = len(members)
+        for s in members:
+            mark = (mark * 1000003 + s) % 2147483647
+        marks[h] = mark
+
+
+@kernel
+def find_households(states, starts, marks, known, begin, members, slots, count, found):
+    """Look up households by all their members; `count` and `found` are changed in place.
+
+    Parameters
+    ----------
+    states, starts, marks
+        As in `mark_households`, of the households of the population.
+    known : int64, shape (c,)
+        Marks of the households that are looked for, sorted.
+    begin : int64, shape (c + 1,)
+        Where their members begin in `members`.
+    members : int64
+        States of their members, sorted within the household.
+    slots : int64, as `members`
+        Number of the pair of household and state.
+    count : int64, shape (c,)
+        Households of the population with exactly these members.
+    found : int64, shape (n,)
+        Slot of each person of the population, -1 where the household is not looked for.
+    """
+    for h in range(len(marks)):
+        lo = starts[h]
+        hi = starts[h + 1]
+        for j in range(lo, hi):
+            found[j] = -1
+        if marks[h] < 0:
+            continue
+        c = np.searchsorted(known, marks[h])
+        mine = np.sort(states[lo:hi])
+        while c < len(known) and known[c] == marks[h]:
+            theirs = members[begin[c] : begin[c + 1]]
+            if len(theirs) == len(mine) and np.all(theirs == mine):
+                count[c] += 1
+                for j in range(lo, hi):
+                    found[j] = slots[begin[c] + np.searchsorted(theirs, states[j])]
+                break
+            c += 1
 
 
 @kernel
@@ -128,7 +229,13 @@ def moments_block(codes, slots, values, gram, moment):
 def find_block(codes, radix, start, tree, states):
     """Write the combination of each person into `states`, int64, shape (n,); -1 where unknown.
 
-    Arguments as in `match_block`.
+    Parameters
+    ----------
+    codes : int32, shape (m, n)
+        Keys of the persons; a code not below `radix` is unknown in the sample.
+    radix, start : int64, shape (m,)
+        Codes of each key, and where its table begins in `tree`.
+    tree : int32, shape (cells,)
     """
     m, n = codes.shape
     for j in range(n):

@@ -338,28 +338,24 @@ def test_agrees_with_the_double_loop_of_the_book(files, rule: str) -> None:
 
 def test_compiled_and_plain_kernels_agree() -> None:
     rng = np.random.default_rng(3)
-    codes = rng.integers(0, 4, (3, 200)).astype(np.int32)
-    radix = np.array([3, 3, 3])
-    start = np.array([0, 3, 12])
-    tree = np.concatenate([[0, 1, 2], rng.permutation(9) % 4 - 1, np.arange(12) - 1])
-    tree = tree.astype(np.int32)
-    values = np.where(rng.random(200) < 0.1, np.nan, rng.normal(0, 5, 200))
+    states = rng.integers(-1, 4, 200)
+    values = np.where(rng.random(200) < 0.02, np.nan, rng.normal(0, 1.5, 200))
     lower, upper = values - rng.random(200), values + rng.random(200)
     upper[::7] = np.inf
     upper[::11] = lower[::11]
-    low = rng.normal(-3, 1, (11, 2))
-    high = low + 6
+    first = np.array([0, 3, 5, 8])
+    low = np.stack([rng.normal(-3, 1, 11), np.full(11, -9.0)], axis=1)
+    high = -low
     results = []
     for function in (kernels.match_block, kernels.match_block.py_func):
-        count, within = np.zeros(11, dtype=np.int64), np.ones((11, 2), dtype=bool)
-        product = np.ones((11, 2))
-        function(
-            codes, radix, start, tree, values, lower, upper, True, low, high, count, within, product
-        )
-        results.append((count, within, product))
+        last, order = np.array([3, 5, 8, 11]), np.arange(11)
+        within, product = np.ones((11, 2), dtype=bool), np.ones((11, 2))
+        function(states, values, lower, upper, True, first, last, order, low, high, within, product)
+        results.append((last, order, within, product))
     for compiled, plain in zip(*results, strict=True):
         np.testing.assert_array_equal(compiled, plain)
-    assert results[0][0].sum() > 0
+    assert 0 < results[0][2].sum() < 22
+    assert (results[0][0] < [3, 5, 8, 11]).any()
 
 
 class TestFaults:

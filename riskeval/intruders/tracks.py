@@ -1,0 +1,199 @@
+"""What the population shows about one target of the persons looked for, kept in linear space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ROUNDING = 1e-9
+"""Slack of predictions, as a share of the largest one: a fitted 0 is 0 up to rounding."""
+
+
+def truth_intervals(target: np.ndarray, accuracy: tuple[float, ...]) -> np.ndarray:
+    """Intervals around true values, shape (2, n, a); ordered also where the value is negative.
+
+    Examples
+    --------
+    >>> truth_intervals(np.array([100.0, -100.0, 0.0]), (0.5,))[:, :, 0].tolist()
+    [[50.0, -150.0, 0.0], [150.0, -50.0, 0.0]]
+    """
+    p = np.asarray(accuracy)
+    ends = np.stack([target[:, None] * (1 - p), target[:, None] * (1 + p)])
+    ordered: np.ndarray = np.sort(ends, axis=0)
+    return ordered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """What the population shows about one target of r rows that are looked for.
+
+    Attributes
+    ----------
+    known : bool, shape (r,)
+        Rows with a true value.
+    n_matches : int64, shape (r,)
+    all_right : float64, shape (r, a)
+        Scenarios 2 and 4: 1 where all matches have the answer, also where there is no match.
+    chance : float64, shape (r, a)
+        Scenarios 1 and 3: product of the overlap ratios of numbers (1 where there is no match);
+        share of matches with the true category (0 where there is none).
+    predicted : shape (n,)
+        Prediction for every row of the file; NaN or None where none.
+    has_prediction : bool, shape (r,)
+    close : float64, shape (r, a)
+        Scenario 5: 1 where the prediction has the answer.
+    commonest : float64, shape (r,)
+        Categories: 1 where the true one is the commonest of the population; NaN for numbers.
+    zero : bool, shape (r,)
+        True value is the number 0.
+    model : str
+        What was fitted for scenario 5; empty when nothing was.
+    """
+
+    known: np.ndarray
+    n_matches: np.ndarray
+    all_right: np.ndarray
+    chance: np.ndarray
+    predicted: np.ndarray
+    has_prediction: np.ndarray
+    close: np.ndarray
+    commonest: np.ndarray
+    zero: np.ndarray
+    model: str
+
+    def attacked(self, scenario: int) -> np.ndarray:
+        """Rows with a true value that the scenario applies to: bool, shape (r,)."""
+        if scenario in (1, 2):
+            return self.known & (self.n_matches == 1)
+        if scenario in (3, 4):
+            return self.known & (self.n_matches > 0)
+        return self.known & self.has_prediction
+
+    def disclosed(self, scenario: int) -> np.ndarray:
+        """Probability that each row is disclosed at each accuracy: float64, shape (r, a)."""
+        found = self.close
+        if scenario != 5:
+            found = self.chance if scenario in (1, 3) else self.all_right
+        return np.where(self.attacked(scenario)[:, None], found, 0.0)
+
+
+class _Points:
+    """Distinct pairs of a cell and a true value among rows with a true value."""
+
+    def __init__(self, cell: np.ndarray, value: np.ndarray, known: np.ndarray, n: int) -> None:
+        at = np.flatnonzero(known)
+        order = np.lexsort((value[at], cell[at]))
+        owner, own = cell[at][order], value[at][order]
+        new = np.ones(len(at), dtype=np.bool_)
+        new[1:] = (np.diff(owner) != 0) | (np.diff(own) != 0)
+        self.of_row = np.full(len(cell), -1, dtype=np.int64)
+        self.of_row[at[order]] = np.cumsum(new) - 1
+        self.value = own[new]
+        self.first = np.searchsorted(owner[new], np.arange(n + 1)).astype(np.int64)
+
+    def spread(self, of_points: np.ndarray, empty: float) -> np.ndarray:
+        """Values of points, shape (p, ...), by row; `empty` where a row has no true value."""
+        nothing = np.full((1, *of_points.shape[1:]), empty)
+        spread: np.ndarray = np.concatenate([of_points, nothing])[self.of_row]
+        return spread
+
+
+class NumberTrack:
+    """Matches and intervals of a target of numbers."""
+
+    def __init__(
+        self, target: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int,
+        accuracy: tuple[float, ...], open_interval: str,
+    ) -> None:  # fmt: skip
+        self.truth = target[rows]
+        self.known = ~np.isnan(self.truth)
+        self.accuracy = accuracy
+        self.points = _Points(cell, self.truth, self.known, n_cells)
+        self.low, self.high = truth_intervals(self.points.value, accuracy)
+        self.open_as_value = open_interval == "value"
+        self.last = self.points.first[1:].copy()
+        self.order = np.arange(len(self.points.value))
+        self.within = np.ones(self.low.shape, dtype=np.bool_)
+        self.product = np.ones(self.low.shape)
+
+    def read(self, states: np.ndarray, numbers: tuple[np.ndarray, ...]) -> None:
+        """Look at the persons of a chunk."""
+        from riskeval.kernels.scenarios import match_block
+
+        values, lower, upper = numbers
+        match_block(
+            states, values, lower, upper, self.open_as_value, self.points.first[:-1], self.last,
+            self.order, self.low, self.high, self.within, self.product,
+        )  # fmt: skip
+
+    def sight(
+        self, n_matches: np.ndarray, predicted: np.ndarray, rows: np.ndarray, model: str
+    ) -> Sight:
+        """Sum up after the last chunk; `predicted` holds values for all rows of the file."""
+        largest = np.abs(predicted[~np.isnan(predicted)]).max(initial=0.0)
+        slack = ROUNDING * largest
+        own = predicted[rows][:, None]
+        low, high = self.points.spread(self.low, np.nan), self.points.spread(self.high, np.nan)
+        close = (own >= low - slack) & (own <= high + slack)
+        return Sight(
+            known=self.known,
+            n_matches=n_matches,
+            all_right=self.points.spread(self.within.astype(np.float64), 0.0),
+            chance=self.points.spread(self.product, 0.0),
+            predicted=predicted,
+            has_prediction=~np.isnan(predicted[rows]),
+            close=close.astype(np.float64),
+            commonest=np.full(len(rows), np.nan),
+            zero=self.truth == 0,
+            model=model,
+        )
+
+
+class CategoryTrack:
+    """Matches by level of a target of categories."""
+
+    def __init__(
+        self, level: np.ndarray, rows: np.ndarray, cell: np.ndarray, n_cells: int
+    ) -> None:  # fmt: skip
+        self.truth = level[rows]
+        self.known = self.truth >= 0
+        self.cell = cell
+        self.points = _Points(cell, self.truth, self.known, n_cells)
+        self.right = np.zeros(len(self.points.value), dtype=np.int64)
+        self.persons = np.zeros(n_cells, dtype=np.int64)
+
+    def read(self, states: np.ndarray, codes: np.ndarray) -> None:
+        """Look at the persons of a chunk."""
+        from riskeval.kernels.scenarios import count_block, levels_block
+
+        count_block(states, self.persons)
+        levels_block(states, codes, self.points.first, self.points.value, self.right)
+
+    def sight(
+        self,
+        n_matches: np.ndarray,
+        predicted: np.ndarray,
+        rows: np.ndarray,
+        model: str,
+        commonest: int,
+        levels: list[Any],
+    ) -> Sight:
+        """Sum up after the last chunk; `predicted` holds level codes for all rows of the file."""
+        persons = self.persons[self.cell]
+        right = self.points.spread(self.right.astype(np.float64), 0.0)
+        own = predicted[rows]
+        shown = np.array([*levels, None], dtype=object)
+        return Sight(
+            known=self.known,
+            n_matches=n_matches,
+            all_right=(self.known & (right == persons)).astype(np.float64)[:, None],
+            chance=(right / np.maximum(persons, 1))[:, None],
+            predicted=shown[np.where(predicted < 0, len(levels), predicted)],
+            has_prediction=own >= 0,
+            close=(own == self.truth).astype(np.float64)[:, None],
+            commonest=(self.truth == commonest).astype(np.float64),
+            zero=np.zeros(len(rows), dtype=np.bool_),
+            model=model,
+        )
