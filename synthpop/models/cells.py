@@ -19,6 +19,7 @@ FEW_VALUES = 20
 DECILES = tuple(step / 10 for step in range(1, 10))
 DECILES_AND_TAILS = (0.01, 0.05, *DECILES, 0.95, 0.975, 0.99)
 TABLE_SPAN = 4096
+MOST_VALUES = 4096
 MOST_CELLS = 2**62
 
 
@@ -33,11 +34,15 @@ class Digits:
         Number of digits, with the digit 0 of missing values.
     breaks : float array or None
         Inner class limits of a numeric predictor; None for a coded one.
+    numbers : float array or None, shape (size,)
+        The value that each digit stands for, NaN for digit 0, where the predictor enters models
+        as a number; None where it enters by its classes.
     """
 
     name: str
     size: int
     breaks: np.ndarray | None = None
+    numbers: np.ndarray | None = None
 
 
 def coded_digits(name: str, n_levels: int) -> Digits:
@@ -64,6 +69,27 @@ def numeric_digits(
         breaks = np.unique(quantile(present, weights[there], probs))
         breaks = breaks[breaks < distinct[-1]]
     return Digits(name, len(breaks) + 2, breaks)
+
+
+def value_digits(name: str, values: np.ndarray) -> Digits:
+    """Return a digit for each distinct value of a number; values shape (n,), NaN is missing.
+
+    Any other value has the digit of the nearest one, so that a model never goes beyond the
+    sample. More than 4,096 distinct values are represented by so many of them, evenly spread over
+    their ranks.
+
+    Examples
+    --------
+    >>> value_digits("age", np.array([30, 20, 30, 60])).numbers.tolist()
+    [nan, 20.0, 30.0, 60.0]
+    """
+    present = values[~np.isnan(values.astype(np.float64))].astype(np.float64)
+    distinct = np.unique(present)
+    if len(distinct) > MOST_VALUES:
+        distinct = distinct[np.linspace(0, len(distinct) - 1, MOST_VALUES).round().astype(np.int64)]
+    breaks = (distinct[1:] + distinct[:-1]) / 2
+    numbers = np.concatenate([[np.nan], distinct if len(distinct) else [0.0]])
+    return Digits(name, len(numbers), breaks, numbers)
 
 
 def strides(coding: Sequence[Digits]) -> tuple[list[int], int]:

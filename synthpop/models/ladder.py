@@ -14,7 +14,9 @@ import numpy as np
 
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.learners import fit_learner, predict_learner
+from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
+from synthpop.models.numbers import with_numbers
 
 STRATUM, POOLED, MARGINAL = 0, 1, 2
 STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
@@ -39,6 +41,7 @@ class Design:
     sizes : number of levels of each predictor
     ordered : which predictors have digits in a meaningful order
     n_classes, n_strata : int
+    numbers : for each predictor None, or the values of its digits where it enters as a number
     """
 
     digits: np.ndarray
@@ -49,6 +52,7 @@ class Design:
     ordered: tuple[bool, ...]
     n_classes: int
     n_strata: int
+    numbers: tuple[np.ndarray | None, ...] = ()
 
     def rows(self, rows: np.ndarray) -> Design:
         """Return the design of some persons."""
@@ -67,6 +71,7 @@ class Design:
             digits=np.column_stack([self.digits, self.strata]),
             sizes=(*self.sizes, self.n_strata),
             ordered=(*self.ordered, False),
+            numbers=(*self.numbers, None) if self.numbers else (),
         )
 
 
@@ -79,9 +84,15 @@ def known_model(model: Any) -> bool:
 
 def _fit(model: Any, design: Design, seed: int) -> Any:
     d = design
+    if isinstance(model, str) and model == "multinomial" and with_numbers(d.numbers):
+        return fit_linear_multinomial(
+            d.digits, d.classes, d.weights, d.sizes, d.numbers, d.n_classes
+        )
     if isinstance(model, str) and model in MODELS:
         return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
-    return fit_learner(model, d.digits, d.classes, d.weights, d.sizes, d.ordered, d.n_classes, seed)
+    return fit_learner(
+        model, d.digits, d.classes, d.weights, d.sizes, d.ordered, d.n_classes, seed, d.numbers
+    )
 
 
 def _predict(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,10 +8,12 @@ count as unknown, whatever the classifier would say about them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from synthpop.models.numbers import Numbers, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5
 N_TREES = 100
@@ -29,6 +31,7 @@ class LearnerModel:
     seen : tuple of bool arrays, one for each predictor, shape (size,)
     ordered : tuple of bool
     n_classes : int
+    numbers : for each predictor None, or the values of its digits where it enters as a number
     """
 
     estimator: Any
@@ -36,6 +39,7 @@ class LearnerModel:
     seen: tuple[np.ndarray, ...]
     ordered: tuple[bool, ...]
     n_classes: int
+    numbers: Numbers = ()
 
 
 def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
@@ -80,6 +84,7 @@ def fit_learner(
     ordered: Sequence[bool],
     n_classes: int,
     seed: int,
+    numbers: Numbers = (),
 ) -> LearnerModel:
     """Fit a classifier; arguments as in `fit_multinomial`.
 
@@ -87,19 +92,21 @@ def fit_learner(
     ----------
     ordered : sequence of bool
         Which predictors have digits in a meaningful order.
+    numbers : for each predictor None, or the values of its digits
+        A number is a column of its values; one that is missing somewhere has a further column.
     """
     from threadpoolctl import threadpool_limits
 
     present = np.unique(classes)
-    seen = tuple(np.bincount(digits[:, j], minlength=size) > 0 for j, size in enumerate(sizes))
-    kept = LearnerModel(None, present, seen, tuple(ordered), n_classes)
+    seen = levels_seen(digits, sizes, numbers)
+    kept = LearnerModel(None, present, seen, tuple(ordered), n_classes, tuple(numbers))
     if len(present) == 1:
         return kept
     x = _columns(digits, kept)
     estimator = make_estimator(model, x.shape[1], seed)
     with threadpool_limits(1):  # sums in one order, whatever the machine
         estimator.fit(x, classes, sample_weight=weights / weights.mean())
-    return LearnerModel(estimator, np.asarray(estimator.classes_), seen, tuple(ordered), n_classes)
+    return replace(kept, estimator=estimator, classes=np.asarray(estimator.classes_))
 
 
 def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,11 +125,4 @@ def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray
 
 
 def _columns(digits: np.ndarray, model: LearnerModel) -> np.ndarray:
-    parts = [np.zeros((len(digits), 1))]
-    for j, ordered in enumerate(model.ordered):
-        if ordered:
-            parts.append(digits[:, [j]])
-        else:
-            levels = np.flatnonzero(model.seen[j])
-            parts.append(digits[:, [j]] == levels[None, :])
-    return np.hstack(parts).astype(np.float64)
+    return learner_columns(digits, model.seen, model.ordered, model.numbers)

@@ -18,6 +18,14 @@ import numpy as np
 
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.models.cells import distinct_cells
+from synthpop.models.numbers import (
+    Numbers,
+    learner_columns,
+    level_terms,
+    levels_seen,
+    model_columns,
+    scaled_numbers,
+)
 
 RANK_TOLERANCE = 1e-9
 KNOWN_TOLERANCE = 1e-6
@@ -45,6 +53,9 @@ class Regression:
     basis : float array, shape (p, rank)
         Orthonormal basis of the row space; empty for a learner.
     estimator : fitted scikit-learn regressor or None
+    tables : tuple of None or float arrays, shape (size,)
+        What each digit of a predictor that enters as a number stands for: its standardised value,
+        for a learner its value; empty without such predictors.
     """
 
     kind: str
@@ -53,34 +64,12 @@ class Regression:
     coefficients: np.ndarray
     basis: np.ndarray
     estimator: Any = None
+    tables: Numbers = ()
 
     @property
     def rank(self) -> int:
         """Number of coefficients that the data can tell apart."""
         return int(self.basis.shape[1])
-
-
-def indicator_columns(digits: np.ndarray, seen: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a constant and one column for each level seen.
-
-    Parameters
-    ----------
-    digits : int array, shape (n, m)
-    seen : m bool arrays
-
-    Returns
-    -------
-    float array, shape (n, p)
-
-    Examples
-    --------
-    >>> indicator_columns(np.array([[1], [2]]), [np.array([False, True, True])]).tolist()
-    [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-    """
-    parts = [np.ones((len(digits), 1))]
-    for j, levels in enumerate(seen):
-        parts.append(digits[:, [j]] == np.flatnonzero(levels)[None, :])
-    return np.hstack(parts).astype(np.float64)
 
 
 def least_squares(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
@@ -220,6 +209,7 @@ def fit_regression(
     y: np.ndarray,
     weights: np.ndarray,
     sizes: Sequence[int],
+    numbers: Numbers = (),
 ) -> Regression:
     """Fit a linear or a log-linear model of counts to categorical predictors.
 
@@ -232,6 +222,8 @@ def fit_regression(
         Without missing values.
     weights : float array, shape (n,)
     sizes : number of levels of each predictor
+    numbers : for each predictor None, or the values of its digits
+        Such a predictor enters with one coefficient, for its value.
 
     Notes
     -----
@@ -248,19 +240,14 @@ def fit_regression(
     """
     from threadpoolctl import threadpool_limits
 
-    seen = levels_seen(digits, sizes)
+    seen, tables = levels_seen(digits, sizes, numbers), scaled_numbers(digits, weights, numbers)
     first, cell = distinct_cells(digits, sizes)
     weight = np.bincount(cell, weights=weights, minlength=len(first))
     mean = np.bincount(cell, weights=weights * y, minlength=len(first)) / weight
     solve = least_squares if kind == "linear" else log_linear
     with threadpool_limits(1):  # sums in one order, whatever the machine
-        coefficients, basis = solve(indicator_columns(digits[first], seen), mean, weight)
-    return Regression(kind, seen, (False,) * len(sizes), coefficients, basis)
-
-
-def levels_seen(digits: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Return which levels of each predictor occur."""
-    return tuple(np.bincount(digits[:, j], minlength=size) > 0 for j, size in enumerate(sizes))
+        coefficients, basis = solve(model_columns(digits[first], seen, tables), mean, weight)
+    return Regression(kind, seen, (False,) * len(sizes), coefficients, basis, None, tables)
 
 
 def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -284,35 +271,20 @@ def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarra
     if model.kind == "learner":
         fitted = np.zeros(len(digits))
         if known.any():
-            x = learner_columns(digits[known], model.seen, model.ordered)
+            x = learner_columns(digits[known], model.seen, model.ordered, model.tables)
             fitted[known] = model.estimator.predict(x)
         return fitted, known
-    x = indicator_columns(digits, model.seen)
+    x = model_columns(digits, model.seen, model.tables)
     outside = x - (x @ model.basis) @ model.basis.T
     known &= np.abs(outside).max(axis=1) < KNOWN_TOLERANCE
     fitted = np.full(len(digits), model.coefficients[0])
-    first = 1
-    for j, seen in enumerate(model.seen):  # added level by level: the same sum on every machine
-        n_levels = int(seen.sum())
-        of_level = np.zeros(len(seen))
-        of_level[seen] = model.coefficients[first : first + n_levels]
+    terms = level_terms(model.coefficients, model.seen, model.tables)
+    for j, of_level in enumerate(terms):  # added level by level: the same sum on every machine
         fitted += of_level[digits[:, j]]
-        first += n_levels
     return (fitted if model.kind == "linear" else _mean(fitted)), known
 
 
 # regressors of scikit-learn
-
-
-def learner_columns(
-    digits: np.ndarray, seen: Sequence[np.ndarray], ordered: Sequence[bool]
-) -> np.ndarray:
-    """Return one column for each ordered predictor and one for each level of another."""
-    parts = [np.zeros((len(digits), 1))]
-    for j, levels in enumerate(seen):
-        column = digits[:, [j]]
-        parts.append(column if ordered[j] else column == np.flatnonzero(levels)[None, :])
-    return np.hstack(parts).astype(np.float64)
 
 
 def make_regressor(model: Any, n_columns: int, seed: int, n_trees: int = N_TREES) -> Any:
@@ -352,6 +324,7 @@ def fit_regressor(
     sizes: Sequence[int],
     ordered: Sequence[bool],
     seed: int,
+    numbers: Numbers = (),
 ) -> tuple[Regression, np.ndarray]:
     """Fit a scikit-learn regressor; arguments as in `fit_regression`.
 
@@ -371,11 +344,11 @@ def fit_regressor(
     """
     from threadpoolctl import threadpool_limits
 
-    seen, shares = levels_seen(digits, sizes), weights / weights.mean()
-    x = learner_columns(digits, seen, ordered)
+    seen, shares = levels_seen(digits, sizes, numbers), weights / weights.mean()
+    x = learner_columns(digits, seen, ordered, numbers)
     n = len(y)
     nothing = np.empty((0, 0))
-    empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing)
+    empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing, None, tuple(numbers))
     fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
     held_out = np.full(n, np.average(y, weights=weights))
     with threadpool_limits(1):

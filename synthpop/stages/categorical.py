@@ -18,6 +18,7 @@ from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.stages.base import Outlook, as_names, check_available, check_in_survey
 from synthpop.stages.predictors import (
+    NUMERIC,
     AllowedRule,
     Coding,
     Predictors,
@@ -57,6 +58,11 @@ class Categorical:
         value is never drawn there (probabilities are set to zero and scaled back to one).
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata.
+    numeric : "classes" or "values"
+        How predictors that are numbers enter: cut at weighted deciles where they have more than
+        20 distinct values, or as they are (the model is linear in them, a learner splits their
+        values; a value that the sample does not have enters as the nearest that it has). In
+        interactions of a formula they have classes always.
 
     Notes
     -----
@@ -73,6 +79,7 @@ class Categorical:
     model: Any = "multinomial"
     impossible: Sequence[Mapping[str, Any]] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
+    numeric: str = "classes"
 
     def __post_init__(self) -> None:
         """Check that there are names."""
@@ -112,6 +119,7 @@ class Categorical:
         check_in_survey(faults, self.label, self.provides, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
+        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         if self.smallest_stratum < 0:
             faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
         for rule in self.impossible or ():
@@ -126,7 +134,8 @@ class Categorical:
         field = coded_field(sample, self.variable)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
-        coding = make_coding(sample, resolve_terms(self.predictors, names, basic), conditions)
+        terms = resolve_terms(self.predictors, names, basic)
+        coding = make_coding(sample, terms, conditions, numeric=self.numeric)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
         n_classes = len(field.levels) + 1
         ladder = fit_ladder(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import Ladder, fit_ladder
@@ -40,6 +41,7 @@ from synthpop.stages.continuous_values import (
     record_steps,
 )
 from synthpop.stages.predictors import (
+    NUMERIC,
     Coding,
     Predictors,
     check_predictors,
@@ -116,6 +118,8 @@ class Continuous:
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata; for the values, strata
         with fewer values, or fewer than three for each coefficient.
+    numeric : "classes" or "values"
+        How predictors that are numbers enter every model of the stage; see `Categorical`.
 
     Notes
     -----
@@ -148,6 +152,7 @@ class Continuous:
     upper: float | None = None
     intervals: tuple[str, str] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
+    numeric: str = "classes"
 
     @property
     def label(self) -> str:
@@ -168,6 +173,7 @@ class Continuous:
         check_in_survey(faults, self.label, [self.name], outlook, "variable")
         check_numeric_field(faults, self.label, self.name, outlook)
         check_predictors(faults, self.label, self.predictors, outlook)
+        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_options(faults, self)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
@@ -184,7 +190,8 @@ class Continuous:
             values = sample.columns[self.name].astype(np.float64)
         classes = self._classes(values, sample)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
-        coding = make_coding(sample, resolve_terms(self.predictors, names, basic))
+        terms = resolve_terms(self.predictors, names, basic)
+        coding = make_coding(sample, terms, numeric=self.numeric)
         design = make_design(sample, coding, classes.codes, len(classes.low))
         ladder = fit_ladder("multinomial", design, smallest_stratum=self.smallest_stratum)
         notes = (*self._notes(classes, ladder, sample), *notes)

@@ -194,11 +194,20 @@ def _fit_source(
         centre = float(np.average(y[keep], weights=w[keep]))
         fitted = np.full(len(y), centre)
     elif isinstance(rule.regression, str) and rule.regression in ("linear", "counts"):
-        model = fit_regression(rule.regression, part.digits, y[keep], part.weights, design.sizes)
+        model = fit_regression(
+            rule.regression, part.digits, y[keep], part.weights, design.sizes, design.numbers
+        )
         fitted = predict_regression(model, design.digits)[0]
     else:
         model, held_out = fit_regressor(
-            rule.regression, part.digits, y[keep], part.weights, design.sizes, design.ordered, seed
+            rule.regression,
+            part.digits,
+            y[keep],
+            part.weights,
+            design.sizes,
+            design.ordered,
+            seed,
+            design.numbers,
         )
         fitted = np.zeros(len(y))
         fitted[keep] = held_out

@@ -19,12 +19,14 @@ from synthpop.models.cells import (
     numeric_digits,
     split_cells,
     strides,
+    value_digits,
 )
 from synthpop.models.ladder import STEPS, Design, Ladder, cumulative, predict_ladder
 from synthpop.stages.base import Outlook, check_available
 from synthpop.stages.formula import Term, parse_formula
 
 Predictors = str | Sequence[str]
+NUMERIC = ("classes", "values")
 
 
 def resolve_terms(
@@ -93,6 +95,13 @@ class Coding:
             for term in self.terms
         )
 
+    @property
+    def numbers(self) -> tuple[np.ndarray | None, ...]:
+        """For each term the values of its digits, where it enters models as a number."""
+        return tuple(
+            self.variables[term[0]].numbers if len(term) == 1 else None for term in self.terms
+        )
+
     def cells(self, columns: Sequence[np.ndarray], n: int) -> np.ndarray:
         """Return the cell code of each person, shape (n,)."""
         return cell_codes(self.variables, columns, n)
@@ -112,24 +121,34 @@ def make_coding(
     terms: Sequence[Term],
     conditions: Sequence[str] = (),
     probs: Sequence[float] = DECILES,
+    numeric: str = "classes",
 ) -> Coding:
     """Learn the coding of the predictors, and of variables that rules name, from the sample.
 
-    `probs` are the shares at which a number with many values is cut.
+    `probs` are the shares at which a number with many values is cut. With `numeric` "values" a
+    term of one number has a digit for each of its values; in interactions and rules it has
+    classes all the same.
     """
-    names = list(dict.fromkeys([*(name for term in terms for name in term), *conditions]))
+    as_values = {
+        term for term in terms
+        if numeric == "values" and len(term) == 1 and sample.fields[term[0]].kind == "numeric"
+    }  # fmt: skip
+    keys = [(name, term in as_values) for term in terms for name in term]
+    keys = list(dict.fromkeys([*keys, *((name, False) for name in conditions)]))
     variables = []
-    for name in names:
+    for name, by_value in keys:
         field = sample.fields[name]
         if field.kind == "categorical":
             variables.append(coded_digits(name, len(field.levels)))
+        elif by_value:
+            variables.append(value_digits(name, sample.columns[name]))
         else:
             variables.append(numeric_digits(name, sample.columns[name], sample.weights, probs))
     strides(variables)  # refuses more combinations than can be told apart
-    position = {name: j for j, name in enumerate(names)}
+    position = {key: j for j, key in enumerate(keys)}
     return Coding(
         tuple(variables),
-        tuple(tuple(position[name] for name in term) for term in terms),
+        tuple(tuple(position[name, term in as_values] for name in term) for term in terms),
         tuple(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
     )
 
@@ -155,6 +174,7 @@ def make_design(
         ordered=coding.ordered,
         n_classes=n_classes,
         n_strata=len(sample.strata_levels),
+        numbers=coding.numbers,
     )
     return design if rows is None else design.rows(rows)
 

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, PoissonRegressor
 
 from synthpop.microdata.errors import InputError
+from synthpop.models.numbers import levels_seen, model_columns
 from synthpop.models.regression import (
     fit_regression,
     fit_regressor,
-    indicator_columns,
     least_squares,
-    levels_seen,
     log_linear,
     make_regressor,
     negative_binomial_size,
@@ -276,4 +275,4 @@ def test_one_person_is_enough_for_a_learner() -> None:
 def test_indicator_columns_of_levels_seen() -> None:
     digits = np.array([[1, 2], [3, 2]])
     seen = levels_seen(digits, SIZES)
-    assert indicator_columns(digits, seen).tolist() == [[1, 1, 0, 1], [1, 0, 1, 1]]
+    assert model_columns(digits, seen).tolist() == [[1, 1, 0, 1], [1, 0, 1, 1]]

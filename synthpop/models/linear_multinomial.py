@@ -1,0 +1,174 @@
+"""Multinomial logistic regression with numbers as predictors, by maximum likelihood.
+
+The log-odds of the classes are linear in each number, and have a term for each level of the other
+predictors. What `synthpop.models.multinomial` does for levels alone holds here too: a level that
+never goes with a class gives it a probability of exactly zero. No ridge is used: where a number
+separates classes, the steps end after a bounded number, and the gap that is left is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from synthpop.models.cells import distinct_cells
+from synthpop.models.multinomial import TOLERANCE, MultinomialModel
+from synthpop.models.numbers import (
+    Numbers,
+    level_terms,
+    levels_seen,
+    model_columns,
+    scaled_numbers,
+)
+
+MAX_STEPS = 300
+RANK_TOLERANCE = 1e-9
+
+
+def fit_linear_multinomial(
+    digits: np.ndarray,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    sizes: Sequence[int],
+    numbers: Numbers,
+    n_classes: int,
+    *,
+    tolerance: float = TOLERANCE,
+    max_steps: int = MAX_STEPS,
+) -> MultinomialModel:
+    """Fit class probabilities given levels and numbers by weighted maximum likelihood.
+
+    Parameters
+    ----------
+    digits, classes, weights, sizes, n_classes : as in `fit_multinomial`
+    numbers : for each predictor None, or float array, shape (size,)
+        The value that each digit stands for; NaN for digit 0.
+    tolerance : largest gap of a margin (of a number: of its standardised mean), as a share of
+        all weight
+
+    Returns
+    -------
+    MultinomialModel
+        Each digit of a number has its factor, whether it was in the sample or not. `sweeps` counts
+        the Newton steps.
+
+    Notes
+    -----
+    Persons of the same cell enter as one. Newton steps in a trust region (Nocedal and Wright 2006,
+    algorithm 7.2, doi:10.1007/978-0-387-40065-5), on orthonormal columns.
+
+    Examples
+    --------
+    >>> digits, classes = np.array([[1], [2], [3], [1], [2], [3]]), np.array([0, 0, 1, 0, 1, 1])
+    >>> age = np.array([np.nan, 20.0, 40.0, 60.0])
+    >>> model = fit_linear_multinomial(digits, classes, np.ones(6), [4], [age], 2)
+    >>> from synthpop.models.multinomial import predict_multinomial
+    >>> predict_multinomial(model, np.array([[2]]))[0].round(3).tolist()
+    [[0.5, 0.5]]
+    """
+    from threadpoolctl import threadpool_limits
+
+    shares = weights / weights.sum()
+    tables = scaled_numbers(digits, shares, numbers)
+    seen = levels_seen(digits, sizes, numbers)
+    first, inverse = distinct_cells(digits, sizes)
+    counts = np.zeros((len(first), n_classes))
+    np.add.at(counts, (inverse, classes), shares)
+    x = model_columns(digits[first], seen, tables)
+    absent = _absent(x, counts, seen, tables)
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        coefficients, steps, gap = _maximise(x, counts, (x @ absent) > 0, tolerance, max_steps)
+    terms = [coefficients[:1], *level_terms(coefficients, seen, tables)]
+    barred = [absent[:1] > 0, *(item > 0 for item in level_terms(absent, seen, tables))]
+    factors = np.vstack([_factors(t, b) for t, b in zip(terms, barred, strict=True)])
+    offsets = np.concatenate([[0], np.cumsum([1, *sizes])]).astype(np.int64)
+    known = np.concatenate([[True], *seen])
+    return MultinomialModel(offsets, factors, known, steps, gap)
+
+
+def _absent(
+    x: np.ndarray, counts: np.ndarray, seen: Sequence[np.ndarray], tables: Numbers
+) -> np.ndarray:
+    """Return 1 for each pair of a level and a class that the sample does not have, shape (p, R)."""
+    absent = (x.T @ counts == 0).astype(np.float64)
+    column = 1
+    for j, levels in enumerate(seen):
+        table = tables[j]
+        if table is None:
+            column += int(levels.sum())
+            continue
+        column += int(levels[0])
+        absent[column] = 0.0  # a number is no level
+        column += 1
+    return absent
+
+
+def _factors(terms: np.ndarray, barred: np.ndarray) -> np.ndarray:
+    """Return exp(terms), scaled to a largest of 1 in each row, and zero for barred pairs."""
+    terms = np.where(barred, -np.inf, terms)
+    largest = terms.max(axis=1, keepdims=True)
+    factors: np.ndarray = np.exp(terms - np.where(np.isfinite(largest), largest, 0.0))
+    return factors
+
+
+def _maximise(
+    x: np.ndarray, counts: np.ndarray, barred: np.ndarray, tolerance: float, max_steps: int
+) -> tuple[np.ndarray, int, float]:
+    """Maximise the likelihood over the coefficients, shape (p, R).
+
+    Parameters
+    ----------
+    x : float array, shape (c, p)
+    counts : float array, shape (c, R)
+        Shares of weight.
+    barred : bool array, shape (c, R)
+        Classes of probability zero.
+    """
+    from scipy.optimize import minimize
+
+    totals = counts.sum(axis=1)
+    root = np.sqrt(totals)
+    _, s, vt = np.linalg.svd(root[:, None] * x, full_matrices=False)
+    keep = s > RANK_TOLERANCE * s[0]
+    back = vt[keep].T / s[keep]
+    z = x @ back
+    rank, n_classes = z.shape[1], counts.shape[1]
+    free = np.delete(np.arange(n_classes), counts.sum(axis=0).argmax())
+
+    def probabilities(flat: np.ndarray) -> np.ndarray:
+        eta = np.zeros(counts.shape)
+        eta[:, free] = z @ flat.reshape(rank, -1)
+        return _log_shares(eta, barred)
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        log_p = probabilities(flat)
+        here = counts > 0
+        gap = totals[:, None] * np.exp(log_p) - counts
+        return -float(np.dot(counts[here], log_p[here])), (z.T @ gap[:, free]).ravel()
+
+    def curvature(flat: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        p = np.exp(probabilities(flat))[:, free]
+        along = z @ direction.reshape(rank, -1)
+        change = p * (along - (p * along).sum(axis=1, keepdims=True))
+        product: np.ndarray = (z.T @ (totals[:, None] * change)).ravel()
+        return product
+
+    options: dict[str, Any] = {"gtol": tolerance / 10, "maxiter": max_steps}
+    found = minimize(
+        loss, np.zeros(rank * len(free)), jac=True, hessp=curvature, method="trust-ncg",
+        options=options,
+    )  # fmt: skip
+    coefficients = np.zeros((x.shape[1], n_classes))
+    coefficients[:, free] = back @ found.x.reshape(rank, -1)
+    gap = x.T @ (totals[:, None] * np.exp(probabilities(found.x)) - counts)
+    return coefficients, int(found.nit), float(np.abs(gap).max())
+
+
+def _log_shares(eta: np.ndarray, barred: np.ndarray) -> np.ndarray:
+    """Return log probabilities, minus infinity for barred classes."""
+    eta = np.where(barred, -np.inf, eta)
+    eta = eta - eta.max(axis=1, keepdims=True)
+    shares: np.ndarray = eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
+    return shares

@@ -1,0 +1,170 @@
+"""Predictors that enter a model as numbers, beside those that enter by their levels.
+
+A number has a digit for each of its values; a table of the value that each digit stands for turns
+digits into the column of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+Numbers = Sequence[np.ndarray | None]
+
+
+def with_numbers(numbers: Numbers) -> bool:
+    """Whether any predictor enters as a number."""
+    return any(item is not None for item in numbers)
+
+
+def levels_seen(
+    digits: np.ndarray, sizes: Sequence[int], numbers: Numbers = ()
+) -> tuple[np.ndarray, ...]:
+    """Return which levels of each predictor a model can tell something about.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+    sizes : number of digits of each predictor
+    numbers : for each predictor None, or the values of its digits; empty: None for all
+
+    Returns
+    -------
+    tuple of m bool arrays
+        Levels that occur; of a number that occurs all values, and missing where it occurs.
+
+    Examples
+    --------
+    >>> levels_seen(np.array([[1], [2]]), [4], [np.array([np.nan, 5.0, 6.0, 7.0])])[0].tolist()
+    [False, True, True, True]
+    """
+    found = []
+    for j, size in enumerate(sizes):
+        seen = np.bincount(digits[:, j], minlength=size) > 0
+        if numbers and numbers[j] is not None:
+            seen[1:] = seen[1:].any()
+        found.append(seen)
+    return tuple(found)
+
+
+def scaled_numbers(
+    digits: np.ndarray, weights: np.ndarray, numbers: Numbers
+) -> tuple[np.ndarray | None, ...]:
+    """Return the values of each number's digits with mean 0 and variance 1 in the sample.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+    weights : float array, shape (n,)
+    numbers : for each predictor None, or float array, shape (size,), NaN for digit 0
+
+    Returns
+    -------
+    tuple of None or float arrays, shape (size,)
+        Missing is 0: an indicator of its own tells it. A constant is 0 throughout.
+
+    Examples
+    --------
+    >>> scaled_numbers(np.array([[1], [2]]), np.ones(2), [np.array([np.nan, 10.0, 30.0])])[0]
+    array([ 0., -1.,  1.])
+    """
+    found: list[np.ndarray | None] = []
+    for j, values in enumerate(numbers):
+        if values is None:
+            found.append(None)
+            continue
+        here = digits[:, j] > 0
+        table = np.zeros(len(values))
+        if here.any():
+            x, w = values[digits[here, j]], weights[here]
+            mean = float(np.average(x, weights=w))
+            spread = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
+            if spread > 0:
+                table[1:] = (values[1:] - mean) / spread
+        found.append(table)
+    return tuple(found)
+
+
+def model_columns(
+    digits: np.ndarray, seen: Sequence[np.ndarray], tables: Numbers = ()
+) -> np.ndarray:
+    """Return a constant, a column for each level seen, and one for each number.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+    seen : m bool arrays
+    tables : as `scaled_numbers` returns them; empty: no numbers
+        A number that is missing somewhere has an indicator of that before it.
+
+    Returns
+    -------
+    float array, shape (n, p)
+
+    Examples
+    --------
+    >>> model_columns(np.array([[1], [2]]), [np.array([False, True, True])]).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    parts = [np.ones((len(digits), 1))]
+    for j, levels in enumerate(seen):
+        table = tables[j] if tables else None
+        shown = np.flatnonzero(levels if table is None else levels[:1])
+        parts.append(digits[:, [j]] == shown[None, :])
+        if table is not None:
+            parts.append(table[digits[:, [j]]])
+    return np.hstack(parts).astype(np.float64)
+
+
+def learner_columns(
+    digits: np.ndarray,
+    seen: Sequence[np.ndarray],
+    ordered: Sequence[bool],
+    numbers: Numbers = (),
+) -> np.ndarray:
+    """Return the columns that a learner sees.
+
+    One column for each ordered predictor (its digit), one for each level of another, and one for
+    the values of each number; a number that is missing somewhere has an indicator of that too,
+    and the smallest value in its place.
+    """
+    parts = [np.zeros((len(digits), 1))]
+    for j, levels in enumerate(seen):
+        column, values = digits[:, [j]], numbers[j] if numbers else None
+        if values is not None:
+            if levels[0]:
+                parts.append(column == 0)
+            parts.append(np.where(column == 0, values[1:].min(), values[column]))
+        else:
+            parts.append(column if ordered[j] else column == np.flatnonzero(levels)[None, :])
+    return np.hstack(parts).astype(np.float64)
+
+
+def level_terms(
+    coefficients: np.ndarray, seen: Sequence[np.ndarray], tables: Numbers = ()
+) -> list[np.ndarray]:
+    """Return what each digit of each predictor adds, from the coefficients of `model_columns`.
+
+    Parameters
+    ----------
+    coefficients : float array, shape (p,) or (p, R)
+
+    Returns
+    -------
+    list of m float arrays, shape (size,) or (size, R)
+        0 for levels that were not seen.
+    """
+    found, first = [], 1
+    for j, levels in enumerate(seen):
+        table = tables[j] if tables else None
+        shown = levels if table is None else levels & (np.arange(len(levels)) == 0)
+        terms = np.zeros((len(levels), *coefficients.shape[1:]))
+        count = int(shown.sum())
+        terms[shown] = coefficients[first : first + count]
+        first += count
+        if table is not None:
+            terms += np.multiply.outer(table, coefficients[first])
+            first += 1
+        found.append(terms)
+    return found
