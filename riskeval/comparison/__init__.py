@@ -1,0 +1,1 @@
+"""Several releases of one original side by side: ``riskeval.compare``."""

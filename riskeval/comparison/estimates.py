@@ -1,0 +1,180 @@
+"""Estimates and regressions from the original and from a release, with interval overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.comparison.alignment import Aligned
+from riskeval.comparison.numbers import Number, left_out
+from riskeval.comparison.request import Indicators, Regression, Request, columns_of, domains_of
+from riskeval.utility.benchmarks import indicator_comparison
+from riskeval.utility.overlaps import mean_of
+from riskeval.utility.regressions import regression_comparison
+from synthpop.indicators.results import OVERALL
+from synthpop.microdata.errors import InputError
+
+OVERLAPS = [
+    "release", "variable", "indicator", "domain", "original", "released", "relative",
+    "lower_original", "upper_original", "lower_released", "upper_released", "overlap", "note",
+]  # fmt: skip
+REGRESSIONS = [
+    "release", "formula", "family", "term", "original", "released", "se_original", "se_released",
+    "lower_original", "upper_original", "lower_released", "upper_released", "overlap",
+    "same_conclusion", "note",
+]  # fmt: skip
+
+
+def common_design(request: Request, frames: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """Strata and households for the variances: those that every file has, without gaps.
+
+    Strata that a household lies across (as after an exchange of regions) are left out. One design
+    for all, so that the intervals of the original are the same beside every release.
+    """
+    found = {
+        role: name
+        if name is not None and all(name in f and f[name].notna().all() for f in frames)
+        else None
+        for role, name in (("strata", request.strata), ("cluster", request.household))
+    }
+    strata, cluster = found["strata"], found["cluster"]
+    if strata and cluster and not all(_nested(f[cluster], f[strata]) for f in frames):
+        found["strata"] = None
+    return found
+
+
+def _nested(inner: pd.Series, outer: pd.Series) -> bool:
+    """Whether every value of `inner` occurs with one value of `outer`."""
+    codes = pd.factorize(inner)[0]
+    others = pd.factorize(outer)[0]
+    first = np.zeros(codes.max(initial=-1) + 1, dtype=np.int64)
+    first[codes] = others
+    return bool((first[codes] == others).all())
+
+
+def with_design(aligned: Aligned, request: Request) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both files with the columns of the design beside those that are compared."""
+    frames = []
+    for frame, own in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
+        more = {
+            name: own[name]
+            for name in request.design.values()
+            if name is not None and name not in frame
+        }
+        frames.append(frame.assign(**more))
+    return frames[0], frames[1]
+
+
+def compare_estimates(request: Request, aligned: Aligned) -> tuple[list[Number], pd.DataFrame]:
+    """Overlap of the confidence intervals of the estimates: numbers, and one row an estimate."""
+    measures = ["overlap", "overlap_domains", "difference"]
+    if not request.indicators:
+        return left_out("no estimate was named", measures), pd.DataFrame(columns=OVERLAPS)
+    x, y = with_design(aligned, request)
+    parts = [_estimate(request, aligned, item, x, y) for item in request.indicators]
+    table = pd.concat(parts, ignore_index=True)
+    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    inner = table.loc[table["domain"] != OVERALL, "overlap"]
+    nowhere = notes or "no domain was named"
+    return [
+        Number("overlap", mean_of(table["overlap"].astype(float)), note=notes),
+        Number(
+            "overlap_domains", mean_of(inner.astype(float)), note=notes if len(inner) else nowhere
+        ),
+        Number("difference", mean_of(table["relative"].astype(float)) / 100, note=notes),
+    ], table
+
+
+def _estimate(
+    request: Request, aligned: Aligned, item: Indicators, x: pd.DataFrame, y: pd.DataFrame
+) -> pd.DataFrame:
+    by: tuple[str, ...] | None = domains_of(item) or None
+    notes = []
+    if by is not None and aligned.has(by):
+        notes.append(f"no domains: {aligned.has(by)}")
+        by = None
+    statistics = list(item.statistics)
+    gone = aligned.has([item.variable])
+    if item.gender is not None and aligned.has([item.gender]) and "gender_pay_gap" in statistics:
+        notes.append(f"no gender pay gap: {aligned.has([item.gender])}")
+        statistics.remove("gender_pay_gap")
+    if gone or not statistics:
+        return _nothing(aligned, item, gone or "; ".join(notes))
+    try:
+        found = indicator_comparison(
+            x,
+            y,
+            item.variable,
+            indicators=statistics,
+            by=by,
+            gender=item.gender if "gender_pay_gap" in statistics else None,
+            men=item.men,
+            women=item.women,
+            weights=request.weights,
+            released_weights=aligned.side.weights,
+            level=request.level,
+            **request.design,
+        )
+    except InputError as problem:
+        return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
+    table = found.table.assign(
+        release=aligned.side.name, variable=item.variable, note="; ".join(notes)
+    )
+    return table.reindex(columns=OVERLAPS)
+
+
+def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:
+    table = pd.DataFrame({"indicator": list(item.statistics)})
+    table = table.assign(
+        release=aligned.side.name, variable=item.variable, domain=OVERALL, note=why
+    )
+    return table.reindex(columns=OVERLAPS)
+
+
+def compare_regressions(request: Request, aligned: Aligned) -> tuple[list[Number], pd.DataFrame]:
+    """Overlap of the intervals of coefficients: numbers, and one row a coefficient."""
+    measures = ["regression_overlap", "same_conclusions"]
+    if not request.regressions:
+        return left_out("no regression was named", measures), pd.DataFrame(columns=REGRESSIONS)
+    x, y = with_design(aligned, request)
+    parts = [_regression(request, aligned, item, x, y) for item in request.regressions]
+    table = pd.concat(parts, ignore_index=True)
+    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    known = table[table["overlap"].notna()]
+    return [
+        Number("regression_overlap", mean_of(table["overlap"].astype(float)), note=notes),
+        Number("same_conclusions", mean_of(known["same_conclusion"].astype(float)), note=notes),
+    ], table
+
+
+def _regression(
+    request: Request, aligned: Aligned, item: Regression, x: pd.DataFrame, y: pd.DataFrame
+) -> pd.DataFrame:
+    names = columns_of(item)
+    empty = pd.DataFrame({"term": [""]}).assign(
+        release=aligned.side.name, formula=item.formula, family=item.family
+    )
+    if aligned.has(names):
+        return empty.assign(note=aligned.has(names)).reindex(columns=REGRESSIONS)
+    try:
+        found = regression_comparison(
+            x,
+            y,
+            item.formula,
+            family=item.family,
+            weights=request.weights,
+            released_weights=aligned.side.weights,
+            level=request.level,
+            **request.design,
+        )
+    except InputError as problem:
+        why = f"{problem.faults[0].where}: {problem.faults[0].what}"
+        return empty.assign(note=why).reindex(columns=REGRESSIONS)
+    dropped = f"not in both files: {', '.join(found.dropped)}" if found.dropped else ""
+    table = found.table.assign(
+        release=aligned.side.name, formula=item.formula, family=item.family, note=dropped
+    )
+    return table.reindex(columns=REGRESSIONS)

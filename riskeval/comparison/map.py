@@ -1,0 +1,156 @@
+"""The risk-utility map: where each release stands, parameter paths, and the Pareto front."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskeval.comparison.catalogue import CATALOGUE, lower
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from riskeval.comparison.result import Comparison
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskUtilityMap(Result):
+    """Risk against utility, one point a release.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        `release`, `kind`, `family`, `parameter`, `risk`, `utility`, `pareto` (no other release has
+        less risk and no less utility, or more utility and no more risk; the original is not a
+        release and never on the front). NaN where a measure is missing.
+    risk, utility : str
+        Names of the measures.
+    risk_title, utility_title : str
+    better : {"high", "low"}
+        Which end of the utility is better: "low" for a loss, as in Figure 2.2 of Templ (2017).
+    limit : float
+        Accepted risk; NaN for none.
+    """
+
+    frame: pd.DataFrame
+    risk: str
+    utility: str
+    risk_title: str
+    utility_title: str
+    better: str
+    limit: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `frame`."""
+        return self.frame
+
+    def summary(self) -> str:
+        """Name the releases on the front, and those that others beat."""
+        known = self.frame[(self.frame["kind"] != "original") & _complete(self.frame)]
+        front = known[known["pareto"]].sort_values("risk")
+        text = (
+            f"Risk ({lower(self.risk_title)}) against utility ({lower(self.utility_title)}): "
+            f"{len(front)} of {len(known)} releases are on the Pareto front, where less risk costs "
+            "utility"
+        )
+        if len(front):
+            text += f": {', '.join(front['release'])}"
+        beaten = known[~known["pareto"]]
+        if len(beaten):
+            text += (
+                f". Another release is at least as good in both as {', '.join(beaten['release'])}"
+            )
+        gone = self.frame[~_complete(self.frame)]
+        if len(gone):
+            text += f". Not on the map, for want of a number: {', '.join(gone['release'])}"
+        return text + "."
+
+    def figure(self) -> Figure:
+        """Draw the map in print quality (matplotlib)."""
+        from riskeval.comparison.figures import draw_map
+
+        return draw_map(self)
+
+
+def _complete(frame: pd.DataFrame) -> pd.Series:
+    return frame["risk"].notna() & frame["utility"].notna()
+
+
+def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
+    """Return the map of two measures.
+
+    Raises
+    ------
+    InputError
+        An unknown measure, or one of the other kind.
+    """
+    faults = Faults("risk-utility map")
+    for argument, name, group in (("risk", risk, "risk"), ("utility", utility, "utility")):
+        rows = comparison.measures[comparison.measures["group"] == group]
+        known = [*dict.fromkeys([*rows["measure"], *rows["name"]])]
+        if name not in known:
+            faults.add(argument, f"{name!r} is unknown", remedy=did_you_mean(name, known))
+    faults.raise_if_any()
+    kind = CATALOGUE[utility.split(":")[0]]
+    frame = comparison.table[["kind", "family", "parameter"]].reset_index()
+    frame["risk"] = comparison.values(risk).to_numpy()
+    frame["utility"] = comparison.values(utility).to_numpy()
+    gain = frame["utility"] if kind.better == "high" else -frame["utility"]
+    released = (frame["kind"] != "original").to_numpy()
+    frame["pareto"] = False
+    frame.loc[released, "pareto"] = pareto_front(
+        frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
+    )
+    limits = comparison.measures.loc[
+        (comparison.measures["measure"] == risk.split(":")[0]), "limit"
+    ].dropna()
+    return RiskUtilityMap(
+        frame,
+        risk,
+        utility,
+        title_of(risk),
+        title_of(utility),
+        kind.better,
+        float(limits.iloc[0]) if len(limits) else float("nan"),
+    )
+
+
+def title_of(name: str) -> str:
+    """Return the title of a number.
+
+    Examples
+    --------
+    >>> title_of("disco: health")
+    'DiSCO, health'
+    """
+    measure, _, target = name.partition(": ")
+    return CATALOGUE[measure].title + (f", {target}" if target else "")
+
+
+def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Return which points no other point beats: bool, shape (n,).
+
+    A point is beaten by one with no more risk and no less gain that differs in one of them.
+    Equal points are on the front together; points with NaN are never.
+
+    Parameters
+    ----------
+    risk, gain : float64, shape (n,)
+
+    Examples
+    --------
+    >>> pareto_front(np.array([0.1, 0.2, 0.2]), np.array([0.5, 0.9, 0.4])).tolist()
+    [True, True, False]
+    """
+    known = ~(np.isnan(risk) | np.isnan(gain))
+    front: np.ndarray = known.copy()
+    for i in np.flatnonzero(known):
+        no_worse = (risk <= risk[i]) & (gain >= gain[i])
+        better = (risk < risk[i]) | (gain > gain[i])
+        front[i] = not bool((known & no_worse & better).any())
+    return front

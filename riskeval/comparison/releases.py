@@ -1,0 +1,295 @@
+"""One release: its records, how it was made, and which original record each of its records is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_weights
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+KINDS = ("perturbed", "synthetic")
+ALIKE = 0.5
+"""Mean agreement of the variables, row by row, from which on rows count as the same units."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release and what is known about it.
+
+    Attributes
+    ----------
+    data : DataFrame, Survey, Population, Protected or Arrow table
+    kind : {"perturbed", "synthetic"}, optional
+        Default: "perturbed" where its records are those of the original, else "synthetic".
+    family : str, optional
+        Name of the method: releases of one family are joined by a path in the risk-utility map.
+    parameter : number, optional
+        Strength of the method, the order along the path.
+    weights : str or array, optional
+        Weights of the release. Default: the column of the original's weights, that of the Survey,
+        or every record counts one.
+    linkable : bool, optional
+        Whether the records can be linked one to one to those of the original: by `identifier`, by
+        labels of the index where the release has fewer records, else row by row. Default: found
+        from the data (see `compare`).
+    identifier : str, optional
+        Column of both files that names the record.
+    levels : mapping of column to mapping, optional
+        Original level -> level of the release, for columns that were recoded.
+    """
+
+    data: Any
+    kind: str | None = None
+    family: str | None = None
+    parameter: float | None = None
+    weights: Any = None
+    linkable: bool | None = None
+    identifier: str | None = None
+    levels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """A release that was read.
+
+    Attributes
+    ----------
+    name : str
+    frame : DataFrame, m records
+        Rows numbered from 0.
+    weights : float64, shape (m,), or None
+    rows : int64, shape (m,), or None
+        Original record of each record; None where they cannot be linked.
+    kind, family : str
+    parameter : float
+        NaN where none was given.
+    levels : mapping
+    notes : tuple of str
+        What was found or assumed.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    weights: np.ndarray | None
+    rows: np.ndarray | None
+    kind: str
+    family: str
+    parameter: float
+    levels: Mapping[str, Mapping[Any, Any]]
+    notes: tuple[str, ...]
+
+
+def read_release(
+    faults: Faults,
+    name: str,
+    given: Any,
+    original: pd.DataFrame,
+    index: pd.Index,
+    variables: tuple[str, ...],
+    weights: str | None,
+) -> Side | None:
+    """Read one release; note faults and return None where it cannot be used.
+
+    Parameters
+    ----------
+    original : DataFrame, n records
+        Rows numbered from 0; `index` has its labels.
+    variables : names that tell whether rows are the same units
+    weights : column of the original's weights
+    """
+    release = given if isinstance(given, Release) else Release(given)
+    found = Faults(f"release {name}")
+    frame, labels, default = _frame(found, release.data, name)
+    if frame is None:
+        faults.found += found.found
+        return None
+    if len(frame) == 0:
+        found.add(name, "has no records")
+    if release.kind is not None:
+        check_choice(found, f"kind of {name}", release.kind, KINDS)
+    parameter = _parameter(found, name, release.parameter)
+    notes: list[str] = []
+    column = default or (weights if weights in frame.columns else None)
+    values = _weights(found, name, frame, release.weights, column, notes, weights is not None)
+    rows = None
+    if not found:
+        rows = _rows(found, release, name, frame, original, (index, labels), variables, notes)
+    faults.found += found.found
+    if found:
+        return None
+    kind = release.kind or ("perturbed" if rows is not None else "synthetic")
+    if release.kind is None:
+        notes.append(f"taken as {kind}")
+    return Side(
+        name, frame, values, rows, kind, release.family or name, parameter, release.levels,
+        tuple(notes),
+    )  # fmt: skip
+
+
+def _frame(
+    faults: Faults, data: Any, name: str
+) -> tuple[pd.DataFrame | None, pd.Index | None, str | None]:
+    """Return the frame, its labels, and the column of weights that the object declares."""
+    weights = None
+    if callable(getattr(data, "frame", None)):  # a Population
+        data = data.frame()
+    elif hasattr(data, "roles") and isinstance(getattr(data, "frame", None), pd.DataFrame):
+        weights, data = data.roles.weight, data.frame
+    elif hasattr(data, "changes") and isinstance(getattr(data, "data", None), pd.DataFrame):
+        data = data.data
+    labels = data.index if isinstance(data, pd.DataFrame) else None
+    is_table = isinstance(data, pd.DataFrame) or any(
+        hasattr(data, part) for part in ("to_pandas", "__arrow_c_stream__")
+    )
+    if not is_table:
+        remedy = "Give a table, a Survey, a Population, a Protected or a Release."
+        faults.add(name, f"is a {type(data).__name__}", remedy=remedy)
+        return None, None, None
+    return as_frame(data, name), labels, weights
+
+
+def _parameter(faults: Faults, name: str, value: Any) -> float:
+    if value is None:
+        return float("nan")
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not np.isfinite(value):
+        faults.add(f"parameter of {name}", f"is {value!r}", remedy="Give a number.")
+        return float("nan")
+    return float(value)
+
+
+def _weights(
+    faults: Faults,
+    name: str,
+    frame: pd.DataFrame,
+    given: Any,
+    column: str | None,
+    notes: list[str],
+    weighted: bool,
+) -> np.ndarray | None:
+    if given is None and column is None:
+        if weighted:
+            notes.append("has no weights: every record counts one")
+        return None
+    if given is None or isinstance(given, str):
+        used = str(given if given is not None else column)
+        if not check_columns(faults, frame, [used], f"weights of {name}"):
+            return None
+        return check_weights(faults, frame[used], used)
+    values = pd.Series(np.asarray(given))
+    if len(values) != len(frame):
+        faults.add(f"weights of {name}", f"{len(values):,} entries for {len(frame):,} records")
+        return None
+    return check_weights(faults, values, f"weights of {name}")
+
+
+def _rows(
+    faults: Faults,
+    release: Release,
+    name: str,
+    frame: pd.DataFrame,
+    original: pd.DataFrame,
+    labels: tuple[pd.Index, pd.Index | None],
+    variables: tuple[str, ...],
+    notes: list[str],
+) -> np.ndarray | None:
+    """Original record of each record; None where they cannot be linked."""
+    if release.linkable is False:
+        return None
+    if release.identifier is not None:
+        return _by_labels(
+            faults, name, *(_column(faults, f, release.identifier) for f in (original, frame))
+        )
+    if len(frame) == len(original):
+        if release.linkable or release.kind == "perturbed":
+            return np.arange(len(frame))
+        alike = agreement(original, frame, variables)
+        text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
+        notes.append(text)
+        return np.arange(len(frame)) if alike >= ALIKE else None
+    index, own = labels
+    named = own is not None and not own.equals(pd.RangeIndex(len(frame)))
+    if release.kind != "synthetic" and named and own is not None and own.isin(index).all():
+        notes.append("linked by the labels of the index")
+        return _by_labels(faults, name, index, own)
+    if release.linkable:
+        remedy = "Name the records with identifier, or do not call it linkable."
+        what = f"{len(frame):,} records against {len(original):,} cannot be linked row by row"
+        faults.add(name, what, remedy=remedy)
+    return None
+
+
+def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
+    there = check_columns(faults, frame, [name], "identifier")
+    return pd.Index(frame[name]) if there else None
+
+
+def _by_labels(
+    faults: Faults, name: str, index: pd.Index | None, own: pd.Index | None
+) -> np.ndarray | None:
+    if index is None or own is None:
+        return None
+    for labels, side in ((index, "the original"), (own, name)):
+        if not labels.is_unique:
+            faults.add(name, f"records of {side} do not have names of their own")
+    if faults:
+        return None
+    rows = index.get_indexer(own)
+    if (rows < 0).any():
+        faults.add(name, "records that the original does not have", rows=np.flatnonzero(rows < 0))
+        return None
+    return rows.astype(np.int64)
+
+
+def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> float:
+    """How far row i of both files looks like the same unit; 0 is chance, 1 is certainty.
+
+    The mean over the shared variables of the rank correlation (numbers) and of Goodman and
+    Kruskal's lambda (others: how much better the level of one file tells that of the other than
+    the commonest level does, so that recoded columns agree), over records with both values.
+    Columns with nearly as many levels as records tell nothing and are left out.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": range(8), "b": list("ppppqqqq")})
+    >>> round(agreement(table, table.assign(b=list("rrrrssss")), ("a", "b")), 6)
+    1.0
+    """
+    found = []
+    for name in variables:
+        if name not in x or name not in y:
+            continue
+        one, two = x[name], y[name]
+        both = (one.notna() & two.notna()).to_numpy()
+        if not both.any():
+            continue
+        one, two = one[both], two[both]
+        if all(pd.api.types.is_numeric_dtype(side) for side in (one, two)):
+            ranks = [side.astype(float).rank().to_numpy() for side in (one, two)]
+            if all(np.ptp(rank) > 0 for rank in ranks):
+                centred = [rank - rank.mean() for rank in ranks]
+                spread = np.linalg.norm(centred[0]) * np.linalg.norm(centred[1])
+                found.append(float(centred[0] @ centred[1] / spread))
+        elif (known := _association(one, two)) is not None:
+            found.append(known)
+    return float(np.mean(found)) if found else 0.0
+
+
+def _association(one: pd.Series, two: pd.Series) -> float | None:
+    """Goodman and Kruskal's lambda of the second column given the first; None: not to be told."""
+    a, levels_a = encode(one.reset_index(drop=True))
+    b, levels_b = encode(two.reset_index(drop=True))
+    n_cells = len(levels_a) * len(levels_b)
+    if len(levels_b) < 2 or n_cells > 50 * max(len(a), 10) or len(levels_a) > len(a) / 3:
+        return None
+    cells = np.bincount(a.astype(np.int64) * len(levels_b) + b, minlength=n_cells)
+    cells = cells.reshape(len(levels_a), len(levels_b))
+    guess = cells.sum(axis=0).max() / len(a)
+    known = cells.max(axis=1).sum() / len(a)
+    return float((known - guess) / (1 - guess)) if guess < 1 else None

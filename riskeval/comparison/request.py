@@ -1,0 +1,269 @@
+"""What is compared: roles, estimates, limits and how many records the slow measures take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.intruders.prediction import MODELS
+from riskeval.measures.request import Limits
+from riskeval.utility.estimates import STATISTICS
+from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
+from synthpop.microdata.errors import Faults, did_you_mean
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """Estimates whose confidence intervals are compared.
+
+    Attributes
+    ----------
+    variable : str
+        Numeric column.
+    statistics : sequence of str
+        See `riskeval.utility.indicator_comparison`.
+    by : str or sequence of str, optional
+        Domains.
+    gender, men, women : optional
+        Column and levels for the gender pay gap.
+    """
+
+    variable: str
+    statistics: Sequence[str] = ("mean",)
+    by: str | Sequence[str] | None = None
+    gender: str | None = None
+    men: Any = "male"
+    women: Any = None
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A regression whose coefficients are compared.
+
+    Attributes
+    ----------
+    formula : str
+        See `riskeval.utility.regression_comparison`.
+    family : {"linear", "logistic"}
+    """
+
+    formula: str
+    family: str = "linear"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Records that the slow measures take at most; larger files are cut by a random draw.
+
+    The draw of the original is the same for every release, so that releases are compared on the
+    same persons.
+
+    Attributes
+    ----------
+    linkage : int
+        Released records that are linked, each with all original ones.
+    outliers : int
+        Records for the robust Mahalanobis distance.
+    prediction : int
+        Original records that the intruder's model predicts; training takes as many.
+    screen : int
+        Records of each file for the distance screen and membership inference.
+    propensity : int
+        Records of each file for the propensity score.
+    model : {"forest", "tree", "boosting", "linear"}
+        The intruder's model that predicts.
+    """
+
+    linkage: int = 10_000
+    outliers: int = 20_000
+    prediction: int = 5_000
+    screen: int = 4_000
+    propensity: int = 50_000
+    model: str = "forest"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """Everything that was asked, checked once.
+
+    Attributes
+    ----------
+    original : DataFrame, n records
+    weights : float64, shape (n,), or None
+    keys, numeric, sensitive : tuple of str
+    household, strata : str or None
+    design : dict
+        `strata` and `cluster` of the variances: columns that every release has in full, or None.
+    indicators : tuple of Indicators
+    regressions : tuple of Regression
+    holdout : DataFrame or None
+    limits : Limits
+    effort : Effort
+    level : float
+        Of the confidence intervals.
+    seed : int
+    """
+
+    original: pd.DataFrame
+    weights: np.ndarray | None
+    keys: tuple[str, ...]
+    numeric: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    household: str | None
+    strata: str | None
+    design: dict[str, Any]
+    indicators: tuple[Indicators, ...]
+    regressions: tuple[Regression, ...]
+    holdout: pd.DataFrame | None
+    limits: Limits
+    effort: Effort
+    level: float
+    seed: int
+
+    def roles(self) -> dict[str, str]:
+        """Every variable that plays a part, with its first role."""
+        found: dict[str, str] = {}
+        for names, role in (
+            (self.keys, "key"),
+            (self.numeric, "numeric"),
+            (self.sensitive, "sensitive"),
+            ([item.variable for item in self.indicators], "numeric"),
+            ([name for item in self.indicators for name in domains_of(item)], "domain"),
+            ([item.gender for item in self.indicators if item.gender], "gender"),
+            ([name for item in self.regressions for name in columns_of(item)], "regression"),
+        ):
+            for name in names:
+                found.setdefault(name, role)
+        return found
+
+
+def domains_of(item: Indicators) -> tuple[str, ...]:
+    """Columns of the domains of an estimate."""
+    if item.by is None:
+        return ()
+    return (item.by,) if isinstance(item.by, str) else tuple(item.by)
+
+
+def columns_of(item: Regression) -> tuple[str, ...]:
+    """Columns of a formula, response first."""
+    from riskeval.utility.formulas import parse_formula
+
+    formula = parse_formula(Faults("formula"), item.formula)
+    if formula is None:
+        return ()
+    return tuple(dict.fromkeys(f.column for f in (formula.response, *formula.factors)))
+
+
+def read_names(faults: Faults, frame: pd.DataFrame, names: Any, role: str) -> tuple[str, ...]:
+    """Return names that are all there; note others and repetitions."""
+    found = (names,) if isinstance(names, str) else tuple(names or ())
+    for name in dict.fromkeys(found):
+        if found.count(name) > 1:
+            faults.add(role, f"{name!r} is given {found.count(name)} times")
+    there = check_columns(faults, frame, found, role)
+    return found if there else ()
+
+
+def read_indicators(
+    faults: Faults, frame: pd.DataFrame, given: Any, numeric: tuple[str, ...], strata: str | None
+) -> tuple[Indicators, ...]:
+    """Return the estimates that are asked for; by default the means of the numeric variables."""
+    if given is None:
+        return tuple(Indicators(name, by=strata) for name in numeric)
+    items = [given] if isinstance(given, (Indicators, Mapping)) else list(given)
+    found = [_record(faults, "indicators", Indicators, item) for item in items]
+    kept = []
+    for item in found:
+        if item is None:
+            continue
+        names = (item.statistics,) if isinstance(item.statistics, str) else tuple(item.statistics)
+        for name in names:
+            if name not in STATISTICS:
+                faults.add(
+                    "indicators", f"{name!r} is unknown", remedy=did_you_mean(name, STATISTICS)
+                )
+        check_numeric(faults, frame, [item.variable], "variable of indicators")
+        check_columns(faults, frame, domains_of(item), "domain")
+        if item.gender is not None:
+            check_columns(faults, frame, [item.gender], "gender")
+        elif "gender_pay_gap" in names:
+            faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
+        kept.append(Indicators(item.variable, names, item.by, item.gender, item.men, item.women))
+    return tuple(kept)
+
+
+def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
+    """Return the regressions; a text is the formula of a linear one."""
+    from riskeval.utility.formulas import parse_formula
+
+    single = isinstance(given, (str, Regression, Mapping))
+    found = []
+    for item in [given] if single else list(given or ()):
+        record = (
+            Regression(item)
+            if isinstance(item, str)
+            else _record(faults, "regressions", Regression, item)
+        )
+        if record is None:
+            continue
+        check_choice(faults, "family of the regression", record.family, ("linear", "logistic"))
+        if parse_formula(faults, record.formula) is not None:
+            check_columns(faults, frame, columns_of(record), f"part of {record.formula!r}")
+        found.append(record)
+    return tuple(found)
+
+
+def read_effort(faults: Faults, given: Any) -> Effort:
+    """Return the numbers of records; note those that are no whole numbers of at least 100."""
+    effort = Effort() if given is None else _record(faults, "effort", Effort, given)
+    if effort is None:
+        return Effort()
+    check_choice(faults, "effort model", effort.model, MODELS)
+    for field in fields(effort):
+        if field.name == "model":
+            continue
+        value = getattr(effort, field.name)
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < 100:
+            faults.add(
+                f"effort {field.name}", f"is {value!r}", remedy="Give a whole number from 100 on."
+            )
+    return effort
+
+
+def read_limits(faults: Faults, given: Any) -> Limits:
+    """Return what is accepted."""
+    limits = Limits() if given is None else _record(faults, "limits", Limits, given)
+    return Limits() if limits is None else limits
+
+
+def _record(faults: Faults, where: str, cls: type[Any], item: Any) -> Any:
+    if isinstance(item, cls):
+        return item
+    if not isinstance(item, Mapping):
+        faults.add(where, f"is {item!r}", remedy=f"Give a mapping or {cls.__name__}(...).")
+        return None
+    known = [field.name for field in fields(cls)]
+    unknown = [name for name in item if name not in known]
+    for name in unknown:
+        faults.add(f"{where} {name}", "is unknown", remedy=did_you_mean(name, known))
+    if unknown:
+        return None
+    try:
+        return cls(**item)
+    except TypeError:
+        faults.add(where, f"needs {known[0]!r}")
+        return None
+
+
+def read_holdout(faults: Faults, given: Any, names: Sequence[str]) -> pd.DataFrame | None:
+    """Return the hold-out; note columns that it lacks."""
+    if given is None:
+        return None
+    frame = as_frame(given, "holdout")
+    check_columns(faults, frame, names, "variable of the hold-out")
+    return frame

@@ -1,0 +1,193 @@
+"""Releases side by side: tables, sentences, the risk-utility map and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskeval.comparison.catalogue import CATALOGUE, UTILITY
+from riskeval.comparison.request import Effort
+from riskeval.measures.request import Limits
+from synthpop.microdata.results import Result
+
+if TYPE_CHECKING:
+    from riskeval.comparison.map import RiskUtilityMap
+
+ORIGINAL = "original"
+RISKS = ("disco", "rapid", "replicated_uniques", "record_linkage", "global_risk")
+UTILITIES = ("overlap", "pmse", "tables", "il1s")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Result):
+    """The same measures of risk and utility on every release.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a release, the original first: `kind`, `family`, `parameter`, `records`,
+        `linkable`, and one column a number, named as in `measures` (sensitive variables after a
+        colon: ``disco: health``).
+    measures : DataFrame
+        One row a release and number: `release`, `group`, `measure`, `target`, `name`, `title`,
+        `value`, `baseline`, `against`, `lower`, `upper`, `better` ("low" or "high"), `limit`,
+        `within`, `limit_source`, `note` (why there is no value, or how it was obtained).
+    overlaps : DataFrame
+        One row a release, estimate and domain ("all" first): `original`, `released`, `relative`
+        (percent), the four bounds, `overlap`, `note`.
+    regressions : DataFrame
+        One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
+    shared : DataFrame
+        One row a release and variable: `role`, `compared`, `how`, `levels_original`,
+        `levels_release`, `levels_shared`.
+    releases : DataFrame
+        One row a release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
+        `weighted`, `notes`.
+    roles : dict
+        `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
+    limits : Limits
+    effort : Effort
+        How many records the slow measures took.
+    level : float
+        Of the confidence intervals.
+    holdout : bool
+        Whether persons outside the original were given.
+    seed : int
+    """
+
+    table: pd.DataFrame
+    measures: pd.DataFrame
+    overlaps: pd.DataFrame
+    regressions: pd.DataFrame
+    shared: pd.DataFrame
+    releases: pd.DataFrame
+    roles: dict[str, object]
+    limits: Limits
+    effort: Effort
+    level: float
+    holdout: bool
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    @property
+    def notes(self) -> pd.DataFrame:
+        """Numbers with a note: those that could not be measured, and those under a condition."""
+        columns = ["release", "name", "title", "value", "note"]
+        return self.measures.loc[self.measures["note"] != "", columns].reset_index(drop=True)
+
+    def has(self, measure: str) -> bool:
+        """Whether a measure has a value for the original and for at least one release."""
+        found = self.values(measure)
+        return bool(found.drop(ORIGINAL).notna().any() and np.isfinite(found[ORIGINAL]))
+
+    def values(self, measure: str) -> pd.Series:
+        """Value of a measure by release; the mean over targets where it has several.
+
+        Examples
+        --------
+        >>> from riskeval.comparison.compare import compare
+        >>> x = pd.DataFrame({"age": [1, 1, 2, 3]})
+        >>> compare(x, {"same": x}, keys=["age"], seed=1).values("below_2").tolist()
+        [0.5, 0.5]
+        """
+        rows = self.measures[
+            (self.measures["name"] == measure) | (self.measures["measure"] == measure)
+        ]
+        order = self.table.index
+        means = rows.groupby("release", sort=False)["value"].agg(
+            lambda column: column.mean(skipna=False)
+        )
+        return means.reindex(order)
+
+    def risk_utility_map(
+        self, *, risk: str | None = None, utility: str | None = None
+    ) -> RiskUtilityMap:
+        """Return the place of every release between risk and utility.
+
+        Parameters
+        ----------
+        risk, utility : str, optional
+            Names of measures (``disco``, or ``disco: health`` for one sensitive variable).
+            Defaults: the first of DiSCO, RAPID, replicated uniques, record linkage and mean
+            individual risk, and of interval overlap, pMSE, two-way tables and IL1s, that most
+            releases have.
+
+        Returns
+        -------
+        RiskUtilityMap
+
+        Raises
+        ------
+        InputError
+            An unknown measure.
+        """
+        from riskeval.comparison.map import make_map
+
+        return make_map(self, risk or self.best(RISKS), utility or self.best(UTILITIES))
+
+    def best(self, names: tuple[str, ...]) -> str:
+        """Return the first of the measures that as many releases have as any other of them."""
+        counts = [int(self.values(name).notna().sum()) for name in names]
+        return names[int(np.argmax(counts))]
+
+    def summary(self) -> str:
+        """Say what was compared, which limits are kept, and what is on the Pareto front."""
+        lines = [
+            f"{len(self.table) - 1} releases were compared with an original of "
+            f"{self.table['records'].iloc[0]:,} records on the keys "
+            f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
+        ]
+        for name in self.table.index:
+            lines.append(self._sentence(str(name)))
+        drawn = self.risk_utility_map()
+        lines.append(drawn.summary())
+        gone = self.measures[self.measures["value"].isna()]
+        if len(gone):
+            lines.append(
+                f"{len(gone)} numbers could not be measured; the reasons are in notes. No number "
+                "proves a file safe: each tells one story of an intruder."
+            )
+        return "\n".join(lines)
+
+    def _sentence(self, name: str) -> str:
+        rows = self.measures[self.measures["release"] == name]
+        asked = rows[rows["within"].notna()]
+        broken = asked[asked["within"] == False]  # noqa: E712 - a column of objects
+        text = f"{name}: {len(asked) - len(broken)} of {len(asked)} limits are kept"
+        if len(broken):
+            texts = [f"{row.title} {row.value:.3g}" for row in broken.itertuples()]
+            text += f" (not kept: {'; '.join(texts)})"
+        lost = self.shared[(self.shared["release"] == name) & ~self.shared["compared"].astype(bool)]
+        if len(lost):
+            parts = [f"{row.variable} {row.how}" for row in lost.itertuples()]
+            text += f"; not compared: {'; '.join(parts)}"
+        return text + "."
+
+
+def limits_of(limits: Limits) -> dict[str, tuple[float, str]]:
+    """Return measure -> (largest accepted value, source)."""
+    found: dict[str, tuple[float, str]] = {}
+    if limits.k in (2, 3, 5):
+        found[f"below_{limits.k}"] = (
+            0.0, f"k = {limits.k}: common choices are 3 and 5 (SDC practice guide)",
+        )  # fmt: skip
+    if limits.global_risk is not None:
+        default = limits.global_risk == Limits().global_risk
+        source = "0.01 is sdcMicro's default" if default else "as asked"
+        found["global_risk"] = (limits.global_risk, source)
+    if limits.l is not None and limits.l <= 2:
+        source = "2 values are the least that protects (Machanavajjhala et al. 2007)"
+        found["l_diversity"] = (0.0, source)
+    found["pmse_ratio"] = (10.0, "rule of thumb of Raab, Nowok and Dibben (2021)")
+    return found
+
+
+def group_of(measure: str) -> str:
+    """Return "risk" or "utility"."""
+    return "utility" if CATALOGUE[measure].group == UTILITY else "risk"

@@ -1,0 +1,123 @@
+"""`compare` as a whole: tables, arguments, faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskeval
+from riskeval import Indicators, Regression, Release, protect
+from synthpop.microdata.errors import InputError
+from tests.comparison.cases import ROLES, grouped, people, suppressed
+
+
+@pytest.fixture(scope="module")
+def found() -> riskeval.Comparison:
+    original = people()
+    base = suppressed(original)
+    micro = protect.microaggregate(base, ["pay", "rent"], k=5, seed=1)
+    noise = protect.add_noise(base, ["pay", "rent"], level=0.5, method="correlated", seed=1)
+    return riskeval.compare(
+        original,
+        {"micro": micro, "noise": noise, "synthetic": people(300, seed=9)},
+        **ROLES,
+        household="hid",
+        strata="region",
+        indicators=Indicators("pay", ["mean", "gini"], by="region"),
+        regressions=["log(pay) ~ sex", Regression("ill ~ pay", "logistic")],
+    )
+
+
+def test_one_row_a_release_the_original_first(found: riskeval.Comparison) -> None:
+    assert found.table.index.tolist() == ["original", "micro", "noise", "synthetic"]
+    assert found.table["kind"].tolist() == ["original", "perturbed", "perturbed", "synthetic"]
+    assert found.table["records"].tolist() == [400, 400, 400, 300]
+    assert found.table["linkable"].tolist() == [True, True, True, False]
+
+
+def test_risk_and_utility_tell_the_releases_apart(found: riskeval.Comparison) -> None:
+    table = found.table
+    assert table.loc["original", "below_3"] > 0.5
+    assert table.loc["micro", "below_3"] == 0
+    assert table.loc["original", "interval_disclosure"] == 1
+    assert table.loc["micro", "record_linkage"] > table.loc["noise", "record_linkage"]
+    assert 0 < table.loc["micro", "il1s"] < table.loc["noise", "il1s"]
+    assert table.loc["original", "overlap"] == 1
+    assert table.loc["micro", "overlap"] > table.loc["synthetic", "overlap"]
+
+
+def test_what_is_missing_has_a_reason(found: riskeval.Comparison) -> None:
+    gone = found.measures[found.measures["value"].isna()]
+    assert len(gone)
+    assert (gone["note"] != "").all()
+    row = gone[(gone["release"] == "synthetic") & (gone["measure"] == "il1s")].iloc[0]
+    assert row["note"] == "records cannot be linked one to one"
+    assert set(gone["measure"]) >= {"membership", "record_linkage", "interval_disclosure"}
+    assert not found.table.isna().all(axis=1).any()
+
+
+def test_every_release_has_every_number(found: riskeval.Comparison) -> None:
+    names = found.measures.groupby("release")["name"].agg(set)
+    assert len(set(map(frozenset, names))) == 1
+
+
+def test_a_frame_of_the_same_length_is_not_linked_blindly() -> None:
+    original = people()
+    result = riskeval.compare(original, {"other": people(400, seed=5)}, **ROLES)
+    assert result.table.loc["other", "kind"] == "synthetic"
+    assert "rows agree" in result.releases.set_index("release").loc["other", "notes"]
+    said = riskeval.compare(
+        original, {"other": Release(people(400, seed=5), kind="perturbed")}, **ROLES
+    )
+    assert bool(said.table.loc["other", "linkable"])
+
+
+def test_dropped_records_are_linked_by_their_labels() -> None:
+    original = people().set_index(np.arange(400) + 7)
+    result = riskeval.compare(original, {"fewer": original.iloc[50:300]}, **ROLES)
+    assert result.table.loc["fewer", "il1s"] == 0
+    assert result.table.loc["fewer", "records"] == 250
+
+
+def test_recoded_levels_are_compared_on_what_both_have(found: riskeval.Comparison) -> None:
+    rows = found.shared[found.shared["variable"] == "age"].set_index("release")
+    assert rows.loc["micro", "how"] == "52 levels of the original count as 4"
+    assert rows.loc["synthetic", "how"].endswith("levels in common") or (
+        rows.loc["synthetic", "how"] == "the same levels"
+    )
+    result = riskeval.compare(
+        people(), {"grouped": Release(grouped(people()), linkable=False)}, **ROLES
+    )
+    row = result.shared[result.shared["variable"] == "age"].iloc[0]
+    assert not row["compared"]
+    assert "no level in common" in row["how"]
+    assert "age" in result.summary()
+
+
+def test_seed_and_workers() -> None:
+    original, release = people(), {"noise": protect.add_noise(people(), ["pay"], seed=1)}
+    one = riskeval.compare(original, release, **ROLES)
+    two = riskeval.compare(original, release, **ROLES, workers=2)
+    pd.testing.assert_frame_equal(one.measures, two.measures)
+    assert one.seed == 1
+    other = riskeval.compare(original, release, **{**ROLES, "seed": 2})
+    assert not one.measures["value"].equals(other.measures["value"])
+
+
+def test_faults_come_together() -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(
+            people(),
+            {"original": people(), "text": "people.csv", "empty": people().head(0)},
+            keys=["regio"],
+            numeric=["sex"],
+            weights="age2",
+            effort={"screen": 3, "speed": 9},
+            level=2,
+            seed=1,
+        )
+    text = str(caught.value)
+    for part in ("'regio'", "sex", "age2", "speed", "level", "'original' cannot", "is a str",
+                 "has no records"):  # fmt: skip
+        assert part in text
