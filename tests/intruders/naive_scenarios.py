@@ -67,3 +67,81 @@ def naive(sample, population, keys, target, accuracy, intervals, rule="value", l
                 tau[4, p] += math.prod(inside)
             tau[5, p] += float(low - 1e-9 <= predicted[c] <= high + 1e-9)
     return tau
+
+
+def looked_for(sample: pd.DataFrame, keys: list[str], who: str) -> list[int]:
+    """Rows of the sample that are attacked."""
+    return [
+        c
+        for c in range(len(sample))
+        if who == "everyone" or len(matches(sample.iloc[c], sample, keys)) == 1
+    ]
+
+
+def naive_numbers(sample, population, keys, target, p, who="everyone"):
+    """Scenarios 2 and 4 of a target of numbers, record by record."""
+    tau = {2: 0.0, 4: 0.0}
+    for c in looked_for(sample, keys, who):
+        y = sample[target].iloc[c]
+        found = matches(sample.iloc[c], population, keys)
+        if math.isnan(y) or not found:
+            continue
+        low, high = sorted([y * (1 - p), y * (1 + p)])
+        right = all(low <= population[target].iloc[j] <= high for j in found)
+        tau[4] += right
+        tau[2] += right and len(found) == 1
+    return tau
+
+
+def naive_categories(sample, population, keys, target, who):
+    """Scenarios 1 to 4 of a target of categories, and the guess of the commonest level."""
+    tau = {s: 0.0 for s in (1, 2, 3, 4)}
+    guess = dict(tau)
+    counts = population[target].value_counts()
+    commonest = min(counts.index[counts == counts.max()]) if len(counts) else None
+    for c in looked_for(sample, keys, who):
+        truth = sample[target].iloc[c]
+        found = matches(sample.iloc[c], population, keys)
+        if pd.isna(truth) or not found:
+            continue
+        right = [population[target].iloc[j] == truth for j in found]
+        for s in (3, 4) if len(found) > 1 else (1, 2, 3, 4):
+            guess[s] += truth == commonest
+        tau[3] += sum(right) / len(right)
+        tau[4] += all(right)
+        if len(found) == 1:
+            tau[1] += right[0]
+            tau[2] += right[0]
+    return tau, guess
+
+
+def naive_households(sample, population, keys, target, household, p, members, who):
+    """Scenarios 2 and 4 for households, by comparing the sorted keys of their members."""
+
+    def composed(frame: pd.DataFrame) -> dict:
+        return {
+            number: sorted(map(repr, group[keys].astype(object).to_numpy().tolist()))
+            for number, group in frame.groupby(household, sort=False)
+        }
+
+    ours, theirs = composed(sample), composed(population)
+    tau = {2: 0.0, 4: 0.0}
+    for number, own in ours.items():
+        if who == "sample uniques" and list(ours.values()).count(own) > 1:
+            continue
+        found = [other for other, keys_of in theirs.items() if keys_of == own]
+        if not found:
+            continue
+        disclosed = []
+        for _, person in sample[sample[household] == number].iterrows():
+            y = person[target]
+            if math.isnan(y):
+                continue
+            low, high = sorted([y * (1 - p), y * (1 + p)])
+            alike = population[population[household].isin(found)]
+            seen = [alike[target].iloc[j] for j in matches(person, alike, keys)]
+            disclosed.append(all(low <= value <= high for value in seen))
+        right = bool(disclosed) and (any if members == "any" else all)(disclosed)
+        tau[4] += right
+        tau[2] += right and len(found) == 1
+    return tau
