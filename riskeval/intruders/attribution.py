@@ -1,238 +1,37 @@
-"""Disclosure by looking up keys in a synthetic file: replicated uniques, DiSCO, DCAP and TCAP."""
+"""Attribution probabilities: what drawing among synthetic persons with somebody's keys tells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.intruders.disclosive import Disco, disco, read_counting
+from riskeval.intruders.intervals import Intervals, Ratio, over_files, over_units
+from riskeval.intruders.intervals import share as share_of
 from riskeval.intruders.key_tables import KeyTable, count_keys
+from riskeval.intruders.replicated import ReplicatedUniques, replicated_uniques
+from riskeval.intruders.scenario import Scenario
+from riskeval.intruders.unit_of_attack import Ask, joined, joint_chance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
+__all__ = ["Attribution", "Disco", "ReplicatedUniques", "disco", "replicated_uniques", "tcap"]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReplicatedUniques(Result):
-    """Original records that are unique in both files on the keys.
-
-    Attributes
-    ----------
-    rate : float
-        repU: share of original records that are unique in the original and unique in the
-        synthetic file with the same keys.
-    unique_original : float
-        UiO, the baseline: share of original records that are unique in the original.
-    unique_in_synthetic : float
-        UiOiS: share of original records that are unique in the original and whose keys occur in
-        the synthetic file at all.
-    per_record : bool, shape (n,)
-        Which original records are replicated uniques.
-    n_original, n_synthetic : int
-    keys : tuple of str
-    """
-
-    rate: float
-    unique_original: float
-    unique_in_synthetic: float
-    per_record: np.ndarray
-    n_original: int
-    n_synthetic: int
-    keys: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the three shares."""
-        values = [self.unique_original, self.unique_in_synthetic, self.rate]
-        return pd.DataFrame({"measure": ["UiO", "UiOiS", "repU"], "share": values})
-
-    def summary(self) -> str:
-        """Say what the share means and what to compare it with."""
-        return (
-            f"Replicated uniques: {self.rate:.2%} of {self.n_original:,} original records are "
-            f"unique in both files on {', '.join(self.keys)}; {self.unique_original:.2%} are "
-            f"unique in the original, which is what releasing it would risk, and "
-            f"{self.unique_in_synthetic:.2%} of all are such and have their keys in the synthetic "
-            f"file ({self.n_synthetic:,} records). A replicated unique looks like a real person; "
-            "whether its other values are that person's is what DiSCO and TCAP measure. There is "
-            "no published threshold."
-        )
-
-
-def replicated_uniques(
-    original: Any, synthetic: Any, keys: Sequence[str] | str, *, missing: str = "category"
-) -> ReplicatedUniques:
-    """Share of original records that are unique on the keys in both files (repU).
-
-    Parameters
-    ----------
-    original : DataFrame, n rows
-    synthetic : DataFrame, object with ``iter_blocks()``, or iterable of frames
-        Read once, block by block; any generator's file.
-    keys : names of columns of both
-        Categorical; levels are compared by value.
-    missing : {"category", "unmatched"}
-        Missing keys are a value of their own, or match nothing (such a record is never unique).
-
-    Returns
-    -------
-    ReplicatedUniques
-
-    Raises
-    ------
-    InputError
-        Missing columns, no keys, a key without any common level.
-
-    Notes
-    -----
-    No randomness. Source: Raab, Nowok and Dibben (2024), arXiv:2406.16826.
-
-    Examples
-    --------
-    >>> original = pd.DataFrame({"age": [30, 30, 41, 52]})
-    >>> synthetic = pd.DataFrame({"age": [30, 41, 52, 52]})
-    >>> risk = replicated_uniques(original, synthetic, ["age"])
-    >>> risk.unique_original, risk.unique_in_synthetic, risk.rate
-    (0.5, 0.5, 0.25)
-    """
-    table = count_keys("replicated_uniques", original, synthetic, keys, None, missing)
-    own, other = table.original.sum(axis=1), table.synthetic.sum(axis=1)
-    unique = table.of_records(own == 1)
-    present = unique & table.of_records(other > 0)
-    replicated = unique & table.of_records(other == 1)
-    return ReplicatedUniques(
-        rate=float(replicated.mean()),
-        unique_original=float(unique.mean()),
-        unique_in_synthetic=float(present.mean()),
-        per_record=replicated,
-        n_original=len(unique),
-        n_synthetic=table.n_synthetic,
-        keys=_names(keys),
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Disco(Result):
-    """Original records whose target follows, rightly, from their keys in the synthetic file.
-
-    Attributes
-    ----------
-    rate : float
-        DiSCO, disclosive in synthetic, correct in original: share of original records whose keys
-        lead to one single target level in the synthetic file, and it is their own.
-    disclosive_original : float
-        Dorig, the baseline: share whose keys lead to one single level in the original.
-    in_synthetic : float
-        iS: share whose keys occur in the synthetic file.
-    disclosive_synthetic : float
-        DiS: share whose keys lead to one single level there, right or wrong.
-    disclosive_both : float
-        DiSDiO: DiSCO records that are disclosive in the original as well.
-    per_record : bool, shape (n,)
-        Which original records are DiSCO.
-    n_original, n_synthetic : int
-    keys : tuple of str
-    target : str
-    """
-
-    rate: float
-    disclosive_original: float
-    in_synthetic: float
-    disclosive_synthetic: float
-    disclosive_both: float
-    per_record: np.ndarray
-    n_original: int
-    n_synthetic: int
-    keys: tuple[str, ...]
-    target: str
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the five shares."""
-        shares = {
-            "Dorig": self.disclosive_original,
-            "iS": self.in_synthetic,
-            "DiS": self.disclosive_synthetic,
-            "DiSCO": self.rate,
-            "DiSDiO": self.disclosive_both,
-        }
-        return pd.DataFrame({"measure": list(shares), "share": list(shares.values())})
-
-    def summary(self) -> str:
-        """Say what the share means and what to compare it with."""
-        return (
-            f"DiSCO: for {self.rate:.2%} of {self.n_original:,} original records all synthetic "
-            f"persons with the same {', '.join(self.keys)} agree in {self.target}, and rightly so. "
-            f"In the original itself the keys determine {self.target} for "
-            f"{self.disclosive_original:.2%}; the synthetic file seems to determine it for "
-            f"{self.disclosive_synthetic:.2%}, right or wrong. A level that nearly everybody has, "
-            f"or that follows from the keys by common knowledge, counts too: look at the records "
-            "before judging. There is no published threshold."
-        )
-
-
-def disco(
-    original: Any,
-    synthetic: Any,
-    keys: Sequence[str] | str,
-    target: str,
-    *,
-    missing: str = "category",
-) -> Disco:
-    """Disclosive in synthetic, correct in original (DiSCO), with its companions.
-
-    Parameters
-    ----------
-    original, synthetic, keys, missing
-        As in `replicated_uniques`.
-    target : str
-        Column of both files that the intruder wants to know; every distinct value is a level, and
-        missing is one. Group a numeric target first.
-
-    Returns
-    -------
-    Disco
-
-    Raises
-    ------
-    InputError
-        As `replicated_uniques`; the target is also a key, or has too many levels.
-
-    Notes
-    -----
-    No randomness. With d and s the counts of the original and the synthetic file by keys q and
-    target t: DiSCO sums d_tq over the classes in which s_tq equals s_q, Dorig over those in which
-    d_tq equals d_q; both are divided by the number of original records. Source: Raab, Nowok and
-    Dibben (2024), arXiv:2406.16826.
-
-    Examples
-    --------
-    >>> original = pd.DataFrame({"age": [1, 1, 2, 2], "ill": ["n", "n", "y", "n"]})
-    >>> synthetic = pd.DataFrame({"age": [1, 1, 2], "ill": ["n", "y", "y"]})
-    >>> risk = disco(original, synthetic, ["age"], "ill")
-    >>> risk.disclosive_original, risk.disclosive_synthetic, risk.rate
-    (0.5, 0.5, 0.25)
-    """
-    table = count_keys("disco", original, synthetic, keys, target, missing)
-    own, other = table.original, table.synthetic
-    single_own = own.max(axis=1) == own.sum(axis=1)
-    present = other.sum(axis=1) > 0
-    single_other = present & (other.max(axis=1) == other.sum(axis=1))
-    right = table.level == table.of_records(other.argmax(axis=1))
-    hit = table.of_records(single_other) & right
-    matched = table.combination >= 0
-    return Disco(
-        rate=float(hit.mean()),
-        disclosive_original=float((table.of_records(single_own) & matched).mean()),
-        in_synthetic=float(table.of_records(present).mean()),
-        disclosive_synthetic=float(table.of_records(single_other).mean()),
-        disclosive_both=float((hit & table.of_records(single_own)).mean()),
-        per_record=hit,
-        n_original=len(hit),
-        n_synthetic=table.n_synthetic,
-        keys=_names(keys),
-        target=target,
-    )
+MEANINGS = {
+    "CAP_original": "draw among originals of the same keys",
+    "DCAP": "draw among synthetics, 0 where there are none",
+    "DCAP_matched": "draw among synthetics, where there are any",
+    "WEAP": "share of a synthetic record's own level in its class",
+    "WEAP_original": "share of the frequent level, originals with a class",
+    "TCAP_original": "targeted originals whose own level is the frequent one",
+    "TCAP_synthetic": "targeted synthetics with an original of their keys, share of originals",
+    "TCAP_synthetic_all": "the same, 0 for those without an original of their keys",
+    "baseline": "draw from the distribution of the target, no keys",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,28 +41,43 @@ class Attribution(Result):
     Attributes
     ----------
     table : DataFrame
-        ``measure``, ``value``, ``n`` (records it is a mean over) and ``meaning``; see `tcap`.
+        ``measure``, ``value``, ``n`` (units or records it is a mean over), ``meaning``, ``mean``,
+        ``lower``, ``upper``; see `tcap`.
     per_record : DataFrame
-        ``cap``: probability to draw the right level among synthetic records with the same keys,
+        One row an original person, looked for or not. ``cap``: probability to draw the right level
+        among synthetic records with the same keys,
         NaN where there are none; ``weap``: share of the most frequent level among them (NaN
         likewise); ``targeted``: `weap` reaches `tau`; ``right``: the most frequent level is the
-        record's own (the first level when several are as frequent).
+        record's own (the first level when several are as frequent). With households also
+        ``household`` (0, 1, ... in order of appearance).
     baseline : float
         Probability to be right by drawing from the distribution of the target in the original,
         without any key.
+    intervals : Intervals
+        Of the measures over original units.
+    looked_for : bool, shape (n_units,)
     tau : float
+    unit : {"records", "households"}
+    members : {"any", "every"}
     keys : tuple of str
     target : str
     n_synthetic : int
+    seed : int
     """
 
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: float
+    intervals: Intervals
+    looked_for: np.ndarray
     tau: float
+    unit: str
+    members: str
     keys: tuple[str, ...]
     target: str
     n_synthetic: int
+    seed: int
+    told: str = ""
 
     def value(self, measure: str) -> float:
         """Return one measure by name."""
@@ -280,35 +94,52 @@ class Attribution(Result):
 
     def summary(self) -> str:
         """Say what the main measures mean."""
-        targeted = int(self.per_record["targeted"].sum())
+        n_targeted = int(self.table.loc[self.table["measure"] == "TCAP_original", "n"].iloc[0])
+        right = "is right"
+        if self.unit == "households":
+            right = f"is right for {self.members} member of a household"
         return (
             f"Correct attribution of {self.target} from {', '.join(self.keys)}: an intruder who "
-            f"draws among the synthetic persons with the same keys is right with probability "
-            f"{self.value('DCAP_matched'):.3f} where there are any ({self.value('DCAP'):.3f} over "
-            f"all original records); drawing without keys {self.baseline:.3f}; drawing in the "
-            f"original itself {self.value('CAP_original'):.3f}. For the {targeted:,} records whose "
+            f"draws among the synthetic persons with the same keys {right} with probability "
+            f"{self.value('DCAP_matched'):.3f}{self.intervals.told('DCAP_matched')} where there "
+            f"are any ({self.value('DCAP'):.3f} over "
+            f"all original {self.unit}); drawing without keys {self.baseline:.3f}; drawing in the "
+            f"original itself {self.value('CAP_original'):.3f}. For the {n_targeted:,} "
+            f"{self.unit} whose "
             f"synthetic class points to one level (WEAP at least {self.tau:g}) it is right for a "
-            f"share of {self.value('TCAP_original'):.3f} (TCAP over original records; over "
+            f"share of {self.value('TCAP_original'):.3f} (TCAP over original {self.unit}; over "
             f"synthetic records {self.value('TCAP_synthetic'):.3f}). Compare with the baseline: "
-            "there is no published threshold."
+            f"there is no published threshold.{self.told}"
         )
 
 
 def tcap(
     original: Any,
     synthetic: Any,
-    keys: Sequence[str] | str,
-    target: str,
+    keys: Scenario | Sequence[str] | str,
+    target: str | None = None,
     *,
     tau: float = 1.0,
     missing: str = "category",
+    household: str | None = None,
+    members: str = "any",
+    replicates: Iterable[Any] = (),
+    draws: int = 200,
+    confidence: float = 0.95,
+    seed: int | None = None,
 ) -> Attribution:
     """Attribution probabilities CAP, DCAP, TCAP and WEAP, each variant under its own name.
 
     Parameters
     ----------
-    original, synthetic, keys, target, missing
-        As in `disco`.
+    original, synthetic, keys, target, missing, household, replicates, draws, confidence, seed
+        As in `disco`. Probabilities are of an attack on somebody who is looked for: the coverage of
+        a Scenario multiplies CAP_original and DCAP only, which are means over all.
+    members : {"any", "every"}
+        The intruder draws for each member of a household apart, among synthetic persons of the
+        same keys in households of the same multiset of keys. A household's probability is that of
+        being right for any or for every member; it is targeted when any or every member is, and
+        right when any or every targeted member is.
     tau : float in (0, 1]
         WEAP from which a class is targeted: the share of its most frequent target level.
 
@@ -324,16 +155,19 @@ def tcap(
         DCAP_matched
             The same over original records with s_q above 0 (Taub et al.: others undefined).
         WEAP
+            Mean over synthetic records of s_tq / s_q for their own t (Taub et al.).
+        WEAP_original
             Mean over original records with s_q above 0 of max_t s_tq / s_q.
         TCAP_original
             Share of original records in targeted classes whose own level is the most frequent one
             of the class (Raab et al.).
         TCAP_synthetic
-            Mean over synthetic records with the most frequent level of a targeted class that the
-            original has, of d_tq / d_q (Taub et al.; synthetic records without any
-            original of the same keys left out).
+            Mean over synthetic records with s_tq / s_q of at least tau of d_tq / d_q, those without
+            any original of the same keys left out (Taub et al.).
+        TCAP_synthetic_all
+            The same with 0 for those.
         baseline
-            Sum over levels of the squared share in the original.
+            Mean over original records of the share of their level in the original.
 
     Raises
     ------
@@ -342,14 +176,16 @@ def tcap(
 
     Notes
     -----
-    A mean over no record is NaN. No randomness. Source: Elliot (2014); Taub, Elliot, Pampaka and
-    Smith (2018), doi:10.1007/978-3-319-99771-1_9; Raab, Nowok and Dibben (2024), arXiv:2406.16826.
+    A mean over no record is NaN. Source: Elliot (2014); Taub, Elliot, Pampaka and
+    Smith (2018), doi:10.1007/978-3-319-99771-1_9; Little, Allmendinger and Elliot (2025),
+    doi:10.1177/0282423X241266523; Raab, Nowok and Dibben (2024), arXiv:2406.16826. The household
+    as unit is ours.
 
     Examples
     --------
     >>> original = pd.DataFrame({"age": [1, 1, 2, 2], "ill": ["n", "n", "y", "n"]})
     >>> synthetic = pd.DataFrame({"age": [1, 1, 2], "ill": ["n", "y", "y"]})
-    >>> risk = tcap(original, synthetic, ["age"], "ill")
+    >>> risk = tcap(original, synthetic, ["age"], "ill", seed=1)
     >>> risk.value("CAP_original"), risk.value("DCAP"), risk.value("TCAP_original")
     (0.75, 0.5, 0.5)
     """
@@ -357,78 +193,119 @@ def tcap(
         faults = Faults("tcap")
         faults.add("tau", f"{tau!r} is not above 0 and at most 1")
         faults.raise_if_any()
-    table = count_keys("tcap", original, synthetic, keys, target, missing)
-    weap = _share(table.synthetic.max(axis=1), table.synthetic.sum(axis=1))
-    records = _records(table, weap, tau)
-    shares = np.bincount(table.level) / len(table.level)
-    baseline = float((shares**2).sum())
+    ask, further, seed = read_counting(
+        "tcap", keys, target, household, members, replicates, draws, confidence, seed
+    )
+    table = count_keys("tcap", original, synthetic, ask, missing, seed)
+    records = _records(table, tau, ask)
+    ratios, theirs = _over_originals(table, records, ask), _over_synthetics(table, tau)
+    values = {name: ratio.value for name, ratio in (ratios | theirs).items()}
+    if further:
+        found = [values]
+        for file in further:
+            more = count_keys("tcap", original, file, ask, missing, seed)
+            both = _over_originals(more, _records(more, tau, ask), ask) | _over_synthetics(
+                more, tau
+            )
+            found.append({name: ratio.value for name, ratio in both.items()})
+        intervals = over_files(found, confidence=confidence, seed=seed)
+    else:
+        others = {name: ratio.value for name, ratio in theirs.items()}
+        intervals = over_units(
+            ratios, others, unit=ask.unit, draws=draws, confidence=confidence, seed=seed
+        )
     return Attribution(
-        table=_measures(table, weap, records, baseline, tau),
+        table=_as_frame(ratios | theirs, intervals),
         per_record=records,
-        baseline=baseline,
+        baseline=values["baseline"],
+        intervals=intervals,
+        looked_for=table.looked_for,
         tau=float(tau),
-        keys=_names(keys),
-        target=target,
+        unit=ask.unit,
+        members=ask.members,
+        keys=ask.keys,
+        target=ask.targets[0],
         n_synthetic=table.n_synthetic,
+        seed=seed,
+        told=ask.told(),
     )
 
 
-def _records(table: KeyTable, weap: np.ndarray, tau: float) -> pd.DataFrame:
-    padded = np.vstack([table.synthetic, np.zeros((1, table.synthetic.shape[1]), dtype=np.int64)])
-    hits = padded[table.combination, table.level]
-    in_class = padded.sum(axis=1)[table.combination]
-    class_weap = np.append(weap, np.nan)[table.combination]
-    modal = np.append(table.synthetic.argmax(axis=1), -1)[table.combination]
-    targeted = class_weap >= tau - 1e-12
-    return pd.DataFrame(
+def _records(table: KeyTable, tau: float, ask: Ask) -> pd.DataFrame:
+    largest, level = table.most(table.synthetic)
+    in_class = table.asked(table.class_synthetic)
+    weap = _share(table.asked(largest), in_class)
+    records = pd.DataFrame(
         {
-            "cap": _share(hits, in_class),
-            "weap": class_weap,
-            "targeted": targeted,
-            "right": (modal == table.level) & ~np.isnan(class_weap),
+            "cap": _share(table.of_cells(table.synthetic), in_class),
+            "weap": weap,
+            "targeted": weap >= tau - 1e-12,
+            "right": (table.asked(level) == table.level) & (in_class > 0),
         }
     )
+    if ask.household is not None:
+        records["household"] = table.unit
+    return records
 
 
-def _measures(
-    table: KeyTable, weap: np.ndarray, records: pd.DataFrame, baseline: float, tau: float
-) -> pd.DataFrame:
-    own, other = table.original, table.synthetic
-    n = len(records)
-    rows = np.arange(len(own))
-    modal = other.argmax(axis=1)
-    targeted = (weap >= tau - 1e-12) & (own.sum(axis=1) > 0)
-    right_of_class = _share(own[rows, modal], own.sum(axis=1))
-    weight = np.where(targeted, other[rows, modal], 0)
-    in_original = _share((own**2).sum(axis=1), own.sum(axis=1))
-    matched, hit = ~np.isnan(records["cap"]), records["targeted"]
-    found = [
-        ("CAP_original", np.nansum(in_original) / n, n, "draw among originals of the same keys"),
-        ("DCAP", records["cap"].sum() / n, n, "draw among synthetics, 0 where there are none"),
-        ("DCAP_matched", _mean(records["cap"][matched]), matched.sum(), "where there are any"),
-        ("WEAP", _mean(records["weap"][matched]), matched.sum(), "share of the frequent level"),
-        ("TCAP_original", _mean(records["right"][hit]), hit.sum(), "targeted originals, right"),
-        (
-            "TCAP_synthetic",
-            np.nansum(weight * right_of_class) / weight.sum() if weight.sum() else np.nan,
-            weight.sum(),
-            "targeted synthetics, share of originals with that level",
-        ),
-        ("baseline", baseline, n, "draw from the distribution of the target, no keys"),
-    ]
-    frame = pd.DataFrame(found, columns=["measure", "value", "n", "meaning"])
-    return frame.astype({"value": np.float64, "n": np.int64})
+def _over_originals(table: KeyTable, records: pd.DataFrame, ask: Ask) -> dict[str, Ratio]:
+    """Measures over original units as ratios of sums over them."""
+    kept, n_units, among = table.judged, len(table.looked_for), table.looked_for
+    unit, how = table.unit[kept], ask.members
+    cap = records["cap"].to_numpy()[kept]
+    in_original = _share(table.of_cells(table.original), table.asked(table.class_original))[kept]
+    shares = np.bincount(table.level[kept]) / max(int(kept.sum()), 1)
+    targeted = records["targeted"].to_numpy()[kept]
+    right = records["right"].to_numpy()[kept]
+    met = among & joined(~np.isnan(cap), unit, n_units, "any")
+    aimed = among & joined(targeted, unit, n_units, how)
+    found = {
+        "CAP_original": (np.nan_to_num(in_original), among, ask.coverage),
+        "DCAP": (np.nan_to_num(cap), among, ask.coverage),
+        "DCAP_matched": (np.nan_to_num(cap), met, 1.0),
+        "baseline": (shares[table.level[kept]], among, 1.0),
+    }
+    ratios = {}
+    for name, (chance, whom, factor) in found.items():
+        together = chance
+        if ask.household is not None:
+            together = joint_chance(chance, unit, n_units, how)
+        ratios[name] = share_of(together, whom, factor)
+    weap = np.nan_to_num(records["weap"].to_numpy()[kept])
+    mean_weap = np.bincount(unit, weights=weap, minlength=n_units)
+    with_class = np.bincount(unit, weights=~np.isnan(cap), minlength=n_units)
+    ratios["WEAP_original"] = Ratio(np.where(met, mean_weap, 0), np.where(met, with_class, 0))
+    wins = joined(targeted & right, unit, n_units, how) & aimed
+    ratios["TCAP_original"] = Ratio(wins.astype(np.float64), aimed.astype(np.float64))
+    return ratios
+
+
+def _over_synthetics(table: KeyTable, tau: float) -> dict[str, Ratio]:
+    """Measures over synthetic records as ratios of sums over cells."""
+    cell = table.cell_class
+    own_share = _share(table.synthetic, table.class_synthetic[cell])
+    in_original = _share(table.original, table.class_original[cell])
+    counts = table.synthetic.astype(np.float64)
+    aimed = np.where(own_share >= tau - 1e-12, counts, 0.0)
+    matched = np.where(table.class_original[cell] > 0, aimed, 0.0)
+    hits = aimed * np.nan_to_num(in_original)
+    return {
+        "WEAP": Ratio(counts * np.nan_to_num(own_share), counts),
+        "TCAP_synthetic": Ratio(hits, matched),
+        "TCAP_synthetic_all": Ratio(hits, aimed),
+    }
+
+
+def _as_frame(ratios: dict[str, Ratio], intervals: Intervals) -> pd.DataFrame:
+    rows = [(name, ratios[name].value, ratios[name].bottom.sum(), MEANINGS[name])
+            for name in MEANINGS]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["measure", "value", "n", "meaning"])
+    frame = frame.astype({"value": np.float64, "n": np.int64})
+    found = intervals.table.reindex(list(MEANINGS)).reset_index(drop=True)
+    return pd.concat([frame, found], axis=1)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     result = np.full(len(part), np.nan)
     np.divide(part, whole, out=result, where=whole > 0)
     return result
-
-
-def _mean(values: pd.Series) -> float:
-    return float(values.mean()) if len(values) else float("nan")
-
-
-def _names(keys: Sequence[str] | str) -> tuple[str, ...]:
-    return (keys,) if isinstance(keys, str) else tuple(keys)

@@ -109,7 +109,9 @@ INTRUDERS: dict[str, Intruder] = {
         "finds exactly one synthetic person with the keys of somebody unique",
         "none",
         False,
-        lambda case, _: replicated_uniques(case.original, case.synthetic, case.keys),
+        lambda case, _: replicated_uniques(
+            case.original, case.synthetic, case.keys, seed=case.seed
+        ),
         lambda it: [Finding("repU", it.rate, it.unique_original, "uniques of the original (UiO)")],
     ),
     "disco": Intruder(
@@ -117,7 +119,9 @@ INTRUDERS: dict[str, Intruder] = {
         "believes what all synthetic persons with somebody's keys agree on",
         "categorical",
         False,
-        lambda case, target: disco(case.original, case.synthetic, case.keys, target),
+        lambda case, target: disco(
+            case.original, case.synthetic, case.keys, target, seed=case.seed
+        ),
         lambda it: [Finding("DiSCO", it.rate, it.disclosive_original, "the original (Dorig)")],
     ),
     "tcap": Intruder(
@@ -125,7 +129,7 @@ INTRUDERS: dict[str, Intruder] = {
         "draws one of the synthetic persons with somebody's keys",
         "categorical",
         False,
-        lambda case, target: tcap(case.original, case.synthetic, case.keys, target),
+        lambda case, target: tcap(case.original, case.synthetic, case.keys, target, seed=case.seed),
         lambda it: [
             Finding(name, it.value(name), it.baseline, "drawing without keys")
             for name in ("DCAP_matched", "TCAP_original")

@@ -26,6 +26,7 @@ class TestWorkedByHand:
         assert risk.rate == pytest.approx(1 / 6)
         assert risk.unique_original == pytest.approx(2 / 6)
         assert risk.unique_in_synthetic == pytest.approx(1 / 6)
+        assert risk.unique_synthetic == pytest.approx(2 / 7)  # B and E
         assert (risk.n_original, risk.n_synthetic) == (6, 7)
 
     def test_disco(self) -> None:
@@ -36,16 +37,21 @@ class TestWorkedByHand:
         assert risk.rate == pytest.approx(2 / 6)  # B and the y of C
         assert risk.disclosive_both == pytest.approx(1 / 6)  # B
         assert risk.per_record.tolist() == [False, False, True, False, True, False]
-        assert risk.to_frame()["share"].tolist()[3] == risk.rate
+        assert risk.disclosive_in_synthetic == pytest.approx(4 / 7)  # B, C, C and E
+        shares = risk.to_frame().set_index("measure")["share"]
+        assert shares["DiSCO"] == risk.rate
+        assert shares["Dsyn"] == risk.disclosive_in_synthetic
 
     def test_tcap(self) -> None:
         risk = tcap(*files(), "k", "t")
         assert risk.value("CAP_original") == pytest.approx((1 + 1 + 1 + 0.5 + 0.5 + 1) / 6)
         assert risk.value("DCAP") == pytest.approx((2 / 3 + 2 / 3 + 1 + 0 + 1 + 0) / 6)
         assert risk.value("DCAP_matched") == pytest.approx((2 / 3 + 2 / 3 + 1 + 0 + 1) / 5)
-        assert risk.value("WEAP") == pytest.approx((2 / 3 + 2 / 3 + 1 + 1 + 1) / 5)
+        assert risk.value("WEAP_original") == pytest.approx((2 / 3 + 2 / 3 + 1 + 1 + 1) / 5)
         assert risk.value("TCAP_original") == pytest.approx(2 / 3)  # B right, C half
+        assert risk.value("WEAP") == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1 + 1 + 1 + 1) / 7)
         assert risk.value("TCAP_synthetic") == pytest.approx((1 + 0.5 + 0.5) / 3)
+        assert risk.value("TCAP_synthetic_all") == pytest.approx((1 + 0.5 + 0.5 + 0) / 4)
         assert risk.baseline == pytest.approx((9 + 4 + 1) / 36)
         assert risk.per_record["cap"].isna().tolist() == [False] * 5 + [True]
 
@@ -55,10 +61,11 @@ class TestWorkedByHand:
         assert risk.value("TCAP_synthetic") == pytest.approx((2 * 1 + 1 + 2 * 0.5) / 5)
 
     def test_words(self) -> None:
-        assert "16.67% of 6 original records" in replicated_uniques(*files(), "k").summary()
-        assert "for 33.33% of 6 original records" in disco(*files(), "k", "t").summary()
+        text = replicated_uniques(*files(), "k", draws=0).summary()
+        assert "16.67% of 6 original records" in text
+        assert "for 33.33% of 6 original records" in disco(*files(), "k", "t", draws=0).summary()
         assert "WEAP at least 1" in tcap(*files(), "k", "t").summary()
-        assert len(replicated_uniques(*files(), "k").to_frame()) == 3
+        assert len(replicated_uniques(*files(), "k").to_frame()) == 4
 
     def test_identical_files_risk_what_the_original_risks(self) -> None:
         original, _ = files()
@@ -113,9 +120,9 @@ def test_agree_with_record_by_record_counts(own, other, missing: str) -> None:
 def test_blocks_and_new_levels_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     original, synthetic = files()
     synthetic.loc[0, "t"] = "new"
-    whole = disco(original, synthetic, "k", "t")
+    whole = disco(original, synthetic, "k", "t", seed=1)
     monkeypatch.setattr("riskeval.intruders.key_tables.CHUNK", 2)
-    parts = disco(original, [synthetic.head(3), synthetic.tail(4)], "k", "t")
+    parts = disco(original, [synthetic.head(3), synthetic.tail(4)], "k", "t", seed=1)
     pd.testing.assert_frame_equal(whole.to_frame(), parts.to_frame())
     assert tcap(original, iter([synthetic]), "k", "t").n_synthetic == 7
 
@@ -146,7 +153,7 @@ class TestFaults:
         with pytest.raises(InputError, match="no such measure"):
             tcap(original, synthetic, "k", "t").value("cap")
 
-    def test_files(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files(self) -> None:
         original, synthetic = files()
         with pytest.raises(InputError, match="has no records"):
             replicated_uniques(original.head(0), synthetic, "k")
@@ -154,6 +161,3 @@ class TestFaults:
             replicated_uniques(original, synthetic.head(0), "k")
         with pytest.raises(InputError, match="no level in common"):
             replicated_uniques(original, synthetic.assign(k=range(7)), "k")
-        monkeypatch.setattr("riskeval.intruders.key_tables.MOST_CELLS", 5)
-        with pytest.raises(InputError, match="Group the values"):
-            disco(original, synthetic, "k", "t")

@@ -1,0 +1,154 @@
+"""Exact numbers for values and rows that arrive in blocks: equal ones get the same number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+HALF = 31
+"""Codes and numbers stay below 2 ** 31, so that two of them fit into one 64-bit integer."""
+
+
+class Numberer:
+    """Numbers 64-bit integers 0, 1, 2 ... in the order in which they are first met.
+
+    Examples
+    --------
+    >>> numberer = Numberer()
+    >>> numberer.number(np.array([7, -2, 7])).tolist(), numberer.number(np.array([5, -2])).tolist()
+    ([0, 1, 0], [2, 1])
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._keys = np.zeros(0, dtype=np.int64)
+        self._numbers = np.zeros(0, dtype=np.int64)
+
+    def number(self, values: np.ndarray) -> np.ndarray:
+        """Return the numbers of values, int64, shape (n,); each costs constant time."""
+        from riskeval.kernels.numbering import number_values
+
+        self._make_room(len(values))
+        out = np.empty(len(values), dtype=np.int64)
+        given = _stirred(np.ascontiguousarray(values, dtype=np.int64))
+        self.size = int(number_values(given, self._keys, self._numbers, self.size, out))
+        return out
+
+    def _make_room(self, more: int) -> None:
+        from riskeval.kernels.numbering import number_values
+
+        if 2 * (self.size + more) < len(self._keys):
+            return
+        used = self._numbers >= 0
+        old = self._keys[used][np.argsort(self._numbers[used])]
+        slots = 1 << (3 * (self.size + more) + 8).bit_length()
+        self._keys = np.zeros(slots, dtype=np.int64)
+        self._numbers = np.full(slots, -1, dtype=np.int64)
+        number_values(old, self._keys, self._numbers, 0, np.empty(len(old), dtype=np.int64))
+
+
+class RowNumberer:
+    """Numbers rows of codes.
+
+    Codes in the range that is expected are packed into one integer; rows with larger codes, or of
+    more columns than fit, are numbered column by column.
+
+    Parameters
+    ----------
+    sizes : number of codes expected in each column
+        More may come; each column has room for four times as many.
+
+    Examples
+    --------
+    >>> rows = RowNumberer([2, 3])
+    >>> rows.number(np.array([[1, 0, 1, 900], [2, 2, 2, 2]])).tolist(), rows.size
+    ([0, 1, 0, 2], 3)
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._bits = [(4 * int(size)).bit_length() for size in sizes]
+        self._all = Numberer()
+        self._steps = [Numberer() for _ in sizes]
+        self._fits = sum(self._bits) <= 2 * HALF
+
+    @property
+    def size(self) -> int:
+        """Return the number of distinct rows met."""
+        return self._all.size
+
+    def number(self, columns: np.ndarray) -> np.ndarray:
+        """Number rows given as columns of codes, shape (m, n), 0 ... 2 ** 31 - 1."""
+        packed = np.zeros(columns.shape[1], dtype=np.int64)
+        large = np.full(len(packed), not self._fits)
+        for bits, column in zip(self._bits, columns, strict=True):
+            if self._fits:
+                packed = (packed << bits) | column
+                large |= column >> bits > 0
+        if large.any():
+            packed[large] = -1 - self._by_column(columns[:, large])
+        return self._all.number(packed)
+
+    def _by_column(self, columns: np.ndarray) -> np.ndarray:
+        state = np.zeros(columns.shape[1], dtype=np.int64)
+        for step, column in zip(self._steps, columns, strict=True):
+            state = step.number(pair_up(state, column))
+        return state
+
+
+class BagNumberer:
+    """Numbers multisets of codes: the order of the members does not matter, how often does.
+
+    Examples
+    --------
+    >>> bags = BagNumberer()
+    >>> bags.number(np.array([5, 3, 3, 3, 5, 3]), np.array([0, 0, 1, 1, 2, 2]), 3).tolist()
+    [0, 1, 0]
+    """
+
+    def __init__(self) -> None:
+        self._paths = Numberer()
+        self._bags = Numberer()
+
+    @property
+    def size(self) -> int:
+        """Return the number of distinct multisets met."""
+        return self._bags.size
+
+    def number(self, codes: np.ndarray, bag: np.ndarray, n_bags: int) -> np.ndarray:
+        """Return the number of each multiset, int64, shape (n_bags,).
+
+        Parameters
+        ----------
+        codes : int64, shape (n,)
+            0 ... 2 ** 31 - 1.
+        bag : int64, shape (n,)
+            The multiset 0 ... n_bags - 1 that each code is in; none is empty.
+        """
+        order = np.lexsort((codes, bag))
+        ordered = codes[order]
+        size = np.bincount(bag, minlength=n_bags)
+        first = np.cumsum(size) - size
+        state = np.zeros(n_bags, dtype=np.int64)
+        rows = np.arange(n_bags)
+        for depth in range(int(size.max(initial=0))):
+            rows = rows[size[rows] > depth]
+            # the state is a node of the tree of sorted sequences; node 0 is the empty one
+            met = self._paths.number(pair_up(state[rows], ordered[first[rows] + depth]))
+            state[rows] = met + 1
+        return self._bags.number(state)
+
+
+def pair_up(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return one 64-bit integer for each pair of numbers below 2 ** 31."""
+    joined: np.ndarray = (first.astype(np.int64) << HALF) | second.astype(np.int64)
+    return joined
+
+
+def _stirred(values: np.ndarray) -> np.ndarray:
+    """Turn values into others that look random, different ones into different ones."""
+    mixed = values.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xD6E8FEB86659FD93)
+    mixed ^= mixed >> np.uint64(32)
+    return mixed.view(np.int64)
