@@ -22,6 +22,7 @@ _WHERE = {
     "Derive": "stages.derive",
     "Distribute": "stages.distribute",
     "FittedPipeline": "pipeline",
+    "Impute": "stages.impute",
     "Margin": "calibration.margins",
     "Pipeline": "pipeline",
     "Population": "population",

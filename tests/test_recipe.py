@@ -11,6 +11,7 @@ from synthpop import (
     Components,
     Continuous,
     Derive,
+    Impute,
     Pipeline,
     Relation,
     Revisit,
@@ -214,6 +215,7 @@ AREAS = pd.DataFrame(
 )
 CONFORM = {
     "correct_heaping": CorrectHeaping("age"),
+    "impute": Impute(["status"], given=["age"]),
     "structure": Structure(["age", "sex"]),
     "derive": Derive("age_class", source="age", breaks=[0, 15, 120]),
     "categorical": Categorical("status", predictors=["sex"]),
@@ -238,7 +240,7 @@ def test_conformance(kind: str) -> None:
     before = [] if kind == "structure" else [Structure(["age", "sex"])]
     before += [Continuous("income", predictors=["sex"])] if kind == "components" else []
     before += [Categorical("status", predictors=["sex"])] if kind == "revisit" else []
-    steps = [*before, stage] if kind != "correct_heaping" else [stage, *before]
+    steps = [*before, stage] if kind not in ("correct_heaping", "impute") else [stage, *before]
     pipeline = Pipeline(steps)
     one = pipeline.fit(small_survey(), seed=1).simulate()
     two = pipeline.fit(small_survey(), seed=1).simulate()

@@ -11,12 +11,14 @@ from synthpop.stages.continuous import Continuous
 from synthpop.stages.derive import Derive
 from synthpop.stages.distribute import Distribute
 from synthpop.stages.heaping import CorrectHeaping
+from synthpop.stages.impute import Impute
 from synthpop.stages.relation import Relation
 from synthpop.stages.revisit import Revisit
 from synthpop.stages.structure import Structure
 
 STAGES: dict[str, type[Any]] = {
     "correct_heaping": CorrectHeaping,
+    "impute": Impute,
     "structure": Structure,
     "derive": Derive,
     "categorical": Categorical,
