@@ -23,7 +23,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import pandas as pd
-from replay import paths, printed, section83, tables5
+from replay import paths, printed, section83, side_by_side, tables5
 from replay.earnings import load, recoded
 from replay.releases import IMPORTANCE, declare, perturbed, synthetic
 
@@ -84,6 +84,17 @@ def replay_tables(original: pd.DataFrame, releases: dict[str, pd.DataFrame], fol
     show("Errors: of Gini and pay gap overall and by location, points", errors, 3, folder)
 
 
+def compare_all(
+    original: pd.DataFrame, releases: dict[str, pd.DataFrame], folder: Path, seed: int
+) -> None:
+    """Every measure of risk and utility of the releases, side by side."""
+    found = side_by_side.comparison(original, releases, seed)
+    show("Side by side: risk and utility", side_by_side.chosen(found), 4, folder)
+    print(found.summary())
+    placed = found.risk_utility_map(risk="close", utility="overlap")
+    placed.figure().savefig(folder / "comparison.png", dpi=120)
+
+
 def draw_map(
     original: pd.DataFrame, releases: dict[str, pd.DataFrame], public: bool, folder: Path, seed: int
 ) -> None:
@@ -118,7 +129,8 @@ def main() -> None:
     releases["synthetic"] = synthetic(original, given.seed)
     replay_tables(original, releases, given.folder)
     draw_map(original, releases, public, given.folder, given.seed)
-    print(f"\nWrote the tables and risk-utility.png to {given.folder}.")
+    compare_all(original, releases, given.folder, given.seed)
+    print(f"\nWrote the tables and two maps to {given.folder}.")
 
 
 if __name__ == "__main__":

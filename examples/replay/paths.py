@@ -130,7 +130,7 @@ def draw(paths: pd.DataFrame, points: pd.DataFrame, chance: float, title: str) -
         axes.set_xlim(right=300)
         axes.set_xticks([0.3, 1, 3, 10, 30, 100])
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_ylim(top=101)
+        axes.set_ylim(axes.get_ylim()[0] - 2, 101)
         axes.set_xlabel("employees whose two earnings can be read to 0.05 standard deviations, %")
         axes.set_ylabel("overlap of confidence intervals, mean of Tables 5.2 to 5.5, %")
         axes.set_title(title)

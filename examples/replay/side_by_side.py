@@ -1,0 +1,70 @@
+"""The releases by every measure of risk and utility: ``riskeval.compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from replay import tables5
+from replay.earnings import KEYS, NUMERIC
+from replay.section83 import without_losses
+from riskeval import compare
+from riskeval.comparison.compare import Comparison
+from riskeval.comparison.releases import Release
+from riskeval.comparison.request import Effort, Indicators
+
+ESTIMATES = (
+    Indicators("earningsHour", ["gini", "gender_pay_gap"], by="education", gender="sex"),
+    Indicators("earningsHour", ["gender_pay_gap"], by="age", gender="sex"),
+    Indicators("earningsHour", ["gini"], by=["age", "sex"]),
+)
+EFFORT = Effort(linkage=4_000, outliers=4_000, prediction=4_000, screen=4_000, propensity=16_000)
+SHOWN = (
+    "below_3",
+    "expected_reidentifications",
+    "record_linkage",
+    "interval_disclosure",
+    "rapid: earningsHour",
+    "close",
+    "il1s",
+    "eigenvalues",
+    "hellinger",
+    "tables",
+    "pmse_ratio",
+    "overlap",
+    "regression_overlap",
+    "same_conclusions",
+)
+
+
+def comparison(
+    original: pd.DataFrame, releases: Mapping[str, pd.DataFrame], seed: int
+) -> Comparison:
+    """Compare all releases; earnings of zero and below count as missing (no logarithm)."""
+    given = {}
+    for name, release in releases.items():
+        invented = name == "synthetic"
+        given[name] = Release(
+            without_losses(release),
+            kind="synthetic" if invented else "perturbed",
+            linkable=not invented,
+        )
+    return compare(
+        original,
+        given,
+        keys=list(KEYS),
+        numeric=list(NUMERIC),
+        weights="weights",
+        indicators=ESTIMATES,
+        regressions=tables5.MODEL,
+        effort=EFFORT,
+        seed=seed,
+    )
+
+
+def chosen(found: Comparison) -> pd.DataFrame:
+    """Return the measures to look at first, one row each, with their titles."""
+    titles = found.measures.drop_duplicates("name").set_index("name")["title"]
+    table = found.table[list(SHOWN)].T.astype(float)
+    return table.set_axis([titles[name] for name in table.index], axis="index")
