@@ -19,9 +19,13 @@ def runs_of(values: pd.Series) -> np.ndarray:
     >>> runs_of(pd.Series(["a", "a", "b"])).tolist()
     [0, 2, 3]
     """
-    codes = pd.factorize(values)[0]
-    starts = np.flatnonzero(np.diff(codes, prepend=-2))
-    return np.append(starts, len(codes)).astype(np.int64)
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        codes = values.to_numpy()
+    else:
+        codes = pd.factorize(values)[0]
+    new = np.ones(len(codes), dtype=np.bool_)
+    new[1:] = codes[1:] != codes[:-1]
+    return np.append(np.flatnonzero(new), len(codes)).astype(np.int64)
 
 
 class WholeHouseholds:
@@ -49,11 +53,13 @@ class WholeHouseholds:
             if len(block) == 0:
                 return
             yield self._noted(self.waiting)
-        self.waiting = block.iloc[starts[-2] :]
+        edges = starts[:-1]
+        self.waiting = block.iloc[edges[-1] :]
         begin = 0
-        while begin < starts[-2]:
-            end = int(starts[np.searchsorted(starts, begin + self.rows)])
-            end = min(end, int(starts[-2])) if begin + self.rows <= starts[-2] else int(starts[-2])
+        while begin < edges[-1]:
+            end = int(edges[np.searchsorted(edges, begin + self.rows, side="right") - 1])
+            if end <= begin:  # a household of more rows than a chunk
+                end = int(edges[np.searchsorted(edges, begin, side="right")])
             yield self._noted(block.iloc[begin:end])
             begin = end
 
@@ -111,9 +117,10 @@ class HouseholdFinder:
 
     def __init__(self, tree: KeyTree, states: np.ndarray, household: np.ndarray) -> None:
         self.tree = tree
-        order = np.lexsort((states, household))
-        members, owner = states[order], household[order]
-        starts = np.append(np.flatnonzero(np.diff(owner, prepend=-1)), len(owner)).astype(np.int64)
+        own = np.unique(household, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((states, own))
+        members, owner = states[order].astype(np.int64), own[order]
+        starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2)).astype(np.int64)
         marks = marks_of(members, starts)
         numbers: dict[tuple[int, ...], int] = {}
         by_mark = np.argsort(marks, kind="stable")
@@ -137,9 +144,8 @@ class HouseholdFinder:
         self.composition = np.empty(len(states), dtype=np.int64)
         self.composition[order] = composition[owner]
         self.slot = np.empty(len(states), dtype=np.int64)
-        own = np.repeat(composition, np.diff(starts))
-        place = np.arange(len(members)) - np.repeat(starts[:-1], np.diff(starts))
-        self.slot[order] = self.slots[self.begin[own] + place]
+        place = np.arange(len(members)) - starts[:-1][owner]
+        self.slot[order] = self.slots[self.begin[composition[owner]] + place]
 
     def find(self, states: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the slot of each person of a chunk, int64, shape (n,); -1 where none."""
