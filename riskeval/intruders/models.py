@@ -255,7 +255,7 @@ class CellLearner:
             nominal = [size <= MOST_CATEGORIES for size in self.sizes]
             made = boosting(
                 warm_start=True, early_stopping=False, categorical_features=nominal,
-                random_state=seed,
+                min_samples_leaf=1, random_state=seed,
             )  # fmt: skip
             return made, "max_iter"
         own = clone(self.model)

@@ -153,7 +153,8 @@ class _System:
         tables = tuple(
             (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
         )
-        text = f"a linear model with {len(kept):,} coefficients"
+        kind = "a stepwise linear model" if stepwise else "a linear model"
+        text = f"{kind} with {len(kept):,} coefficients"
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
             text += f", {len(chosen) - pairs} keys and {pairs} pairs of keys chosen by BIC"
