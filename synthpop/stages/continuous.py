@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ from synthpop.stages.predictors import (
     resolve_terms,
     usable,
 )
+
+WHOLE = ("poisson", "negative-binomial", "pmm")  # methods that draw whole numbers from such
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,10 @@ class Continuous:
         Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
         are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
         Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
-    residuals : "empirical" or "normal"
-        Draw from the weighted residuals, or from a normal distribution with their weighted median
-        and MAD.
+    residuals : "empirical", "local" or "normal"
+        Draw from the weighted residuals; from those of the 50 sample persons with fitted values
+        around one's own (and all that tie with them), for a spread that differs between persons;
+        or from a normal distribution with their weighted median and MAD.
     by_household : None, "sum", "mean" or "shared"
         Give all members the sum or mean of their simulated values (later steps see the sample's
         values joined alike), or one value simulated with the predictors of the first member and
@@ -111,7 +114,8 @@ class Continuous:
         Largest value that may be drawn. "binned": not below the second largest class limit, and
         without it the largest sample value but for a tail. Otherwise no bound without it; not for
         "pmm". The smallest sample value is always the lower bound. Draws around a regression are
-        from the part of their distribution between the bounds.
+        from the part of their distribution between the bounds; local ones beyond a bound are
+        moved to it.
     intervals : (str, str), optional
         "binned": names of two further columns that hold the bounds of the class each value was
         drawn from (what an intruder who knows the generating process would know).
@@ -123,6 +127,9 @@ class Continuous:
 
     Notes
     -----
+    Counts and matched values of a survey column of whole numbers are whole numbers (int64) in the
+    population; values of all other methods are float64.
+
     Two uniform numbers per person from the stream (stage, variable, stratum, block), and one for
     each value of the tail; around a regression one uniform number per person and one for each
     value (counts: as many as the generator's own Poisson and gamma draws take). With fewer than
@@ -216,7 +223,7 @@ class Continuous:
             )
             found = (*found, *notes_of(why, self.label, everybody))
         return ContinuousModel(
-            fields=tuple(Field.number(name) for name in self.provides),
+            fields=self._fields(sample),
             coding=coding,
             ladder=ladder,
             low=classes.low,
@@ -226,6 +233,17 @@ class Continuous:
             strata_levels=sample.strata_levels,
             fallbacks=(*notes, *found),
         )
+
+    def _fields(self, sample: Sample) -> tuple[Field, ...]:
+        """Return the new columns: whole numbers where survey and method have such only."""
+        fields = tuple(Field.number(name) for name in self.provides)
+        held = sample.fields[self.name]
+        whole = isinstance(self.method, str) and self.method in WHOLE
+        if not whole or self.by_household == "mean" or "int" not in held.original.lower():
+            return fields
+        original = "int64" if held.original[0].islower() else "Int64"  # counts may be larger
+        dtype = np.dtype(np.int64) if held.dtype.kind in "iu" else fields[0].dtype
+        return (replace(fields[0], dtype=dtype, original=original), *fields[1:])
 
     def _classes(self, values: np.ndarray, sample: Sample) -> Classes:
         weights = sample.weights
@@ -258,12 +276,18 @@ class Continuous:
         values = sample.columns[self.name].astype(np.float64)
         if self.by_household is not None:
             values = joined(values, sample.offsets, self.by_household)
-        return {self.name: values}
+        return {self.name: values.astype(model.fields[0].dtype)}
 
     def simulate(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a class and a value for each person of the block, or each first member."""
+        columns = self._of_units(model, block, rng)
+        return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
+
+    def _of_units(
+        self, model: ContinuousModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
         if self.by_household is None:
             return self._simulate(model, block, rng)
         unit = heads_of_block(block) if self.by_household == "shared" else block

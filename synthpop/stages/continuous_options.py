@@ -40,7 +40,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     label, kind = stage.label, _kind(stage.method)
     _check_method(faults, stage)
     check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
-    check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "normal"])
+    check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "local", "normal"])
     check_choice(faults, f"{label}: by_household", stage.by_household, [None, *FORMS])
     if kind in (*METHODS, LEARNER):
         for option, methods in MEANING.items():

@@ -25,6 +25,7 @@ from synthpop.models.residuals import median_and_mad, residual_table, trimmed
 from synthpop.stages.predictors import Coding
 
 N_DONORS = 5
+N_LOCAL = 50
 VALUES_PER_COEFFICIENT = 3
 LARGEST_LOG = 700.0
 ALL = -1
@@ -38,7 +39,7 @@ class Rule:
     Attributes
     ----------
     regression : "linear", "counts", "forest" or a scikit-learn regressor
-    draw : "empirical", "normal", "donors", "poisson" or "negative-binomial"
+    draw : "empirical", "local", "normal", "donors", "poisson" or "negative-binomial"
     trim : (float, float)
     log : bool
     constant : float
@@ -83,9 +84,10 @@ class Source:
         None: the same centre for everybody.
     centre : float
     table, cumulative : float arrays, shape (d,)
-        Sorted residuals, or values of donors in the order of `fitted`, and their shares of weight.
+        Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
+        their shares of weight.
     fitted : float array, shape (d,)
-        Fitted values of donors, sorted; empty for other draws.
+        Fitted values of donors or residuals, sorted; empty for other draws.
     location, scale : float
         Of the normal distribution of residuals.
     size : float
@@ -227,6 +229,10 @@ def _fit_source(
     if rule.draw == "normal":
         location, scale = median_and_mad(residuals, w[keep])
         return replace(source, location=location, scale=scale)
+    if rule.draw == "local":
+        order = np.argsort(fitted[keep], kind="stable")
+        share = np.cumsum(w[keep][order]) / w[keep].sum()
+        return replace(source, table=residuals[order], cumulative=share, fitted=fitted[keep][order])
     table, cumulative = residual_table(residuals, w[keep])
     return replace(source, table=table, cumulative=cumulative)
 
@@ -269,6 +275,9 @@ def _range(rule: Rule, source: Source, centre: np.ndarray) -> tuple[Any, Any, An
     if rule.draw == "donors":
         a, b = _nearest(source.fitted, centre)
         return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+    if rule.draw == "local":
+        a, b = _around(source.fitted, centre)
+        return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
     low, high = float(rule.to_model(rule.lower)), float(rule.to_model(rule.upper))
     least = low - centre - ROUNDING * (1.0 if np.isinf(low) else np.abs(centre) + abs(low))
     most = high - centre + ROUNDING * (1.0 if np.isinf(high) else np.abs(centre) + abs(high))
@@ -286,6 +295,17 @@ def _range(rule: Rule, source: Source, centre: np.ndarray) -> tuple[Any, Any, An
     none = b <= a  # no residual leads inside: any, and the value is the nearest bound
     a, b = np.where(none, 0, a), np.where(none, len(source.table), b)
     return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+
+
+def _around(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stretch of the residuals with fitted values around each centre, with all that tie."""
+    d = len(fitted)
+    reach = min(N_LOCAL, d)
+    start = np.clip(np.searchsorted(fitted, centre) - reach // 2, 0, d - reach)
+    return (
+        np.searchsorted(fitted, fitted[start], side="left"),
+        np.searchsorted(fitted, fitted[start + reach - 1], side="right"),
+    )
 
 
 def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
