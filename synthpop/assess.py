@@ -16,6 +16,7 @@ from synthpop.comparison.distances import (
     expected_total_variation,
     total_variation,
 )
+from synthpop.comparison.propensity import propensity_table
 from synthpop.comparison.quantiles import population_quantiles
 from synthpop.comparison.request import Request, make_request
 from synthpop.comparison.shares import Sides
@@ -45,8 +46,10 @@ class FitReport(Result):
         ``households_by_stratum``), ``one_way`` shares of levels, ``by_stratum``
         shares inside strata, ``two_way`` shares of crossed levels, ``statistics`` and
         ``quantiles`` of numbers, ``groups`` numbers by group, ``tvd_by_stratum``, ``boxes``,
-        ``curves``, ``components``, ``components_by``, ``sums``. ``n_sample`` columns count sample
-        persons, unweighted.
+        ``curves``, ``components``, ``components_by``, ``sums``, ``association``, ``conditional``
+        (distances of a variable inside the levels of another: mean weighted with their shares, and
+        the largest), ``propensity`` (one row). ``n_sample`` columns count sample persons,
+        unweighted.
     n_sample, n_population : int
     effective_size : float
         Effective size of the sample, (sum w)^2 / sum w^2.
@@ -93,16 +96,30 @@ class FitReport(Result):
         """
         return self.tables["quantiles"].pivot(index="variable", columns="p", values="relative")
 
+    @property
+    def standardised_pmse(self) -> float:
+        """Propensity distance of all variables: 1 where only chance tells the sides apart.
+
+        Standardised pMSE of Snoke and others (2018), doi:10.1111/rssa.12358, of a part of the
+        population as large as the sample; NaN where nothing is compared.
+        """
+        table = self.tables["propensity"]
+        return float(table["standardised"].iloc[0]) if len(table) else float("nan")
+
     def _overall(self, measure: str) -> pd.Series:
         table = self.distances
         mine = (table["measure"] == measure) & (table["crossed"] == "") & (table["scope"] == "all")
         return table[mine].set_index("variable")["value"]
 
     def figures(self) -> dict[str, Figure]:
-        """Return all pictures by name; they are drawn from the tables."""
-        from synthpop.figures.gallery import draw_all
+        """Return all pictures by name, with titles; they are drawn from the tables.
 
-        return draw_all(self)
+        Save one for print as ``fit.figures()["distances"].savefig("distances.pdf")``.
+        """
+        from synthpop.figures.gallery import draw_all, with_titles
+        from synthpop.figures.style import Names
+
+        return with_titles(draw_all(self), Names())
 
     def summary(self) -> str:
         """Say how close the population is, in sentences."""
@@ -120,9 +137,17 @@ class FitReport(Result):
                     + f" Independent draws differ by {worst['floor']:.2%} by chance; a survey of "
                     f"this size differs from its country by about {worst['noise']:.2%}."
                 )
+        found = self.tables["propensity"]
+        if len(found):
+            lines.append(_PMSE.format_map({str(k): v for k, v in found.iloc[0].items()}))
         return "\n".join(lines)
 
 
+_PMSE = (
+    "Propensity distance: a logistic model of {variables} variables ({coefficients} coefficients) "
+    "tells persons of the population from those of the sample {standardised:.2f} times as well as "
+    "it would by chance (standardised pMSE of Snoke and others, 2018: about 1 is the best)."
+)
 _TVD = (
     "Total variation distance: at most {value:.2%} ({name}) of the persons would have to change "
     "category for the shares of a variable to be those of the weighted sample."
@@ -147,7 +172,8 @@ def assess_fit(
     ----------
     survey : Survey
     population : Population or DataFrame
-        In memory or on disk; it is read block by block, twice where numbers are compared. A
+        In memory or on disk; it is read block by block, twice where numbers are compared, and
+        once more for the propensity distance. A
         DataFrame is any other population with one row a person.
     variables : list of str, optional
         What to compare; default everything that both have, ids and weights left out. Numbers with
@@ -179,6 +205,10 @@ def assess_fit(
     values is thinned to as many quantiles, which moves a distance by at most 1/20,000). The Gini
     coefficient of the population takes the Lorenz curve as straight between these points. Memory
     does not grow with the population but for those few values.
+
+    The propensity distance takes every k-th person of the population, 100,000 or as many as the
+    sample has, the larger; main effects of the categorical variables with at most 60 levels, and
+    of numbers (but parts of a total) in classes, are told apart by a weighted logistic regression.
 
     Definitions: total variation distance 0.5 sum |p - q| over the cells; its floor
     0.5 sum sqrt(2 q (1 - q) / (pi N)); KS = sup |F_P - F_S| with weights; quantile p is the first
@@ -250,6 +280,8 @@ def _report(request: Request, sides: Sides, codes: Mapping[str, np.ndarray]) -> 
         "components_by": _components(request, sides, plan.by),
         "sums": _sums(request, sides),
         "association": _association(sides),
+        "conditional": shares.conditional(sides, pairs),
+        "propensity": propensity_table(request, round(sides.population.n)),
     }
     return FitReport(
         distances=pd.DataFrame(distances, columns=shares.ORDER),

@@ -15,6 +15,7 @@ from synthpop.assess import FitReport, assess_fit
 from synthpop.comparison import distances
 from synthpop.comparison.factors import make_classes, make_factor
 from synthpop.comparison.grid import make_grid
+from synthpop.comparison.propensity import fit_scores, pmse_of_codes
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
 
@@ -359,6 +360,102 @@ def test_summary_has_the_numbers_and_their_meaning(fit: FitReport) -> None:
     assert f"{fit.ks.max():.2%}" in text
     assert "by chance" in text
     assert fit.to_frame() is fit.distances
+
+
+# propensity, conditional distances, tables of the reference
+
+
+def drawn(rng: np.random.Generator, n: int, shift: float = 0.0) -> list[np.ndarray]:
+    a = rng.choice(4, n, p=np.array([0.4 + shift, 0.3 - shift, 0.2, 0.1]))
+    return [a, rng.choice(3, n), np.where(rng.random(n) < 0.7, a, rng.choice(4, n))]
+
+
+def test_scores_are_those_of_a_logistic_regression() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(1)
+    codes, member = drawn(rng, 800), rng.integers(0, 2, 800).astype(float)
+    w = rng.uniform(0.5, 3, 800)
+    found = fit_scores([*codes, codes[0] // 2], member, w)  # the last tells nothing new
+    x = pd.get_dummies(pd.DataFrame(codes).T.astype("category"), drop_first=True).to_numpy(float)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(x, member, w)
+    np.testing.assert_allclose(found.probabilities, model.predict_proba(x)[:, 1], atol=1e-5)
+    assert found.coefficients == x.shape[1] + 1
+    assert found.converged
+
+
+def test_standardised_pmse_is_one_by_chance_and_grows_with_a_fault() -> None:
+    rng = np.random.default_rng(2)
+    n, size = 3000, 40_000
+    sample = drawn(rng, n)
+    weights = rng.uniform(1, 4, n)
+    fair, shifted = [], []
+    for _ in range(40):
+        rows = rng.choice(n, size, p=weights / weights.sum())
+        fair.append(pmse_of_codes(sample, [c[rows] for c in sample], weights, n).standardised)
+        shifted.append(pmse_of_codes(sample, drawn(rng, size, 0.1), weights, n).standardised)
+    assert np.mean(fair) == pytest.approx(1, abs=0.05)
+    assert min(shifted) > 5
+    small = [
+        pmse_of_codes(sample, [c[rows] for c in sample], weights, n)
+        for rows in (rng.choice(n, n, p=weights / weights.sum()) for _ in range(60))
+    ]
+    assert np.mean([p.standardised for p in small]) == pytest.approx(1, abs=0.15)
+    assert np.mean([p.pmse / p.floor for p in small]) == pytest.approx(1, abs=0.15)
+
+
+def test_levels_that_one_side_alone_has_are_no_trouble() -> None:
+    found = pmse_of_codes([np.zeros(50, int)], [np.ones(500, int)], np.ones(50), 50.0)
+    assert found.pmse == pytest.approx(0.25, abs=1e-3)
+    nothing = pmse_of_codes([np.zeros(50, int)], [np.zeros(500, int)], np.ones(50), 50.0)
+    assert nothing.pmse == pytest.approx(0, abs=1e-12)
+    assert np.isnan(nothing.standardised)
+
+
+def test_the_report_has_the_propensity_of_all_variables(fit: FitReport) -> None:
+    row = fit.tables["propensity"].iloc[0]
+    assert row["standardised"] == fit.standardised_pmse
+    assert row["converged"]
+    assert f"{fit.standardised_pmse:.2f} times" in fit.summary()
+    assert 0 < row["pmse"] < 0.01
+
+
+def test_the_propensity_sees_what_single_distances_see(survey: Survey) -> None:
+    frame = survey.frame.drop(columns=["hid"], errors="ignore")
+    same = pd.concat([frame.sample(n=20_000, replace=True, weights=survey.weights, random_state=k)
+                      for k in (1, 2)])  # fmt: skip
+    names = ["sex", "job"]
+    good = assess_fit(survey, same, variables=names)
+    wrong = assess_fit(survey, same.assign(sex="f"), variables=names)
+    assert 0.2 < good.standardised_pmse < 3
+    assert wrong.standardised_pmse > 20 * good.standardised_pmse
+    assert good.tables["propensity"]["n_population"].iloc[0] == 40_000
+
+
+def test_conditional_distances_are_those_inside_the_levels(survey: Survey, fitted: Any) -> None:
+    fit = assess_fit(survey, fitted.simulate(), variables=["job", "sex"])
+    row = fit.tables["conditional"].query("variable == 'job' and given == 'sex'").iloc[0]
+    s, p = survey.frame.assign(w=survey.weights), fitted.simulate().frame().assign(w=1.0)
+    found, shares = [], []
+    for level, part in s.groupby("sex", observed=True):
+        q = part.assign(job=part["job"].astype(object).fillna("?")).groupby("job")["w"].sum()
+        other = p[p["sex"] == level]
+        r = other.assign(job=other["job"].astype(object).fillna("?")).groupby("job")["w"].sum()
+        found.append(0.5 * (q / q.sum()).sub(r / r.sum(), fill_value=0).abs().sum())
+        shares.append(part["w"].sum())
+    assert row["value"] == pytest.approx(np.average(found, weights=shares))
+    assert row["largest"] in [pytest.approx(value) for value in found]
+
+
+def test_expected_counts_are_those_of_the_reference() -> None:
+    survey = Survey(survey_data("eusilcS"), weight="rb050", strata="db040")
+    fit = assess_fit(survey, survey_data("eusilcS"), variables=["rb090", "db040"])
+    table = fit.tables["two_way"]
+    found = (table["sample"] * survey.weights.sum()).round()
+    a, b = table["a"].iloc[0], table["b"].iloc[0]
+    mine = dict(zip(zip(table["level_a"], table["level_b"], strict=True), found, strict=True))
+    for cell in golden("pop", "i_utilities.json")["spTable"]["expected"]:
+        assert mine[cell[a], cell[b]] == pytest.approx(cell["Freq"], abs=1)
 
 
 # the parts

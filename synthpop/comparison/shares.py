@@ -165,3 +165,29 @@ def mean_and_largest(table: pd.DataFrame, measure: str, name: str, by: str) -> l
         {**base, "scope": f"mean over {by}", **mean, "where": ""},
         {**base, "scope": f"largest over {by}", **largest, "where": str(worst["level"])},
     ]
+
+
+def conditional(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Distances of each variable inside the levels of another.
+
+    One row a variable and condition: `value` the mean over the levels, weighted with their shares
+    in the sample, `floor` and `noise` likewise; `largest` and `where` the level farthest off for
+    its sampling error.
+    """
+    rows = []
+    for name, given in [*pairs, *((b, a) for a, b in pairs)]:
+        table = tvd_by_level(sides, name, given)
+        if table.empty:
+            continue
+        weights = shares(sides.sample.single[given])
+        labels = list(sides.plan.factors[given].labels)
+        w = np.array([weights[labels.index(level)] for level in table["level"]])
+        ratio = (table["value"] / table["noise"].where(table["noise"] > 0)).fillna(0.0)
+        worst = table.iloc[int(ratio.to_numpy().argmax())]
+        means = {c: float(np.average(table[c], weights=w)) for c in ("value", "floor", "noise")}
+        at = {"largest": float(worst["value"]), "where": str(worst["level"])}
+        rows.append({"variable": name, "given": given, **means, **at})
+    return pd.DataFrame(rows, columns=CONDITIONAL)
+
+
+CONDITIONAL = ["variable", "given", "value", "floor", "noise", "largest", "where"]

@@ -16,7 +16,7 @@ from synthpop.figures.mosaic import mosaic
 from synthpop.figures.part_totals import part_totals
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
-from synthpop.figures.style import Names
+from synthpop.figures.style import Names, put_title
 
 if TYPE_CHECKING:
     from synthpop.assess import FitReport
@@ -75,6 +75,49 @@ def draw_all(
         if len(curves):
             pictures[f"curves {total}"] = curves_of_parts(curves, names)
     return pictures
+
+
+def with_titles(pictures: Mapping[str, Figure], names: Names) -> dict[str, Figure]:
+    """Write above each picture what it shows, for print; pages have titles of their own."""
+    for key, figure in pictures.items():
+        put_title(figure, title_of(key, names))
+    return dict(pictures)
+
+
+def title_of(key: str, names: Names) -> str:
+    """Return the title of a picture of `draw_all`.
+
+    Examples
+    --------
+    >>> title_of("boxes income by job", Names({"income": "Net income"}))
+    'Net income (income) by job: 5, 25, 50, 75 and 95 % quantiles, diamond: mean'
+    """
+    if key in WHOLE_TITLES:
+        return WHOLE_TITLES[key]
+    kind, rest = key.split(" ", 1)
+    for link in (" by ", " x "):
+        if link in rest and kind in ("boxes", "curve", "mosaic"):
+            first, second = rest.split(link, 1)
+            rest = f"{names.title(first)} by {names.title(second)}"
+            break
+    else:
+        rest = names.title(rest)
+    return TITLES[kind].format(rest)
+
+
+WHOLE_TITLES = {
+    "distances": "Distances between survey and population, all persons",
+    "sizes": "Households by size and by stratum",
+}
+TITLES = {
+    "shares": "{}: shares of persons",
+    "strata": "{}: shares inside each stratum",
+    "mosaic": "{}: expected, realised, and relative difference",
+    "curve": "{}: distribution functions",
+    "boxes": "{}: 5, 25, 50, 75 and 95 % quantiles, diamond: mean",
+    "totals": "{}: shares of its parts",
+    "curves": "Parts of {}: distribution functions from zero on",
+}
 
 
 def _number_pictures(fit: FitReport, names: Names) -> dict[str, Figure]:

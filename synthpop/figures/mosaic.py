@@ -1,4 +1,4 @@
-"""Mosaics of a two-way table: survey, population, and their difference."""
+"""Mosaics of a two-way table: survey, population, and the survey coloured by the difference."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from synthpop.figures.style import Names, level_colours, wrapped
-from synthpop.microdata.pictures import DIVERGING, WIDE, new_figure, styled
+from synthpop.microdata.pictures import DIVERGING, GREY, WIDE, new_figure, styled
 
 GAP = 0.006
+SMALL_SHARE = 0.005
 
 
 @styled
@@ -19,7 +20,9 @@ def mosaic(table: pd.DataFrame, names: Names) -> Figure:
     """Draw the rows of one pair of the table ``two_way``.
 
     The variable with more levels goes along the bottom, with columns as wide as its shares; each
-    column is stacked by the shares of the other variable inside it.
+    column is stacked by the shares of the other variable inside it. The third mosaic has the tiles
+    of the survey, coloured by ``population / survey - 1``; stronger than the ends of its scale are
+    cells below 0.5 % of the persons only.
     """
     a, b = str(table["a"].iloc[0]), str(table["b"].iloc[0])
     sample = _matrix(table, "sample")
@@ -48,18 +51,21 @@ def _matrix(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return matrix.loc[list(rows), list(columns)]
 
 
-def _tiles(axes: Any, shares: pd.DataFrame, colours: list[Any]) -> None:
+def _tiles(axes: Any, shares: pd.DataFrame, colours: Any) -> None:
+    """Draw a mosaic; colours: one a level of the columns, or one a cell, shape (rows, columns)."""
     filled = np.nan_to_num(shares.to_numpy())
     filled = filled / max(filled.sum(), 1e-300)
     widths = filled.sum(axis=1)
     inner = max(1 - GAP * (len(widths) - 1), 0.5)
     starts = np.concatenate([[0], np.cumsum(widths * inner + GAP)[:-1]])
-    for j, colour in enumerate(colours):
+    for j in range(filled.shape[1]):
         below = np.divide(filled[:, :j].sum(axis=1), widths, out=np.zeros(len(widths)),
                           where=widths > 0)  # fmt: skip
         heights = np.divide(filled[:, j], widths, out=np.zeros(len(widths)), where=widths > 0)
+        colour = colours[j] if isinstance(colours, list) else colours[:, j]
+        edge = "white" if isinstance(colours, list) else GREY
         axes.bar(starts, heights, widths * inner, bottom=below, align="edge", color=colour,
-                 edgecolor="white", linewidth=0.4)  # fmt: skip
+                 edgecolor=edge, linewidth=0.4)  # fmt: skip
     _ticks_below(axes, starts + widths * inner / 2, widths, [str(level) for level in shares.index])
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
@@ -80,29 +86,38 @@ def _ticks_below(axes: Any, centres: np.ndarray, widths: np.ndarray, labels: lis
     axes.set_xticks(centres[kept], texts, rotation=0 if short else 90)
 
 
-def _differences(figure: Figure, axes: Any, sample: pd.DataFrame, population: pd.DataFrame) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
+def relative_differences(
+    sample: pd.DataFrame, population: pd.DataFrame
+) -> tuple[np.ndarray, float]:
+    """Return population / survey - 1 of each cell, and the end of its scale.
 
-    gap = (population - sample).to_numpy() * 100
-    reach = max(float(np.nanmax(np.abs(gap), initial=0.0)), 0.05)
+    NaN where the survey has nobody. The end is the largest difference among cells of at least
+    0.5 % of the persons, and between 5 % and 100 %.
+    """
+    q, p = sample.to_numpy(dtype=float), population.to_numpy(dtype=float)
+    relative = np.divide(p, q, out=np.full(q.shape, np.nan), where=q > 0) - 1
+    large = np.abs(relative[np.nan_to_num(q) >= SMALL_SHARE])
+    return relative, float(np.clip(np.nanmax(large, initial=0.0), 0.05, 1.0))
+
+
+def _differences(figure: Figure, axes: Any, sample: pd.DataFrame, population: pd.DataFrame) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    relative, reach = relative_differences(sample, population)
     colours = LinearSegmentedColormap.from_list("differences", DIVERGING)
     colours.set_bad("#c9ced6")
-    picture = axes.pcolormesh(
-        np.ma.masked_invalid(gap.T), cmap=colours, vmin=-reach, vmax=reach,
-        edgecolor="white", linewidth=0.6,
-    )  # fmt: skip
-    labels = [wrapped(level, 16) for level in sample.index]
-    short = max(map(len, labels), default=0) <= 3
-    axes.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0 if short else 90)
-    axes.set_yticks(
-        np.arange(sample.shape[1]) + 0.5, [wrapped(level, 16) for level in sample.columns]
-    )
-    axes.set_title("Population minus survey")
-    bar = figure.colorbar(picture, ax=axes, shrink=0.85, aspect=22, pad=0.03)
+    scale = ScalarMappable(Normalize(-reach, reach), colours)
+    _tiles(axes, sample, scale.to_rgba(np.ma.masked_invalid(relative)))
+    axes.set_yticks([])
+    axes.set_title("Survey, coloured by difference")
+    bar = figure.colorbar(scale, ax=axes, shrink=0.85, aspect=22, pad=0.03, extend="both")
+    bar.locator = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10])
+    bar.formatter = FuncFormatter(lambda value, _: f"{value * 100:+.3g} %" if value else "0 %")
+    bar.update_ticks()
     bar.outline.set_visible(False)
-    bar.set_label("percentage points of all persons")
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+    bar.set_label("population / survey - 1")
 
 
 def _legend(figure: Figure, levels: Any, colours: list[Any], title: str) -> None:

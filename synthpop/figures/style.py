@@ -10,9 +10,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from synthpop.comparison.factors import MISSING_LABEL
-from synthpop.microdata.pictures import GREY, OKABE_ITO, POPULATION, SAMPLE, WRAP
+from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,36 @@ def level_colours(levels: Sequence[str]) -> list[Any]:
     else:
         colours = list(mpl.colormaps["cividis"](np.linspace(0.0, 1.0, len(known))))
     return [GREY if level == MISSING_LABEL else colours.pop(0) for level in levels]
+
+
+TITLE_INCHES = 0.34
+
+
+def put_title(figure: Figure, text: str) -> None:
+    """Write a title above a finished picture, which grows by as much as it needs."""
+    width, height = (float(x) for x in figure.get_size_inches())
+    lines = textwrap.wrap(text, int(width * 11))
+    extra = TITLE_INCHES + 0.18 * (len(lines) - 1)
+    taller = height + extra
+    figure.set_size_inches(width, taller)
+    left, share = 0.1 / width, height / taller
+    figure.text(
+        left, 1 - 0.1 / taller, "\n".join(lines), va="top", ha="left", fontsize=11,
+        fontweight="bold", color=INK,
+    )  # fmt: skip
+    engine = figure.get_layout_engine()
+    for legend in figure.legends:
+        box = legend.get_bbox_to_anchor().transformed(figure.transFigure.inverted())
+        place = (box.x0, 0.0, box.width, box.y1 * share) if engine else (box.x0, box.y1 * share)
+        legend.set_bbox_to_anchor(place, transform=figure.transFigure)
+    if isinstance(engine, ConstrainedLayoutEngine):
+        heights = [legend.get_window_extent().height / figure.dpi for legend in figure.legends]
+        below = (max(heights, default=0.0) + 0.08) / taller  # legends count from the very top
+        engine.set(rect=(0.0, 0.0, 1.0, share - below))
+        return
+    for axes in figure.axes:
+        x, y, w, h = axes.get_position().bounds
+        axes.set_position((x, y * share, w, h * share))
 
 
 def side_legend(figure: Figure, sides: Sequence[str] = ("Survey, weighted", "Population")) -> None:

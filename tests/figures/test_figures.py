@@ -17,11 +17,12 @@ from synthpop import Survey
 from synthpop.assess import FitReport, assess_fit
 from synthpop.figures.boxes import boxes
 from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
-from synthpop.figures.mosaic import mosaic
+from synthpop.figures.mosaic import mosaic, relative_differences
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import Names, level_colours, plain_number, wrapped
 from synthpop.microdata.pictures import to_svg
+from tests.reference_data import golden
 from tests.test_assess import fit, fitted, small_data, survey
 
 
@@ -44,6 +45,45 @@ def test_there_is_a_picture_for_everything(pictures: dict[str, Figure]) -> None:
     assert sum(name.startswith("mosaic ") for name in pictures) == 6
 
 
+def test_titles_say_what_is_shown_and_cover_nothing(pictures: dict[str, Figure]) -> None:
+    for key, figure in pictures.items():
+        figure.draw_without_rendering()
+        title = next(text for text in figure.texts if text.get_fontsize() == 11)
+        assert title.get_text()
+        assert str(title.get_text()) != key
+        low = title.get_window_extent().y0
+        others = [legend.get_window_extent().y1 for legend in figure.legends]
+        others += [axes.get_tightbbox().y1 for axes in figure.axes if axes.get_visible()]
+        assert max(others) <= low + 1
+        legends = [legend.get_window_extent().y0 for legend in figure.legends]
+        drawn = [axes.get_window_extent().y1 for axes in figure.axes if axes.get_visible()]
+        if legends and figure.get_layout_engine() is not None:
+            assert min(legends) >= max(drawn) - 1
+
+
+def test_the_third_mosaic_is_coloured_by_the_relative_difference() -> None:
+    tables = golden("pop", "i_utilities.json")
+    both = [
+        pd.DataFrame(tables["spTable"][side]).pivot(index="rb090", columns="db040", values="Freq")
+        for side in ("expected", "realized_seed1")
+    ]
+    shares = [table / table.to_numpy().sum() for table in both]
+    found, reach = relative_differences(*shares)
+    wanted = pd.DataFrame(tables["spMosaic_color"]["residuals"])
+    wanted = wanted.pivot(index="rb090", columns="db040", values="Freq")
+    wanted = wanted.reindex(index=both[0].index, columns=both[0].columns)
+    np.testing.assert_allclose(found, wanted.to_numpy(), atol=1e-9)
+    assert reach == 0.05
+
+
+def test_cells_that_the_survey_does_not_have_are_grey() -> None:
+    q, p = pd.DataFrame([[0.996, 0.004], [0.0, 0.0]]), pd.DataFrame([[0.9, 0.08], [0.02, 0.0]])
+    found, reach = relative_differences(q, p)
+    assert np.isnan(found[1]).all()
+    assert found[0, 1] == pytest.approx(19.0)
+    assert reach == pytest.approx(1 - 0.9 / 0.996)  # the small cell does not stretch the scale
+
+
 def test_drawing_leaves_no_state_behind(fit: FitReport) -> None:
     import sys
 
@@ -59,11 +99,12 @@ def test_svg_is_the_same_twice_and_stands_alone(
     fit: FitReport, pictures: dict[str, Figure]
 ) -> None:
     chosen = ["distances", "shares job", "strata job", "curve income", "boxes income by region"]
-    first, second = (
+    first, second, titled = (
         {key: to_svg(figures[key], key, key) for key in chosen}
-        for figures in (dict(pictures), draw_all(fit))
+        for figures in (draw_all(fit), draw_all(fit), dict(pictures))
     )
     assert first == second
+    assert "job: shares inside each stratum" in texts(titled["strata job"])
     for key, svg in first.items():
         assert svg.startswith("<svg")
         assert f'aria-label="{key}"' in svg
