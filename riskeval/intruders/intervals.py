@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.intruders.numbering import Numberer, pair_up
+from riskeval.intruders.numbering import number_rows
 from riskeval.intruders.shares import wilson
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
@@ -126,12 +126,8 @@ _AT_ONCE = 10_000_000
 
 def _bootstrap(sums: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Column sums of `draws` resamples of rows, shape (draws, columns); equal rows are one kind."""
-    kind = np.zeros(len(sums), dtype=np.int64)
-    for column in sums.T:
-        kind = Numberer().number(pair_up(kind, Numberer().number(column.copy().view(np.int64))))
-    count = np.bincount(kind)
-    kinds = np.empty((len(count), sums.shape[1]))
-    kinds[kind] = sums
+    kind, last = number_rows(sums)
+    count, kinds = np.bincount(kind), sums[last]
     step = max(1, _AT_ONCE // len(count))
     parts = [
         rng.multinomial(len(sums), count / count.sum(), size=min(step, draws - start)) @ kinds

@@ -139,6 +139,23 @@ class BagNumberer:
         return self._bags.number(state)
 
 
+def number_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number equal rows of floats: numbers, shape (n,), and where each number comes last, (u,).
+
+    Examples
+    --------
+    >>> number_rows(np.array([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]]))[0].tolist()
+    [0, 1, 0]
+    """
+    row = np.zeros(len(matrix), dtype=np.int64)
+    for column in matrix.T:
+        bits = np.ascontiguousarray(column, dtype=np.float64).view(np.int64)
+        row = Numberer().number(pair_up(row, Numberer().number(bits)))
+    last = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
+    last[row] = np.arange(len(row))
+    return row, last
+
+
 def pair_up(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return one 64-bit integer for each pair of numbers below 2 ** 31."""
     joined: np.ndarray = (first.astype(np.int64) << HALF) | second.astype(np.int64)

@@ -10,14 +10,29 @@ import numpy as np
 import pandas as pd
 
 from riskeval.intruders.blocks import draw_records
+from riskeval.intruders.features import check_size, is_number
+from riskeval.intruders.predictor import ROUNDING, Attack
+from riskeval.intruders.scenario import Scenario
 from riskeval.intruders.shares import newcombe, wilson
+from riskeval.intruders.unit_of_attack import (
+    Ask,
+    as_believed,
+    check_ask,
+    check_households,
+    looked_for,
+    read_ask,
+)
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 
 MODELS = ("forest", "tree", "boosting", "linear")
-ROUNDING = 1e-9
+HONOURED = (
+    "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",
+    "categorical",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +44,8 @@ class Rapid(Result):
     rate : float
         Share of judged records at risk.
     interval : (float, float)
-        Wilson interval of `rate` at `confidence`, records taken as independent.
+        Wilson interval of `rate` at `confidence`, units taken as independent; it covers which
+        persons are in the original, not the draw of the synthetic file.
     permuted_rate : float
         Mean share at risk when the target of the synthetic file is shuffled before training: what
         the intruder reaches without any relation between keys and target. NaN for no permutations.
@@ -44,11 +60,16 @@ class Rapid(Result):
     kind : {"categorical", "numeric"}
     limit : float
         Threshold of the score, or tolerance.
+    by_tolerance : dict
+        Rate within each tolerance; empty for a categorical target.
     n_judged, n_missing : int
-        Records with and without a true value.
+        Units looked for with a true value, and records of the original without one.
+    unit : {"records", "households"}
     target : str
     keys : tuple of str
     model : str
+    warned : str
+        Warnings of the model while training; empty when there were none.
     confidence : float
     seed : int
     """
@@ -59,16 +80,20 @@ class Rapid(Result):
     holdout_rate: float
     excess: float
     excess_interval: tuple[float, float]
+    by_tolerance: dict[float, float]
     per_record: pd.DataFrame
     kind: str
     limit: float
     n_judged: int
     n_missing: int
+    unit: str
     target: str
     keys: tuple[str, ...]
     model: str
+    warned: str
     confidence: float
     seed: int
+    told: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return rates and baselines."""
@@ -76,6 +101,9 @@ class Rapid(Result):
         values = [self.rate, self.permuted_rate, self.holdout_rate, self.excess]
         none = (np.nan, np.nan)
         ends = [self.interval, none, none, self.excess_interval]
+        names += [f"original within {limit:g}" for limit in self.by_tolerance]
+        values += list(self.by_tolerance.values())
+        ends += [none] * len(self.by_tolerance)
         return pd.DataFrame(
             {
                 "measure": names,
@@ -96,9 +124,11 @@ class Rapid(Result):
         )
         text = (
             f"RAPID: a {self.model} model trained on the synthetic file predicts {self.target} "
-            f"{meaning} for {self.rate:.2%} of {self.n_judged:,} original records "
+            f"{meaning} for {self.rate:.2%} of {self.n_judged:,} original {self.unit} "
             f"({self.confidence:.0%} interval {low:.2%} to {high:.2%})."
         )
+        if self.warned:
+            text += f" The model warned: {self.warned}."
         if not np.isnan(self.permuted_rate):
             text += f" Without any relation to the keys it would be {self.permuted_rate:.2%}."
         if not np.isnan(self.holdout_rate):
@@ -110,22 +140,26 @@ class Rapid(Result):
             )
         else:
             text += " Without a hold-out, what keys tell about anybody is counted as risk too."
-        return text + " The limit is a choice of policy."
+        return f"{text} The limit is a choice of policy.{self.told}"
 
 
 def rapid(
     original: Any,
     synthetic: Any,
-    keys: Sequence[str] | str,
-    target: str,
+    keys: Scenario | Sequence[str] | str,
+    target: str | None = None,
     *,
     model: Any = "forest",
     threshold: float = 0.3,
-    tolerance: float = 0.05,
+    tolerance: Sequence[float] | float = 0.05,
     holdout: Any = None,
+    household: str | None = None,
+    members: str = "any",
     permutations: int = 3,
     train_rows: int = 100_000,
     confidence: float = 0.95,
+    workers: int = 1,
+    on_event: Listener | None = None,
     seed: int | None = None,
 ) -> Rapid:
     """Risk of attribute prediction-induced disclosure.
@@ -138,9 +172,12 @@ def rapid(
     original : DataFrame, n rows
     synthetic : DataFrame, object with ``iter_blocks()``, or iterable of frames
         Any generator's file.
-    keys : names of columns of both
+    keys : names of columns of both, or a Scenario with one target
         Numbers enter as numbers (missing: NaN, for "linear" the mean), other columns as categories
-        with missing as a category; for "linear" as dummies.
+        with missing as a category; for "linear" as dummies. A Scenario says who is looked for
+        (uniqueness is of its keys), which keys are wrong, the tolerances (its accuracy) and the
+        coverage, which multiplies every rate. Its success for categories does not apply: that is
+        `threshold`.
     target : str
         Numeric: at risk when ``|prediction - y| <= tolerance |y|``. Otherwise: when the gain
         ``(g - b) / (1 - b)`` exceeds `threshold`, g being the predicted probability of the true
@@ -149,17 +186,27 @@ def rapid(
     model : {"forest", "tree", "boosting", "linear"} or scikit-learn estimator
         A given estimator is cloned.
     threshold, tolerance : float in (0, 1)
-        See `target`. Choices of policy: no published norm.
+        See `target`. Choices of policy: no published norm. Of several tolerances the largest makes
+        the rates; `by_tolerance` has them all.
     holdout : DataFrame, optional
-        Real persons who were not in the original.
+        Real persons who were not in the original; their keys are known without error.
+    household : str, optional
+        Column of the original (and the hold-out) with the number of the household: the unit is then
+        the household, whose members are predicted one by one from their own keys.
+    members : {"any", "every"}
+        A household is at risk when any or every member with a true value is.
     permutations : int
         How many times to train on a shuffled target.
     train_rows : int
         The model is trained on at most so many synthetic records, drawn at random.
     confidence : float in (0, 1)
         Of the intervals.
+    workers : int
+        Threads of the forest, and of the predictions; the result does not depend on it.
+    on_event : callable, optional
+        Listener of progress: one step a trained model.
     seed : int, optional
-        Of the draw of training records, the models and the permutations.
+        Of the draw of training records, the models, the permutations and wrong keys.
 
     Returns
     -------
@@ -186,223 +233,152 @@ def rapid(
     (1.0, 0.0)
     """
     faults = Faults("rapid")
+    ask = read_ask(
+        "rapid", keys, target, household=household, members=members, honoured=HONOURED, n_targets=1
+    )
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    names = (keys,) if isinstance(keys, str) else tuple(keys)
-    _check(faults, names, target, model, threshold, tolerance, permutations, train_rows, confidence)
-    for side, role in ((frame, "original"), (others, "holdout")):
-        if side is not None:
-            check_columns(faults, side, [*names, target], f"key or target of the {role}")
-            if len(side) == 0:
-                faults.add(role, "has no records")
+    limits = _limits(faults, ask, tolerance, confidence, threshold)
+    _check(faults, ask, model, permutations=permutations, train_rows=train_rows, workers=workers)
+    check_ask(faults, ask, frame)
+    columns = (*ask.keys, *ask.targets)
+    check_size(faults, frame, columns, "original")
+    if others is not None:
+        _check_holdout(faults, others, ask)
     faults.raise_if_any()
     seed = resolve_seed(seed)
-    rng = Streams(seed).at("rapid", "train")
-    train = draw_records(synthetic, "synthetic", [*names, target], train_rows, rng)
-    numeric = _is_number(frame[target])
-    if numeric != _is_number(train[target]):
-        what = f"is {frame[target].dtype} in the original and {train[target].dtype} in the other"
-        faults.add(target, what, remedy="Give both the same type.")
-    train = train[train[target].notna()].reset_index(drop=True)
-    if len(train) == 0:
-        faults.add("synthetic", "has no record with a value of the target")
-    faults.raise_if_any()
-    attack = _Attack(names, target, numeric, model, threshold, tolerance, frame, train)
-    per_record = attack.judge(frame, Streams(seed).at("rapid", "model"))
-    judged = frame[target].notna()
-    hits, n = int(per_record["at_risk"].sum()), int(judged.sum())
-    permuted = [attack.permuted(frame, Streams(seed).at("rapid", i)) for i in range(permutations)]
-    rate = hits / n if n else float("nan")
+    train = draw_records(
+        synthetic, "synthetic", columns, train_rows, Streams(seed).at("rapid", "train")
+    )
+    train = _trainable(faults, train, frame, others, ask)
+    watched = on_event or silent
+    attack = Attack(ask, model, threshold, limits, frame, train, workers)
+    whom = looked_for(frame, ask)
+    total = permutations + 1 + (others is not None)
+    watched(Event("start", "rapid", 0, total, "training"))
+    asked = as_believed(frame, ask, seed)
+    per_record = attack.judge(asked, frame, Streams(seed).at("rapid", "model"))
+    watched(Event("progress", "rapid", 1, total, "original"))
+    permuted = []
+    for i in range(permutations):
+        rng = Streams(seed).at("rapid", i)
+        shuffled = attack.judge(asked, frame, rng, order=rng.permutation(len(train)))
+        permuted.append(attack.rate(shuffled, frame, whom))
+        watched(Event("progress", "rapid", i + 2, total, "shuffled target"))
+    rate, hits, n = attack.counted(per_record, frame, whom)
     excess, gap, held = float("nan"), (float("nan"), float("nan")), float("nan")
-    if others is not None and others[target].notna().any() and n:
-        found = attack.judge(others, Streams(seed).at("rapid", "model"))["at_risk"]
-        m = int(others[target].notna().sum())
-        held = int(found.sum()) / m
-        excess, gap = rate - held, newcombe(hits, n, int(found.sum()), m, confidence)
+    if others is not None:
+        found = attack.judge(others, others, Streams(seed).at("rapid", "model"))
+        watched(Event("progress", "rapid", total, total, "hold-out"))
+        held, their_hits, m = attack.counted(found, others, looked_for(others, ask))
+        if n and m:
+            excess = rate - held
+            gap = newcombe(hits, n, their_hits, m, confidence)
+    watched(Event("end", "rapid", total, total))
+    share = ask.coverage
     return Rapid(
-        rate=rate,
-        interval=wilson(hits, n, confidence),
-        permuted_rate=float(np.mean(permuted)) if permuted else float("nan"),
-        holdout_rate=held,
-        excess=excess,
-        excess_interval=gap,
+        rate=rate * share,
+        interval=_times(wilson(hits, n, confidence), share),
+        permuted_rate=float(np.mean(permuted)) * share if permuted else float("nan"),
+        holdout_rate=held * share,
+        excess=excess * share,
+        excess_interval=_times(gap, share),
+        by_tolerance=_by_tolerance(attack, per_record, frame, whom, limits),
         per_record=per_record,
-        kind="numeric" if numeric else "categorical",
-        limit=tolerance if numeric else threshold,
+        kind="numeric" if attack.numeric else "categorical",
+        limit=max(limits) if attack.numeric else threshold,
         n_judged=n,
-        n_missing=len(frame) - n,
-        target=target,
-        keys=names,
+        n_missing=int(frame[ask.targets[0]].isna().sum()),
+        unit=ask.unit,
+        target=ask.targets[0],
+        keys=ask.keys,
         model=model if isinstance(model, str) else type(model).__name__,
+        warned=attack.warned(),
         confidence=confidence,
         seed=seed,
+        told=ask.told(),
     )
 
 
-def _check(
-    faults: Faults,
-    names: tuple[str, ...],
-    target: str,
-    model: Any,
-    threshold: float,
-    tolerance: float,
-    permutations: int,
-    train_rows: int,
-    confidence: float,
-) -> None:
-    if not names:
-        faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
-    if target in names:
-        faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+def _times(ends: tuple[float, float], factor: float) -> tuple[float, float]:
+    return ends[0] * factor, ends[1] * factor
+
+
+def _limits(
+    faults: Faults, ask: Ask, tolerance: Any, confidence: object, threshold: object
+) -> tuple[float, ...]:
+    """Tolerances, those of the Scenario where there is one."""
+    given = ask.accuracy or (tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,))
+    named = [("tolerance", it) for it in given or (None,)]
+    for name, value in [*named, ("threshold", threshold), ("confidence", confidence)]:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            faults.add(name, f"{value!r} is not a number between 0 and 1")
+    return given
+
+
+def _check(faults: Faults, ask: Ask, model: Any, **counts: Any) -> None:
+    if len(ask.targets) != 1:
+        what = f"{len(ask.targets)} targets are given, 1 wanted"
+        faults.add("target", what, remedy="Name what the intruder looks for.")
     if isinstance(model, str):
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
         faults.add("model", f"{model!r} is not an estimator", remedy=f"There are: {MODELS}.")
-    limits = {"threshold": threshold, "tolerance": tolerance, "confidence": confidence}
-    for name, value in limits.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-            faults.add(name, f"{value!r} is not a number between 0 and 1")
-    for name, count, least in (("permutations", permutations, 0), ("train_rows", train_rows, 1)):
+    for name, count in counts.items():
+        least = 0 if name == "permutations" else 1
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
             faults.add(name, f"{count!r} is not a whole number of at least {least}")
 
 
-def _is_number(values: pd.Series) -> bool:
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+def _check_holdout(faults: Faults, others: pd.DataFrame, ask: Ask) -> None:
+    columns = (*ask.keys, *ask.targets)
+    check_columns(faults, others, columns, "key or target of the holdout")
+    check_size(faults, others, columns, "holdout")
+    if ask.household is not None:
+        check_households(faults, others, ask.household, "holdout")
+    if ask.rows is not None:
+        check_columns(faults, others, [ask.rows], "rows looked for of the holdout")
+    if len(others) == 0:
+        faults.add("holdout", "has no records")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Attack:
-    names: tuple[str, ...]
-    target: str
-    numeric: bool
-    model: Any
-    threshold: float
-    tolerance: float
-    original: pd.DataFrame
-    train: pd.DataFrame
-
-    def permuted(self, frame: pd.DataFrame, rng: np.random.Generator) -> float:
-        """Share at risk after shuffling the target of the training records."""
-        order = rng.permutation(len(self.train))
-        shuffled = self.train.assign(**{self.target: self.train[self.target].to_numpy()[order]})
-        found = self.judge(frame, rng, shuffled)["at_risk"]
-        n = int(frame[self.target].notna().sum())
-        return float(found.sum() / n) if n else float("nan")
-
-    def judge(
-        self, frame: pd.DataFrame, rng: np.random.Generator, train: pd.DataFrame | None = None
-    ) -> pd.DataFrame:
-        """Predict every record of a file of real persons and say which are at risk."""
-        train = self.train if train is None else train
-        features, asked = self._features(train, frame)
-        if self.numeric:
-            return self._judge_numbers(train, features, frame, asked, rng)
-        return self._judge_levels(train, features, frame, asked, rng)
-
-    def _judge_numbers(
-        self,
-        train: pd.DataFrame,
-        features: np.ndarray,
-        frame: pd.DataFrame,
-        asked: np.ndarray,
-        rng: np.random.Generator,
-    ) -> pd.DataFrame:
-        values = train[self.target].to_numpy(dtype=np.float64, na_value=np.nan)
-        fitted = _estimator(self.model, numeric=True, rng=rng).fit(features, values)
-        predicted = np.asarray(fitted.predict(asked), dtype=np.float64)
-        truth = frame[self.target].to_numpy(dtype=np.float64, na_value=np.nan)
-        slack = ROUNDING * np.abs(values).max(initial=0.0)
-        gap = np.abs(predicted - truth)
-        known = np.abs(truth) > 0
-        error = np.divide(gap, np.abs(truth), out=np.where(gap <= slack, 0.0, np.inf), where=known)
-        error = np.where(np.isnan(truth), np.nan, error)
-        at_risk = gap <= self.tolerance * np.abs(truth) + slack
-        return pd.DataFrame({"at_risk": at_risk, "score": error, "predicted": predicted})
-
-    def _judge_levels(
-        self,
-        train: pd.DataFrame,
-        features: np.ndarray,
-        frame: pd.DataFrame,
-        asked: np.ndarray,
-        rng: np.random.Generator,
-    ) -> pd.DataFrame:
-        texts = train[self.target].astype(str).to_numpy(dtype=object)
-        levels, codes = np.unique(texts, return_inverse=True)
-        if len(levels) == 1:
-            chances = np.ones((len(frame), 1))
-        else:
-            fitted = _estimator(self.model, numeric=False, rng=rng).fit(features, codes)
-            chances = np.asarray(fitted.predict_proba(asked))
-        place = {level: column for column, level in enumerate(levels)}
-        missing = frame[self.target].isna().to_numpy()
-        truth = frame[self.target].astype(str).to_numpy(dtype=object)
-        column = np.array([place.get(level, -1) for level in truth])
-        guess = np.where(column >= 0, chances[np.arange(len(frame)), column], 0.0)
-        own = self.original[self.target]
-        shares = own[own.notna()].astype(str).value_counts(normalize=True)
-        base = np.array([shares.get(level, 0.0) for level in truth])
-        gain = np.divide(guess - base, 1 - base, out=np.zeros(len(base)), where=base < 1)
-        gain = np.where(missing, np.nan, gain)
-        best = levels[chances.argmax(axis=1)]
-        return pd.DataFrame({"at_risk": gain > self.threshold, "score": gain, "predicted": best})
-
-    def _features(self, train: pd.DataFrame, asked: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        """Keys as numbers, the same columns for both files."""
-        dummies = self.model == "linear" if isinstance(self.model, str) else False
-        columns: list[np.ndarray] = []
-        n = len(train)
-        for name in self.names:
-            if _is_number(train[name]) and _is_number(asked[name]):
-                both = [f[name].to_numpy(dtype=np.float64, na_value=np.nan) for f in (train, asked)]
-                column = np.concatenate(both)
-                if dummies or not isinstance(self.model, str):
-                    known = column[:n][~np.isnan(column[:n])]
-                    fill = known.mean() if len(known) else 0.0
-                    column = np.where(np.isnan(column), fill, column)
-                columns.append(column)
-                continue
-            text = pd.concat([train[name].astype(str), asked[name].astype(str)], ignore_index=True)
-            absent = pd.concat([train[name].isna(), asked[name].isna()], ignore_index=True)
-            codes, levels = pd.factorize(text.where(~absent, "\0missing"), sort=True)
-            if dummies:
-                columns += [(codes == level).astype(np.float64) for level in range(len(levels))]
-            else:
-                columns.append(codes.astype(np.float64))
-        matrix = np.column_stack(columns)
-        return matrix[:n], matrix[n:]
+def _trainable(
+    faults: Faults,
+    train: pd.DataFrame,
+    frame: pd.DataFrame,
+    others: pd.DataFrame | None,
+    ask: Ask,
+) -> pd.DataFrame:
+    """Synthetic records with a target of the same type as the others'."""
+    target = ask.targets[0]
+    check_size(faults, train, (*ask.keys, target), "synthetic file")
+    known = train[train[target].notna()].reset_index(drop=True)
+    if len(known) == 0:
+        faults.add("synthetic", "has no record with a value of the target")
+    sides = [("synthetic", train), ("holdout", others)]
+    for role, side in sides if target not in ask.categorical else ():
+        if side is None or not (side[target].notna().any() and frame[target].notna().any()):
+            continue
+        if is_number(frame[target]) != is_number(side[target]):
+            what = f"is {frame[target].dtype} in the original, {side[target].dtype} in the {role}"
+            faults.add(target, what, remedy="Give both the same type.")
+    faults.raise_if_any()
+    return known
 
 
-def _estimator(model: Any, *, numeric: bool, rng: np.random.Generator) -> Any:
-    """A fresh estimator of scikit-learn whose draws come from `rng`."""
-    from sklearn.base import clone
-
-    state = int(rng.integers(2**31 - 1))
-    if not isinstance(model, str):
-        copy = clone(model)
-        if "random_state" in copy.get_params(deep=False):
-            copy.set_params(random_state=state)
-        return copy
-    if model == "linear":
-        from sklearn.linear_model import LinearRegression, LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        last = LinearRegression() if numeric else LogisticRegression(max_iter=1000)
-        return make_pipeline(StandardScaler(), last)
-    if model == "boosting":
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        boosting = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
-        return boosting(random_state=state, early_stopping=False)
-    if model == "tree":
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-        tree = DecisionTreeRegressor if numeric else DecisionTreeClassifier
-        return tree(min_samples_leaf=5, random_state=state)
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    forest = RandomForestRegressor if numeric else RandomForestClassifier
-    return forest(n_estimators=100, min_samples_leaf=5, random_state=state, n_jobs=1)
+def _by_tolerance(
+    attack: Attack,
+    per_record: pd.DataFrame,
+    frame: pd.DataFrame,
+    whom: np.ndarray,
+    limits: tuple[float, ...],
+) -> dict[float, float]:
+    """Rate within each tolerance; empty for a categorical target."""
+    if not attack.numeric:
+        return {}
+    found = {}
+    for limit in sorted(limits):
+        near = per_record["score"].to_numpy() <= limit + ROUNDING
+        rates = attack.counted(per_record.assign(at_risk=near), frame, whom)
+        found[limit] = rates[0] * attack.ask.coverage
+    return found

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.intruders.key_tree import KeyCoder
-from riskeval.intruders.numbering import Numberer
+from riskeval.intruders.numbering import BagNumberer, Numberer
 from riskeval.intruders.scenario import Scenario, to_scenario
 from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
-
-HOUSEHOLDS = ("unit", "household", "members")
+from synthpop.microdata.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +225,38 @@ def joint_chance(chances: np.ndarray, unit: np.ndarray, n_units: int, members: s
     found: np.ndarray = 1 - total if members == "any" else total
     empty = np.bincount(unit, minlength=n_units) == 0
     return np.where(empty, 0.0, found)
+
+
+def as_believed(frame: pd.DataFrame, ask: Ask, seed: int) -> pd.DataFrame:
+    """Return the persons with the keys that the intruder believes: some are wrong."""
+    wrong = {}
+    for key, p in zip(ask.keys, ask.errors or (0.0,) * len(ask.keys), strict=True):
+        if p > 0:
+            codes, levels = encode(frame[key])
+            own = np.where(codes < 0, len(levels), codes).astype(np.int64)
+            found = wrong_codes(
+                own, p, len(levels), Streams(seed).at("intruder", "key errors", key)
+            )
+            first = np.zeros(len(levels) + 1, dtype=np.int64)
+            first[own[::-1]] = np.arange(len(own))[::-1]
+            wrong[key] = frame[key].iloc[first[found]].set_axis(frame.index)
+    return frame.assign(**wrong)
+
+
+def looked_for(frame: pd.DataFrame, ask: Ask) -> np.ndarray:
+    """Which units of a file of real persons the intruder looks for: bool, shape (n_units,)."""
+    unit = np.arange(len(frame))
+    if ask.household is not None:
+        unit = Households().number(frame[ask.household])
+    n_units = int(unit.max(initial=-1)) + 1
+    found = np.ones(n_units, dtype=np.bool_)
+    if ask.who == "sample uniques":
+        coded = encode_keys(frame, ask.keys)
+        keys, _ = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+        if ask.household is not None:
+            keys = BagNumberer().number(keys, unit, n_units)
+        found &= np.bincount(keys)[keys] == 1
+    if ask.rows is not None:
+        flags = frame[ask.rows].to_numpy(dtype=np.bool_)
+        found &= joined(flags, unit, n_units, "any")
+    return found

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from riskeval.intruders.prediction import rapid
+from riskeval.intruders.scenario import Scenario
 from riskeval.intruders.shares import auc, newcombe, wilson
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 
 
 def people(n: int, seed: int, noise: float = 0.2) -> pd.DataFrame:
@@ -167,16 +171,118 @@ class TestNumeric:
         assert risk.to_frame()["rate"].iloc[0] == risk.rate
 
 
+class TestWhom:
+    """Households, scenarios, workers and progress."""
+
+    def ask(self, keys, target=None, original=None, **options):
+        own = people(400, 1) if original is None else original
+        defaults = {"model": "tree", "permutations": 1, "seed": 1}
+        return rapid(own, people(600, 2), keys, target, **{**defaults, **options})
+
+    def test_households_by_hand(self) -> None:
+        own = people(400, 1).assign(h=np.repeat(np.arange(200), 2))
+        own.loc[:2, "status"] = None
+        single = self.ask(["age", "sex"], "status", own)
+        at_risk = single.per_record["at_risk"].groupby(own["h"])
+        some = self.ask(["age", "sex"], "status", own, household="h")
+        judged = np.arange(200) > 0  # the first household has no true value
+        assert some.rate == pytest.approx(at_risk.any()[judged].mean())
+        every = self.ask(["age", "sex"], "status", own, household="h", members="every")
+        expected = at_risk.all()
+        expected[1] = single.per_record["at_risk"].iloc[3]  # the member with a true value
+        assert every.rate == pytest.approx(expected[judged].mean())
+        assert every.n_judged == 199
+        assert "original households" in every.summary()
+
+    def test_scenario(self) -> None:
+        own = people(400, 1).assign(seen=np.arange(400) % 3 == 0)
+        plain = self.ask(["age", "sex"], "status", own)
+        everyone = {"who": "everyone"}
+        told = self.ask(Scenario(["age", "sex"], "status", **everyone), None, own)
+        assert told.rate == plain.rate
+        assert "Asked: The intruder knows age and sex" in told.summary()
+        half = self.ask(Scenario(["age", "sex"], "status", coverage=0.5, **everyone), None, own)
+        assert half.rate == pytest.approx(plain.rate / 2)
+        assert half.interval == pytest.approx(tuple(end / 2 for end in plain.interval))
+        assert half.permuted_rate == pytest.approx(plain.permuted_rate / 2)
+        alone = ~own.duplicated(["age", "sex"], keep=False)
+        unique = self.ask(Scenario(["age", "sex"], "status"), None, own)
+        assert unique.rate == pytest.approx(plain.per_record["at_risk"][alone].mean())
+        rows = self.ask(Scenario(["age", "sex"], "status", rows="seen", **everyone), None, own)
+        assert rows.rate == pytest.approx(plain.per_record["at_risk"][own["seen"]].mean())
+        wrong = Scenario(["age", "sex"], "status", key_errors={"age": 0.8}, **everyone)
+        assert self.ask(wrong, None, own).rate < plain.rate - 0.1
+
+    def test_accuracies_of_a_scenario(self) -> None:
+        intruder = Scenario(["age"], "income", who="everyone", accuracy=[0.05, 0.2])
+        risk = self.ask(intruder)
+        assert list(risk.by_tolerance) == [0.05, 0.2]
+        assert risk.limit == 0.2
+        assert risk.by_tolerance[0.2] == risk.rate
+        assert risk.by_tolerance[0.05] == self.ask("age", "income", tolerance=0.05).rate
+        assert "original within 0.05" in risk.to_frame()["measure"].tolist()
+
+    def test_numbers_that_are_codes(self) -> None:
+        own, codes = people(300, 1), {"works": 1, "studies": 2, "retired": 3}
+        own["code"] = own["status"].map(codes)
+        other = people(600, 2)
+        other["code"] = other["status"].map(codes).astype(float)  # the same values, as floats
+        asked = {"model": "tree", "permutations": 0, "seed": 1}
+        by_text = rapid(own, other, ["age", "sex"], "status", **asked)
+        intruder = Scenario(["age", "sex"], "code", categorical="code", who="everyone")
+        by_code = rapid(own, other, intruder, **asked)
+        assert (by_code.kind, by_code.rate) == ("categorical", by_text.rate)
+
+    def test_workers_do_not_change_the_result(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        one = self.ask(["age", "sex"], "status", model="forest")
+        two = self.ask(["age", "sex"], "status", model="forest", workers=2)
+        pd.testing.assert_frame_equal(one.per_record, two.per_record)
+        used = []
+        monkeypatch.setattr(
+            "riskeval.intruders.predictor.ThreadPoolExecutor",
+            lambda workers: used.append(workers) or ThreadPoolExecutor(workers),
+        )
+        self.ask(["age", "sex"], "status", workers=2)
+        assert set(used) == {2}
+
+    def test_parts_are_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = self.ask(["age", "sex"], "income", model="forest")
+        monkeypatch.setattr("riskeval.intruders.predictor.AT_ONCE", 7)
+        parts = self.ask(["age", "sex"], "income", model="forest")
+        pd.testing.assert_frame_equal(whole.per_record, parts.per_record)
+
+    def test_progress(self) -> None:
+        seen: list[Event] = []
+        self.ask("age", "status", permutations=2, holdout=people(90, 4), on_event=seen.append)
+        assert [event.kind for event in seen] == ["start", *["progress"] * 4, "end"]
+        assert {event.total for event in seen} == {4}
+        assert [event.done for event in seen] == [0, 1, 2, 3, 4, 4]
+
+    def test_warnings_of_a_model_are_recorded(self) -> None:
+        model = LogisticRegression(max_iter=1)
+        risk = self.ask(["age", "sex"], "status", model=model)
+        assert "ConvergenceWarning" in risk.warned
+        assert "The model warned" in risk.summary()
+        assert self.ask("age", "status").warned == ""
+
+    def test_numbers_that_no_model_can_read(self) -> None:
+        own = people(50, 1).assign(age=np.inf)
+        with pytest.raises(InputError, match="infinite or above 3e38"):
+            self.ask("age", "status", own)
+        with pytest.raises(InputError, match="number of the synthetic file is infinite"):
+            rapid(people(50, 1), own, "age", "status")
+
+
 class TestFaults:
     def test_all_at_once(self) -> None:
         with pytest.raises(InputError) as caught:
             rapid(
                 people(5, 1), people(5, 2), ["agee", "status"], "status", model="magic",
-                threshold=0, tolerance=1, permutations=-1, train_rows=0, confidence=True,
+                threshold=0, tolerance=1, permutations=-1, train_rows=0, confidence=True, workers=0,
             )  # fmt: skip
         text = str(caught.value)
         parts = ["'agee'", "is also a key", "'magic'", "threshold", "tolerance", "permutations"]
-        for part in [*parts, "train_rows", "confidence"]:
+        for part in [*parts, "train_rows", "confidence", "workers"]:
             assert part in text
 
     def test_others(self) -> None:

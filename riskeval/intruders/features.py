@@ -1,0 +1,119 @@
+"""Keys of two files as columns of numbers that a model of scikit-learn can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column is numeric; True and False are categories."""
+    dtype = values.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def as_numbers(values: pd.Series) -> np.ndarray:
+    """Return a numeric column as float64, shape (n,), NaN where missing."""
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> None:
+    """Note infinite numbers, and numbers too large for single precision, by column."""
+    for name in names:
+        if (frame.columns == name).sum() == 1 and is_number(frame[name]):
+            rows = np.flatnonzero(np.abs(as_numbers(frame[name])) > LARGEST)
+            if len(rows):
+                remedy = "Make it missing, or change the unit."
+                faults.add(
+                    name, f"number of the {role} is infinite or above 3e38", rows=rows,
+                    remedy=remedy,
+                )  # fmt: skip
+
+
+class Levels:
+    """Numbers levels by value, over any number of columns: 0 is missing, 1 is the first met.
+
+    Examples
+    --------
+    >>> levels = Levels()
+    >>> levels.code(pd.Series(["b", None, "a"])).tolist(), levels.code(pd.Series(["c"])).tolist()
+    ([2, 0, 1], [3])
+    >>> levels.named
+    [None, 'a', 'b', 'c']
+    """
+
+    def __init__(self) -> None:
+        self.named: list[Any] = [None]
+        self._code: dict[Any, int] = {}
+
+    def code(self, values: pd.Series) -> np.ndarray:
+        """Return the numbers of one column, int64, shape (n,)."""
+        codes, levels = encode(values)
+        table = np.zeros(len(levels) + 1, dtype=np.int64)
+        for place in np.unique(codes[codes >= 0]):
+            level = levels[place]
+            if level not in self._code:
+                self._code[level] = len(self.named)
+                self.named.append(level)
+            table[place] = self._code[level]
+        return table[codes]
+
+
+class Features:
+    """Learns from the training file how to write keys as numbers.
+
+    Parameters
+    ----------
+    train : DataFrame
+    names : names of columns
+        Numbers where they are numbers in every file, else categories by value, missing a category.
+    numeric : names of columns that are numbers in every file
+    dummies : bool
+        Categories as columns of 0 and 1, else as codes.
+    filled : bool
+        Missing numbers as the mean of the known ones, else as NaN.
+    """
+
+    def __init__(
+        self,
+        train: pd.DataFrame,
+        names: Sequence[str],
+        numeric: Sequence[str],
+        *,
+        dummies: bool,
+        filled: bool,
+    ) -> None:
+        self.names, self.numeric, self.dummies = tuple(names), frozenset(numeric), dummies
+        self.levels = {name: Levels() for name in names if name not in self.numeric}
+        for name, levels in self.levels.items():
+            levels.code(train[name])
+        self.n_levels = {name: len(levels.named) for name, levels in self.levels.items()}
+        self.fill = dict.fromkeys(numeric, np.nan)
+        for name in numeric if filled else ():
+            known = as_numbers(train[name])
+            known = known[~np.isnan(known)]
+            self.fill[name] = float(known.mean()) if len(known) else 0.0
+        self.train = self.of(train)
+
+    def of(self, frame: pd.DataFrame) -> np.ndarray:
+        """Return a file as numbers, float64; levels that the training file lacks are all 0."""
+        columns: list[np.ndarray] = []
+        for name in self.names:
+            if name in self.numeric:
+                column = as_numbers(frame[name])
+                columns.append(np.where(np.isnan(column), self.fill[name], column))
+                continue
+            codes = self.levels[name].code(frame[name]).astype(np.float64)
+            if self.dummies:
+                columns += [(codes == level).astype(float) for level in range(self.n_levels[name])]
+            else:
+                columns.append(codes)
+        return np.column_stack(columns)
