@@ -24,6 +24,7 @@ from synthpop.stages.base import (
 )
 from synthpop.stages.predictors import Coding, make_coding
 
+EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
 SMALLEST_SHARE = 0.01
 
@@ -47,10 +48,12 @@ class Components:
         Variables that make the cells; the population has them at this step. The total itself is a
         good one: fractions depend on it. A number with many values is cut at its weighted deciles
         and at 1, 5, 95, 97.5 and 99 %.
-    empty : "nearest"
-        What to do in a cell without donors: take the nearest cell that has some, by Manhattan
-        distance over the variables of `by` (difference of positions of an ordered variable or a
-        number in classes, 0 or 1 otherwise). The distance is recorded.
+    empty : "nearest" or "sequential"
+        What to do in a cell without donors. "nearest": take the nearest cell that has some, by
+        Manhattan distance over the variables of `by` (difference of positions of an ordered
+        variable or a number in classes, 0 or 1 otherwise). "sequential": the nearest of those
+        that agree in the first variable of `by`; where there is none, in the second, and so on.
+        Of several cells at the same distance the one with most donors. The distance is recorded.
 
     Notes
     -----
@@ -96,7 +99,7 @@ class Components:
         check_in_survey(faults, self.label, [self.total, *self.parts], outlook, "variable")
         for name in (self.total, *self.parts):
             check_numeric_field(faults, self.label, name, outlook)
-        check_choice(faults, f"{self.label}: empty", self.empty, ["nearest"])
+        check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
 
@@ -162,7 +165,7 @@ class Components:
         out = np.empty((len(self.parts), n))
         columns = [block.columns[item.name] for item in model.coding.variables]
         cells = model.coding.cells(columns, n)
-        groups = _groups_of_block(model, cells, totals, block, self.label)
+        groups = _groups_of_block(model, cells, totals, block, self.label, self.empty)
         split_totals(
             totals,
             cells,
@@ -226,7 +229,12 @@ def _collect(
 
 
 def _groups_of_block(
-    model: ComponentsModel, cells: np.ndarray, totals: np.ndarray, block: Block, label: str
+    model: ComponentsModel,
+    cells: np.ndarray,
+    totals: np.ndarray,
+    block: Block,
+    label: str,
+    rule: str,
 ) -> np.ndarray:
     """Donor group of each cell code for negative and positive totals, shape (2, codes)."""
     n_codes = strides(model.coding.variables)[1]
@@ -239,7 +247,7 @@ def _groups_of_block(
         empty = np.flatnonzero((persons > 0) & (groups[sign] < 0))
         if len(empty) == 0:
             continue
-        nearest, distance = _nearest(model, empty, sign)
+        nearest, distance = _nearest(model, empty, sign, rule)
         groups[sign, empty] = nearest
         for step in np.unique(distance):
             here = distance == step
@@ -251,8 +259,13 @@ def _groups_of_block(
     return groups
 
 
-def _nearest(model: ComponentsModel, empty: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest donor group of each empty cell; among equals the one with most donors."""
+def _nearest(
+    model: ComponentsModel, empty: np.ndarray, sign: int, rule: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest donor group of each empty cell; among equals the one with most donors.
+
+    With the rule "sequential", groups that agree in an earlier variable come first.
+    """
     candidates = np.flatnonzero(model.group_signs == sign)
     reach = 0.0
     if len(candidates) == 0:  # no donor of this sign at all: donors of the other sign
@@ -261,8 +274,13 @@ def _nearest(model: ComponentsModel, empty: np.ndarray, sign: int) -> tuple[np.n
     there = split_cells(model.group_cells[candidates], model.coding.variables)
     size = np.diff(model.starts)[candidates]
     distance = np.zeros((len(empty), len(candidates)))
-    for j, ordered in enumerate(model.ordered):
+    first_agreeing = np.full(distance.shape, len(model.ordered))
+    for j, ordered in reversed(list(enumerate(model.ordered))):
         gap = np.abs(here[:, j, None] - there[None, :, j])
         distance += gap if ordered else gap > 0
-    best = np.lexsort((np.broadcast_to(-size, distance.shape), distance), axis=1)[:, 0]
+        first_agreeing[gap == 0] = j
+    keys = [np.broadcast_to(-size, distance.shape), distance]
+    if rule == "sequential":
+        keys.append(first_agreeing)
+    best = np.lexsort(tuple(keys), axis=1)[:, 0]
     return candidates[best], distance[np.arange(len(empty)), best] + reach
