@@ -1,11 +1,13 @@
 """Five intruder scenarios on populations of 10^5 to 10^7 persons x 6 keys, 3 accuracies; linkage.
 
-Run ``PYTHONPATH=. python benchmarks/bench_scenarios.py``; rows are job, size, seconds and peak
-memory of the process (the population itself included).
+Run ``PYTHONPATH=. python benchmarks/bench_scenarios.py``, with the name of a part (scenarios,
+intruders, models, numbers) for that part alone; rows are job, size, seconds and peak memory of the
+process (the population itself included).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 
 from benchmarks._measure import measure
 from riskeval.intruders.attribution import replicated_uniques, tcap
+from riskeval.intruders.scenario import Scenario
 from riskeval.intruders.scenarios import intruder_scenarios
 from riskeval.measures.continuous import interval_disclosure, mahalanobis_disclosure
 from riskeval.measures.linkage import record_linkage
@@ -46,9 +49,74 @@ class Blocks:
             yield persons(self.rows, np.random.default_rng(number))
 
 
+def in_households(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Add the number of the household, members one after the other, and a category."""
+    n = len(frame)
+    sizes = rng.choice([1, 2, 3, 4, 5], n, p=[0.36, 0.3, 0.15, 0.13, 0.06])
+    frame["household"] = np.repeat(np.arange(n), sizes)[:n]
+    health = np.minimum(rng.integers(0, 5, n), frame["age"].cat.codes)
+    frame["health"] = pd.Categorical.from_codes(
+        health, ["very good", "good", "fair", "bad", "none"]
+    )
+    return frame
+
+
+def intruders(sample: pd.DataFrame, rng: np.random.Generator) -> None:
+    """What scenarios add: several targets, categories, everyone, households, wrong keys."""
+    sample = in_households(sample, rng).assign(weight=rng.uniform(300, 900, len(sample)))
+    population = in_households(persons(10_000_000, rng), rng)
+    bounds = {"income": ("low", "high")}
+    jobs = {
+        "one target of numbers": Scenario(KEYS, "income"),
+        "two targets": Scenario(KEYS, ["income", "health"]),
+        "two targets, everyone of the sample": Scenario(KEYS, ["income", "health"], who="everyone"),
+        "two targets, wrong keys, a register of 60%": Scenario(
+            KEYS, ["income", "health"], key_errors={"age": 0.1}, coverage=0.6
+        ),
+        "two targets, households": Scenario(
+            ["age", "sex"], ["income", "health"], unit="household", household="household"
+        ),
+    }
+    for name, scenario in jobs.items():
+        measure(
+            f"five scenarios, {name}",
+            f"{len(population):,} x {len(scenario.keys)}",
+            lambda s=scenario: intruder_scenarios(
+                sample, population, s, intervals=bounds, weights="weight", seed=1
+            ),
+        )
+
+
+def models(sample: pd.DataFrame, rng: np.random.Generator) -> None:
+    """Scenario 5 with every model, of numbers and of categories."""
+    sample = in_households(sample, rng)
+    for n in (1_000_000, 10_000_000):
+        population = in_households(persons(n, rng), rng)
+        for target in ("income", "health"):
+            for model in ("linear", "stepwise", "forest", "boosting"):
+                measure(
+                    f"scenario 5, {model}, {target}",
+                    f"{n:,} x {len(KEYS)}",
+                    lambda m=model, t=target, p=population: intruder_scenarios(
+                        sample, p, KEYS, t, scenarios=(5,), model=m, seed=1
+                    ),
+                )
+
+
 def main() -> None:
+    """Run the parts that are named, or all."""
+    parts = {"scenarios": scenarios, "intruders": intruders, "models": models}
+    asked = sys.argv[1:] or [*parts, "numbers"]
     rng = np.random.default_rng(1)
-    sample = persons(14_883, rng)
+    for name, part in parts.items():
+        if name in asked:
+            part(persons(14_883, rng), rng)
+    if "numbers" in asked:
+        continuous(rng)
+
+
+def scenarios(sample: pd.DataFrame, rng: np.random.Generator) -> None:
+    """The five scenarios of the book and attacks by counting keys."""
     intervals = ("low", "high")
     # once, so that the compiled loops are in the cache and in this process
     intruder_scenarios(sample, sample, KEYS, "income", intervals=intervals)
@@ -98,7 +166,6 @@ def main() -> None:
             sample, Blocks(8_200_000, 100_000), KEYS, "income", intervals=intervals
         ),
     )
-    continuous(rng)
 
 
 def continuous(rng: np.random.Generator) -> None:
