@@ -25,7 +25,7 @@ SHOWN = (
     "expected_reidentifications",
     "record_linkage",
     "interval_disclosure",
-    "rapid: earningsHour",
+    "rapid",
     "close",
     "il1s",
     "eigenvalues",
@@ -55,6 +55,7 @@ def comparison(
         given,
         keys=list(KEYS),
         numeric=list(NUMERIC),
+        sensitive=[NUMERIC[0]],
         weights="weights",
         indicators=ESTIMATES,
         regressions=tables5.MODEL,
@@ -65,6 +66,6 @@ def comparison(
 
 def chosen(found: Comparison) -> pd.DataFrame:
     """Return the measures to look at first, one row each, with their titles."""
-    titles = found.measures.drop_duplicates("name").set_index("name")["title"]
-    table = found.table[list(SHOWN)].T.astype(float)
-    return table.set_axis([titles[name] for name in table.index], axis="index")
+    titles = found.measures.drop_duplicates("measure").set_index("measure")["title"]
+    table = pd.DataFrame({titles[name]: found.values(name) for name in SHOWN})
+    return table.T.astype(float)
