@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "contingency",
     "correlation",
     "covariance",
     "mean",
@@ -528,3 +529,54 @@ def table(
     else:
         index = pd.MultiIndex.from_product(levels, names=list(frame.columns))
     return pd.Series(counts, index=index, name="total")
+
+
+def contingency(
+    x: Any,
+    y: Any,
+    weights: npt.ArrayLike | None = None,
+    *,
+    decimals: int | None = None,
+    correction: Literal["none", "yates"] = "none",
+) -> float:
+    """Pearson's contingency coefficient of two categorical variables, sqrt(X2 / (X2 + n)).
+
+    0 is independence; the largest value is sqrt((k - 1) / k) for a k x k table.
+
+    Parameters
+    ----------
+    x, y : arrays, shape (n,)
+        Of any type; rows where either is missing are left out.
+    weights : array, shape (n,), optional
+        n of the formula is their sum.
+    decimals : int, optional
+        Round the cells of the table first; other software rounds to whole numbers (0).
+    correction : {"none", "yates"}
+        "yates": of a 2 x 2 table, take Yates' correction for continuity.
+
+    Returns
+    -------
+    float
+        NaN where the table is empty.
+
+    Examples
+    --------
+    >>> round(contingency(["a", "a", "b", "b"], ["p", "p", "q", "q"]), 6)
+    0.707107
+    """
+    import pandas as pd
+    from scipy.stats import chi2_contingency
+
+    faults = Faults("contingency")
+    check_option(faults, "correction", correction, ("none", "yates"))
+    if len(x) != len(y):
+        remedy = "Give one value of each for every row."
+        faults.add("x, y", f"there are {len(x)} and {len(y)} values: no pairs", remedy=remedy)
+    faults.raise_if_any()
+    frame = pd.DataFrame({"x": pd.Series(x).to_numpy(), "y": pd.Series(y).to_numpy()})
+    counts = table(frame, weights, decimals=decimals).unstack().to_numpy()
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if counts.size == 0:
+        return float("nan")
+    chi2 = float(chi2_contingency(counts, correction=correction == "yates").statistic)
+    return float(np.sqrt(chi2 / (chi2 + counts.sum())))

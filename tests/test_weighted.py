@@ -203,3 +203,85 @@ def test_faults_are_listed_together() -> None:
         weighted.mean([[1.0]])  # type: ignore[list-item]
     with pytest.raises(InputError, match="missing"):
         weighted.table(["a"], missing="keep")  # type: ignore[arg-type]
+
+
+# what is left of the reference
+
+
+def test_reference_of_single_calls() -> None:
+    sample = survey_data("eusilcS")
+    w, income = sample["rb050"], sample["netIncome"]
+    case = golden("pop", "c_weighted.json")
+    together = case["quantileWt"]["dataObj"]
+    assert weighted.mean(income, w) == pytest.approx(together["mean"], rel=1e-10)
+    assert weighted.variance(income, w) == pytest.approx(together["var"], rel=1e-10)
+    quartiles = weighted.quantile(income, w, [0, 0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose(quartiles, together["quantile"], rtol=1e-10)
+    equal = case["quantileWt"]["edge"]["all_equal"]
+    assert weighted.quantile([5.0] * 7, None, [0, 0.25, 0.5, 0.75, 1]).tolist() == equal
+    pair = weighted.covariance(sample[["age", "netIncome"]], weights=w)
+    np.testing.assert_allclose(pair, case["covcor"]["covWt_dataObj"], rtol=1e-10)
+    age = case["covcor"]["self"]
+    assert weighted.covariance(sample["age"], sample["age"], w) == pytest.approx(
+        age["covWt_age_age"]
+    )
+    assert weighted.correlation(sample["age"], sample["age"], w) == pytest.approx(1)
+    unweighted = weighted.correlation(sample[case["covcor"]["vars"]])
+    for i, j in ((0, 1), (2, 3), (2, 4), (3, 4)):  # pairs without gaps; see above
+        assert unweighted[i, j] == pytest.approx(case["covcor"]["corWt_nw"][i][j], abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["unweighted", "unweighted_ifany"])
+def test_reference_tables_without_weights(name: str) -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["tableWt"][name]
+    missing = "level" if name.endswith("ifany") else "drop"
+    got = weighted.table(sample[case["vars"]], missing=missing).reset_index()
+    got = {tuple(str(row[c]) for c in case["vars"]): row["total"] for row in got.to_dict("records")}
+    assert got == {
+        tuple(str(c.get(v, "nan")) for v in case["vars"]): c["Freq"] for c in case["cells"]
+    }
+
+
+def test_reference_table_of_one_vector() -> None:
+    sample = survey_data("eusilcS")
+    case = golden("pop", "c_weighted.json")["tableWt"]["vector_input"]
+    got = weighted.table(sample["pl030"], sample["rb050"], decimals=0)
+    assert {str(k): v for k, v in got.items()} == {row["x"]: row["Freq"] for row in case}
+
+
+def test_reference_contingency() -> None:
+    sample = survey_data("eusilcS")
+    case, w = golden("pop", "c_weighted.json")["contingencyWt"], sample["rb050"]
+    options = {"decimals": 0, "correction": "yates"}
+    names = case["vars"]
+    for i, row in enumerate(case["matrix"]):
+        for j, wanted in enumerate(row):
+            if wanted is not None:
+                got = weighted.contingency(sample[names[i]], sample[names[j + 1]], w, **options)
+                assert got == pytest.approx(wanted, rel=1e-10), (names[i], names[j + 1])
+    got = weighted.contingency(sample["pl030"], sample["pb220a"], **options)
+    assert got == pytest.approx(case["pl030_pb220a_unweighted"], rel=1e-10)
+
+
+def test_contingency_against_the_formula() -> None:
+    rng = np.random.default_rng(3)
+    x, y, w = rng.integers(0, 3, 200), rng.integers(0, 4, 200), rng.uniform(1, 3, 200)
+    chi2 = 0.0
+    for a in range(3):
+        for b in range(4):
+            expected = w[x == a].sum() * w[y == b].sum() / w.sum()
+            chi2 += (w[(x == a) & (y == b)].sum() - expected) ** 2 / expected
+    assert weighted.contingency(x, y, w) == pytest.approx(np.sqrt(chi2 / (chi2 + w.sum())))
+    assert weighted.contingency(x, y, w, decimals=0) != weighted.contingency(x, y, w)
+    two = weighted.contingency(x > 0, y > 1)
+    assert weighted.contingency(x > 0, y > 1, correction="yates") < two
+    assert weighted.contingency(["a", None, "b"], ["p", "q", "r"]) == pytest.approx(np.sqrt(0.5))
+    assert np.isnan(weighted.contingency([None], ["a"]))
+
+
+def test_faults_of_contingency() -> None:
+    with pytest.raises(InputError, match="no pairs"):
+        weighted.contingency(["a"], ["b", "c"])
+    with pytest.raises(InputError, match="'yate' is not allowed"):
+        weighted.contingency(["a"], ["b"], correction="yate")  # type: ignore[arg-type]
