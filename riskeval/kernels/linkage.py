@@ -211,26 +211,38 @@ def gower_nearest(
     entries beyond the number of records are infinite.
     """
     n_r, n_o = len(skip), len(o_numbers)
+    p, q = o_numbers.shape[1], o_codes.shape[1]
+    all_weights = number_weights.sum() + code_weights.sum()
     nearest = np.full((n_r, k), np.inf)
     for i in range(n_r):
+        # a sum of this size is too far, whichever variables are missing
+        enough = np.inf
         for j in range(n_o):
             if j == skip[i]:
                 continue
             total = 0.0
             compared = 0.0
-            for v in range(o_numbers.shape[1]):
-                gap = abs(o_numbers[j, v] - r_numbers[i, v])
-                if not np.isnan(gap):
-                    compared += number_weights[v]
-                    if ranges[v] > 0:
-                        total += number_weights[v] * gap / ranges[v]
-            for v in range(o_codes.shape[1]):
+            for v in range(q):
                 a = o_codes[j, v]
                 b = r_codes[i, v]
                 if a >= 0 and b >= 0:
                     compared += code_weights[v]
                     if a != b:
                         total += code_weights[v]
+                        if total >= enough:
+                            break
+            if total >= enough:
+                continue
+            for v in range(p):
+                gap = abs(o_numbers[j, v] - r_numbers[i, v])
+                if not np.isnan(gap):
+                    compared += number_weights[v]
+                    if ranges[v] > 0:
+                        total += number_weights[v] * gap / ranges[v]
+                        if total >= enough:
+                            break
+            if total >= enough:
+                continue
             distance = total / compared if compared > 0 else 1.0
             if distance < nearest[i, k - 1]:
                 place = k - 1
@@ -238,4 +250,5 @@ def gower_nearest(
                     nearest[i, place] = nearest[i, place - 1]
                     place -= 1
                 nearest[i, place] = distance
+                enough = nearest[i, k - 1] * all_weights * (1 + 1e-12) + 1e-300
     return nearest

@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.intruders.nearness import _Space, distance_screen, membership
+from riskeval.intruders.nearness import distance_screen, membership
+from riskeval.intruders.scenario import Scenario
+from riskeval.intruders.space import Space, draw_households, household_points, person_points
 from riskeval.kernels.linkage import gower_nearest
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 
 NAMES = ["a", "b", "c"]
 
@@ -156,15 +159,143 @@ def test_compiled_and_plain_nearest_agree_with_all_pairs() -> None:
     frames = {"one": people(25, 1), "two": people(8, 2)}
     frames["one"].loc[3, "a"] = np.nan
     frames["two"].loc[1, ["a", "b"]] = np.nan
-    space = _Space(frames, ("a", "b", "c"))
+    points, weights = person_points(frames, ("a", "b", "c"))
+    space = Space(points, weights, 3)
+    one, two = points["one"], points["two"]
     found = space.nearest("one", "two", k=3)
-    gaps = np.abs(space.numbers["two"][:, None] - space.numbers["one"][None]) / space.ranges
-    other = space.codes["two"][:, None] != space.codes["one"][None]
+    gaps = np.abs(two.numbers[:, None] - one.numbers[None]) / space.ranges
+    other = two.codes[:, None] != one.codes[None]
     matrix = np.nanmean(np.concatenate([gaps, other], axis=2), axis=2)
     np.testing.assert_allclose(found, np.sort(matrix, axis=1)[:, :3])
     arguments = (
-        space.numbers["one"], space.numbers["one"], space.ranges, np.ones(2), space.codes["one"],
-        space.codes["one"], np.ones(1), np.arange(25), 2,
+        one.numbers, one.numbers, space.ranges, np.ones(2), one.codes,
+        one.codes, np.ones(1), np.arange(25), 2,
     )  # fmt: skip
     np.testing.assert_allclose(gower_nearest(*arguments), gower_nearest.py_func(*arguments))
     assert gower_nearest(*arguments).min() > 0
+
+
+class TestWorkedByHand:
+    def test_adversarial_accuracy(self) -> None:
+        """One number from 0 to 10: T are the originals, S the synthetic records."""
+        t = pd.DataFrame({"a": [0.0, 1.0, 5.0, 10.0]})
+        s = pd.DataFrame({"a": [0.0, 4.0, 8.0, 9.0]})
+        other = pd.DataFrame({"a": [2.0, 2.0, 2.0, 2.0]})
+        risk = membership(t, s, "a", holdout=other, method="nearest", seed=1)
+        # d_TS: 0 1 1 1, d_TT: 1 1 4 5 -> none is greater; d_ST: 0 1 2 1, d_SS: 4 4 1 1 -> one (8)
+        assert risk.adversarial_accuracy == (0 / 4 + 1 / 4) / 2
+        # hold-out: d_TS 2 (all), d_TT 0 -> all; d_ST: 2 2 6 7, d_SS: 4 4 1 1 -> two
+        assert risk.adversarial_accuracy_holdout == (4 / 4 + 2 / 4) / 2
+        assert risk.privacy_loss == 0.75 - 0.125
+        assert risk.per_record["score"].tolist() == [0, -0.1, -0.1, -0.1, *[-0.2] * 4]
+
+    def test_log_ratio_of_densities(self) -> None:
+        """Two variables, nearest neighbour: log ratio = 2 (log distance there - log here)."""
+        original = pd.DataFrame({"a": [0.0, 10.0], "b": [0.0, 10.0]})
+        synthetic = pd.DataFrame({"a": [1.0], "b": [1.0]})
+        holdout = pd.DataFrame({"a": [5.0] * 4, "b": [5.0] * 4})
+        risk = membership(original, synthetic, ["a", "b"], holdout=holdout, neighbours=1, seed=1)
+        expected = [2 * np.log(0.5 / 0.1), 2 * np.log(0.5 / 0.9)]
+        assert risk.per_record["score"].tolist()[:2] == pytest.approx(expected)
+
+
+def homes(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, n)
+    frame = people(int(sizes.sum()), seed + 100)
+    return frame.assign(h=np.repeat(np.arange(n), sizes) + 1000 * seed)
+
+
+class TestHouseholds:
+    def test_profiles_by_hand(self) -> None:
+        frame = pd.DataFrame({"h": [9, 5, 9], "a": [1.0, 4.0, 3.0], "c": ["x", None, "y"]})
+        points, weights = household_points({"one": frame}, ["a", "c"], "h")
+        # size; mean, smallest, largest a; members with x, with y
+        assert points["one"].numbers.tolist() == [[2, 2, 1, 3, 1, 1], [1, 4, 4, 4, 0, 0]]
+        assert weights[0].tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3, 1 / 2, 1 / 2])
+        flat, _ = household_points({"one": frame}, ["a"], "h", categorical=["a"])
+        assert flat["one"].numbers.shape == (2, 4)
+
+    def test_copied_households_are_found(self) -> None:
+        original, strangers = homes(150, 1), homes(150, 2)
+        asked = {"holdout": strangers, "household": "h", "seed": 1}
+        copied = distance_screen(original, original, NAMES, **asked)
+        assert (copied.identical, copied.unit) == (1, "households")
+        assert "synthetic households equal" in copied.summary()
+        fresh = distance_screen(original, homes(150, 3), NAMES, **asked)
+        assert fresh.identical == 0
+        found = membership(original, original, NAMES, method="nearest", **asked)
+        assert found.auc == 1
+        assert "shown a household of the original" in found.summary()
+        assert len(found.per_record) == 300
+
+    def test_whole_households_are_drawn(self) -> None:
+        stream = homes(200, 1).sample(frac=1, random_state=1)
+        sizes = stream.groupby("h").size()
+        blocks = [stream.iloc[start : start + 40] for start in range(0, len(stream), 40)]
+        for file in (stream, blocks):
+            rng = np.random.default_rng(3)
+            drawn, numbers = draw_households(file, "synthetic", NAMES, "h", 30, rng)
+            assert drawn["h"].nunique() == 30
+            assert drawn.groupby("h").size().to_dict() == sizes[drawn["h"].unique()].to_dict()
+            assert stream["h"].unique()[numbers].tolist() == drawn["h"].unique().tolist()
+        other, _ = draw_households(stream, "s", NAMES, "h", 30, np.random.default_rng(4))
+        assert set(other["h"]) != set(drawn["h"])
+
+    def test_each_household_is_as_likely(self) -> None:
+        frame = pd.DataFrame({"h": np.repeat(np.arange(6), [1, 9, 1, 1, 5, 1]), "a": 1.0})
+        rng = np.random.default_rng(1)
+        drawn = [draw_households(frame, "s", ["a"], "h", 2, rng)[1] for _ in range(900)]
+        counts = np.bincount(np.concatenate(drawn), minlength=6)
+        assert np.abs(counts / 300 - 1).max() < 0.2
+
+    def test_faults(self) -> None:
+        few = homes(3, 1)
+        with pytest.raises(InputError, match="3 households are too few"):
+            membership(homes(9, 2), homes(9, 3), NAMES, holdout=few, household="h")
+        with pytest.raises(InputError, match="household of the synthetic file"):
+            distance_screen(homes(9, 2), homes(9, 3).drop(columns="h"), NAMES, household="h")
+        with pytest.raises(InputError, match="is missing in the original"):
+            distance_screen(homes(9, 2).assign(h=None), homes(9, 3), NAMES, household="h")
+
+
+class TestScenarioAndProgress:
+    def test_scenario_names_the_variables(self) -> None:
+        original, synthetic = people(90, 1), people(90, 2)
+        told = distance_screen(original, synthetic, Scenario(["a", "c"], "b"), seed=1)
+        plain = distance_screen(original, synthetic, ["a", "c", "b"], seed=1)
+        pd.testing.assert_frame_equal(told.to_frame(), plain.to_frame())
+        assert "Everybody is judged" in told.summary()
+        coded = Scenario(["a", "c"], "b", categorical="b")
+        other = distance_screen(original, synthetic, coded, seed=1)
+        assert other.table["dcr_0.5"].iloc[0] > told.table["dcr_0.5"].iloc[0]
+        house = Scenario(NAMES, unit="household", household="h")
+        assert distance_screen(homes(30, 1), homes(30, 2), house, seed=1).unit == "households"
+        with pytest.raises(InputError, match=r"coverage: 0.5 of the Scenario has no part"):
+            membership(original, synthetic, Scenario(NAMES, coverage=0.5), holdout=people(90, 3))
+
+    @pytest.mark.parametrize("method", ["density", "nearest"])
+    def test_workers_parts_and_events(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = {"holdout": people(90, 3), "method": method, "seed": 1}
+        one = membership(people(150, 1), people(120, 2), NAMES, **asked)
+        monkeypatch.setattr("riskeval.intruders.space.AT_ONCE", 40)
+        seen: list[Event] = []
+        two = membership(
+            people(150, 1), people(120, 2), NAMES, workers=2, on_event=seen.append, **asked
+        )
+        pd.testing.assert_frame_equal(one.per_record, two.per_record)
+        assert [event.kind for event in seen] == ["start", *["progress"] * (len(seen) - 2), "end"]
+        assert seen[-2].done == seen[-2].total == seen[-1].done
+        assert len(seen) > 8
+
+    def test_events_of_the_screen(self) -> None:
+        seen: list[Event] = []
+        asked = {"workers": 2, "seed": 1}
+        risk = distance_screen(people(90, 1), people(70, 2), NAMES, on_event=seen.append, **asked)
+        assert [event.done for event in seen] == [0, 70, 160, 160]
+        plain = distance_screen(people(90, 1), people(70, 2), NAMES, seed=1)
+        pd.testing.assert_frame_equal(risk.per_record, plain.per_record)
+
+    def test_a_name_given_twice(self) -> None:
+        with pytest.raises(InputError, match="'a' is given 2 times"):
+            distance_screen(people(9, 1), people(9, 2), ["a", "a"])
