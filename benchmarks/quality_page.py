@@ -1,0 +1,66 @@
+"""The page of `benchmarks.quality`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import puf
+
+INTRO = """# Quality, method by method
+
+`python -m benchmarks.quality {seeds}` writes this page; means over {seeds} seeds. S is the
+weighted sample, P the population; distances are those of the reference's figures (simPop
+2.1.4), for persons of 16 years and older but for the structure. **Within the bar**: at most the
+larger of the reference's mean and the floor of independent draws, plus two standard deviations
+of the reference over its seeds. Signed distances count by their absolute value; shares and
+associations by their distance to the sample's own.
+
+Predictors here have the household size among them, and citizenship is given the economic
+status; the reference can use neither. Scenarios without a name in the first column are methods
+that the reference does not have.
+
+"""
+REASONS: tuple[tuple[str, str, str], ...] = ()
+
+
+def reason(scenario: str, metric: str) -> str:
+    """Why a distance is beyond its bar."""
+    for start, part, text in REASONS:
+        if scenario.startswith(start) and part in metric:
+            return text
+    return "not explained"
+
+
+def beyond(table: pd.DataFrame) -> str:
+    """Every distance beyond its bar, with the reason."""
+    wrong = table[~table["within"]]
+    lines = ["| reference | distance | here | bar | why |", "| --- | --- | --: | --: | --- |"]
+    for row in wrong.itertuples():
+        why = reason(row.scenario, row.metric)
+        lines.append(
+            f"| {row.scenario} | {row.metric} | {row.ours:.3g} | {row.limit:.3g} | {why} |"
+        )
+    return "\n".join(lines)
+
+
+def write_page(path: Path, seeds: int, head: str, rows: Sequence[str], table: pd.DataFrame) -> None:
+    """Write the page from the rows of the scenarios and the table of all distances."""
+    known = table.dropna(subset="limit")
+    jobs = known.groupby("scenario")["within"]
+    text = INTRO.format(seeds=seeds)
+    text += (
+        f"{int(known['within'].sum()):,} of {len(known):,} distances are within their bar; "
+        f"{int(jobs.all().sum())} of {jobs.ngroups} scenarios in all distances.\n\n"
+    )
+    text += "## eusilcS and ghanaS\n\n" + "\n".join([head, *rows]) + "\n\n"
+    text += "## Beyond the bar\n\n" + beyond(table) + "\n\n"
+    text += (
+        "## eusilc13puf\n\nThe reference has no figures for this file, so the yardsticks are "
+        "chance and the survey's own\nsampling error (`assess_fit`). Populations of 167,000 persons; "
+        f"{seeds} seeds.\n\n"
+    )
+    text += "\n".join([puf.head(), *puf.rows(seeds)]) + "\n"
+    path.write_text(text, encoding="utf-8")
