@@ -174,6 +174,9 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
         if maker is not None and not isinstance(maker, Categorical):
             what = f"{name!r} cannot be drawn again: {maker.label} makes it"
             faults.add(step.label, what, remedy="Name variables of Categorical.")
+        if getattr(maker, "by_household", None) is not None:
+            what = f"{name!r} is a variable of the household: its members would differ"
+            faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
             source = getattr(item, "source", getattr(item, "relationship", None))
             if source == name:

@@ -17,6 +17,7 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.stages.base import Outlook, as_names, check_available, check_in_survey
+from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
 from synthpop.stages.predictors import (
     NUMERIC,
     AllowedRule,
@@ -63,10 +64,14 @@ class Categorical:
         20 distinct values, or as they are (the model is linear in them, a learner splits their
         values; a value that the sample does not have enters as the nearest that it has). In
         interactions of a formula they have classes always.
+    by_household : None or "shared"
+        "shared": a variable of the household, as its tenure or, of an enterprise, its legal form:
+        the model is fitted to first members with household weights, drawn once for a household
+        with the predictors of its first member, and given to all.
 
     Notes
     -----
-    One uniform number per person from the stream (stage, variable, stratum, block).
+    One uniform number per person, or household, from the stream (stage, variable, stratum, block).
 
     Examples
     --------
@@ -80,6 +85,7 @@ class Categorical:
     impossible: Sequence[Mapping[str, Any]] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
+    by_household: str | None = None
 
     def __post_init__(self) -> None:
         """Check that there are names."""
@@ -120,6 +126,7 @@ class Categorical:
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
+        check_choice(faults, f"{self.label}: by_household", self.by_household, [None, "shared"])
         if self.smallest_stratum < 0:
             faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
         for rule in self.impossible or ():
@@ -132,6 +139,11 @@ class Categorical:
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
         field = coded_field(sample, self.variable)
+        notes: tuple[Fallback, ...] = ()
+        if self.by_household is not None:
+            held = codes_of(sample, self.variable, field).astype(np.float64)
+            notes = unshared(held, sample.offsets, self.label)
+            sample = heads_of_sample(sample)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         terms = resolve_terms(self.predictors, names, basic)
@@ -150,18 +162,30 @@ class Categorical:
             ladder=ladder,
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=sample.strata_levels,
-            fallbacks=fit_fallbacks(self.label, ladder, classes, sample),
+            fallbacks=(*notes, *fit_fallbacks(self.label, ladder, classes, sample)),
         )
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
         field = model.fields[0]
-        return {field.name: codes_of(sample, field.name, field).astype(field.dtype)}
+        codes = codes_of(sample, field.name, field).astype(field.dtype)
+        if self.by_household is not None:
+            codes = np.repeat(codes[sample.offsets[:-1]], np.diff(sample.offsets))
+        return {field.name: codes}
 
     def simulate(
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        """Draw a level for each person of the block."""
+        """Draw a level for each person of the block, or for each household."""
+        if self.by_household is None:
+            return self._simulate(model, block, rng)
+        columns = self._simulate(model, heads_of_block(block), rng)
+        sizes = np.diff(block.offsets)
+        return {name: np.repeat(values, sizes) for name, values in columns.items()}
+
+    def _simulate(
+        self, model: CategoricalModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
         from synthpop.kernels.draws import draw_classes
 
         field = model.fields[0]

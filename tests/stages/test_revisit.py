@@ -169,6 +169,10 @@ def test_it_is_part_of_the_identity_of_a_run() -> None:
         ([FIRST, Revisit(["one"]), Revisit(["one"])], "more than once"),
         ([Revisit(["one"]), FIRST], "'one' is made by a later step"),
         ([FIRST, Revisit(["sex"])], "'sex' cannot be drawn again: structure makes it"),
+        (
+            [Categorical("one", by_household="shared"), Revisit(["one"])],
+            "'one' is a variable of the household",
+        ),
         ([FIRST, Revisit(["age_class"])], "derive age_class makes it"),
         (
             [FIRST, Derive("d", source="one", mapping={"p": "x"}), Revisit(["one"])],
