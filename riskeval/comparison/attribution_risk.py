@@ -15,39 +15,48 @@ from riskeval.comparison.request import Request
 from riskeval.intruders.attribution import disco, replicated_uniques, tcap
 from riskeval.intruders.nearness import distance_screen, membership
 from riskeval.intruders.prediction import rapid
+from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
 
 PERMUTATIONS = 1
+BASE = 4
+"""The distance screen holds released records against so many times as many original ones."""
 
 
 def attribution_risk(request: Request, aligned: Aligned) -> list[Number]:
     """Measure uniques, attribution, prediction, nearness and membership."""
     keys = [name for name in request.keys if name not in aligned.lost]
     gone = [name for name in request.keys if name in aligned.lost]
-    targets = [name for name in (*request.sensitive, *request.numeric) if name not in request.keys]
-    levels = ["disco", "tcap"]
+    targets = [name for name in request.sensitive if name not in request.keys]
     if not keys:
-        why = aligned.has(request.keys)
-        return (
-            left_out(why, ["replicated_uniques"])
-            + left_out(why, [*levels, "rapid"], targets)
-            + left_out(why, ["identical", "close", "membership"])
-        )
+        return _nothing(request, targets, aligned.has(request.keys))
     note = f"without {', '.join(gone)}" if gone else ""
     x, y = aligned.x_keys, aligned.y
     held = None if request.holdout is None else aligned.translate(request.holdout)
     found = attempt(["replicated_uniques"], "", lambda: [_uniques(x, y, keys, note)])
     for name in dict.fromkeys(targets):
         if name in aligned.lost:
-            measures = ["rapid"] if name in request.numeric else [*levels, "rapid"]
-            found += left_out(f"{name} {aligned.lost[name]}", measures, [name])
+            found += left_out(f"{name} {aligned.lost[name]}", _about(request, name), [name])
             continue
         if name not in request.numeric:
             for measure, run in (("disco", _disco), ("tcap", _tcap)):
                 found += attempt([measure], name, _later(run, x, y, keys, name, note))
         found += attempt(["rapid"], name, _later(_rapid, request, x, y, held, keys, name, note))
-    names = [*keys, *[name for name in targets if name not in aligned.lost]]
+    others = dict.fromkeys([*targets, *request.numeric])
+    names = [*keys, *[name for name in others if name not in aligned.lost and name not in keys]]
     return found + _near(request, aligned, held, names)
+
+
+def _about(request: Request, target: str) -> list[str]:
+    """Measures about one sensitive variable: numbers are predicted only."""
+    return ["rapid"] if target in request.numeric else ["disco", "tcap", "rapid"]
+
+
+def _nothing(request: Request, targets: list[str], why: str) -> list[Number]:
+    found = left_out(why, ["replicated_uniques", "identical", "close", "membership"])
+    for name in targets:
+        found += left_out(why, _about(request, name), [name])
+    return found
 
 
 def _later(run: Callable[..., list[Number]], *values: Any) -> Callable[[], list[Number]]:
@@ -125,7 +134,7 @@ def _near(
 ) -> list[Number]:
     """Distance screen, and membership where there is a hold-out, on all shared variables."""
     streams = Streams(request.seed)
-    part = drawn(len(aligned.x), request.effort.screen, streams, "screen")
+    part = drawn(len(aligned.x), BASE * request.effort.screen, streams, "screen")
     x = aligned.x_keys.iloc[part].reset_index(drop=True)
     y = aligned.y
     seed = int(streams.at("compare", "screen").integers(2**62))
@@ -134,9 +143,9 @@ def _near(
         most = request.effort.screen
         found = distance_screen(x, y, names, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
-        more = f"at most {most:,} records of each file, drawn at random" if cut else ""
+        more = f"{most:,} records against {len(x):,}, drawn at random" if cut else ""
         return [
-            Number("identical", found.identical, note=more),
+            Number("identical", identical(aligned.x_keys, y, names)),
             Number("close", found.close, "", 0.05, "real persons", *found.close_interval, more),
         ]
 
@@ -150,3 +159,26 @@ def _near(
         return [Number("membership", result.auc, "", 0.5, "guessing", *result.interval)]
 
     return found + attempt(["membership"], "", judged)
+
+
+def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
+    """Share of the records of `y` that equal one of `x` in all columns; missing equals missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [30, 41, 41], "sex": list("fmf")})
+    >>> identical(table, pd.DataFrame({"age": [41.0, 30.0], "sex": ["m", "m"]}), ["age", "sex"])
+    0.5
+    """
+    columns, sizes = [], []
+    for name in names:
+        own, levels = encode(x[name])
+        other, unknown = recode_to(y[name], levels)
+        both = np.concatenate([own.astype(np.int64), other.astype(np.int64)])
+        both[len(own) :][unknown] = len(levels)
+        columns.append(both)
+        sizes.append(len(levels) + 1)
+    ids, n_cells = cell_ids(np.column_stack(columns), sizes)
+    there = np.zeros(n_cells, dtype=bool)
+    there[ids[: len(x)]] = True
+    return float(there[ids[len(x) :]].mean())

@@ -20,7 +20,7 @@ class Kind:
         "file risk", "link risk", "attribution risk", "utility".
     better : {"low", "high"}
     unit : str
-        "share", "records", "ratio", "loss" or "overlap".
+        "share" (of records), "records", "ratio", "loss" or "overlap" (another share).
     perfect : float
         Utility of the original itself; NaN for risks.
     source : str
@@ -126,11 +126,11 @@ CATALOGUE: dict[str, Kind] = {
     "levels_kept": Kind(
         "Detail kept",
         "mean over the categories of the share of the original's levels that the release tells "
-        "apart", UTILITY, "high", "share", 1.0, "counts",
+        "apart", UTILITY, "high", "overlap", 1.0, "counts",
     ),
     "missing": Kind(
         "Cells suppressed", "share of the cells of the variables that are missing more often",
-        UTILITY, "low", "share", 0.0, "Templ 2017, equation 5.3",
+        UTILITY, "low", "overlap", 0.0, "Templ 2017, equation 5.3",
     ),
     "il1s": Kind(
         "IL1s", "mean distance of a number from its original in sqrt(2) standard deviations",
@@ -181,7 +181,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "same_conclusions": Kind(
         "Same conclusions", "share of the coefficients with the same conclusion about their sign",
-        UTILITY, "high", "share", 1.0, "Templ 2017, section 5.5.5",
+        UTILITY, "high", "overlap", 1.0, "Templ 2017, section 5.5.5",
     ),
 }  # fmt: skip
 

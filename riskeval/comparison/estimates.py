@@ -18,7 +18,7 @@ from synthpop.indicators.results import OVERALL
 from synthpop.microdata.errors import InputError
 
 OVERLAPS = [
-    "release", "variable", "indicator", "domain", "original", "released", "relative",
+    "release", "variable", "indicator", "domain", "records", "original", "released", "relative",
     "lower_original", "upper_original", "lower_released", "upper_released", "overlap", "note",
 ]  # fmt: skip
 REGRESSIONS = [
@@ -120,10 +120,31 @@ def _estimate(
         )
     except InputError as problem:
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
+    sizes = domain_sizes(x, by)
     table = found.table.assign(
-        release=aligned.side.name, variable=item.variable, note="; ".join(notes)
+        release=aligned.side.name,
+        variable=item.variable,
+        records=[sizes.get(str(domain), 0) for domain in found.table["domain"]],
+        note="; ".join(notes),
     )
     return table.reindex(columns=OVERLAPS)
+
+
+def domain_sizes(frame: pd.DataFrame, by: Sequence[str] | None) -> dict[str, int]:
+    """Records of each domain, and of all.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sex": list("ffm"), "part": list("aba")})
+    >>> domain_sizes(table, ["sex", "part"])
+    {'all': 3, 'f:a': 1, 'f:b': 1, 'm:a': 1}
+    """
+    sizes = {OVERALL: len(frame)}
+    if by is not None:
+        for levels, count in frame.groupby(list(by), observed=True).size().items():
+            parts = levels if isinstance(levels, tuple) else (levels,)
+            sizes[":".join(str(part) for part in parts)] = int(count)
+    return sizes
 
 
 def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:

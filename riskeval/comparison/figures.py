@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from riskeval.comparison.catalogue import CATALOGUE, lower
+from synthpop.indicators.results import OVERALL
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
 
 MARKERS = "osD^vP*X<>ph"
+SCALE = ("#f4f6f8", "#9ecae1", "#2171b5", "#08306b")
+MOST_ROWS = 60
+UNITS = {
+    "share": ", % of records", "overlap": ", %", "loss": ", 0 is none", "ratio": ", 1 is chance",
+    "records": ", records",
+}  # fmt: skip
 COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#F0E442")
 
 
@@ -39,12 +49,18 @@ def draw_map(result: RiskUtilityMap) -> Figure:
         axes = figure.subplots()
         known = result.frame.dropna(subset=["risk", "utility"])
         released = known[known["kind"] != "original"]
-        families = list(dict.fromkeys(released["family"]))
+        named = result.frame[result.frame["kind"] != "original"]
+        families = list(dict.fromkeys(named["family"]))  # the same look in every map
         _front(axes, released, result.better)
         for place, family in enumerate(families):
             rows = released[released["family"] == family].sort_values("parameter", kind="stable")
-            _path(axes, rows, family, COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)])
+            if rows.empty:
+                continue
+            size = 11 - 5 * place / max(len(families), 5)  # points that coincide stay visible
+            look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
+            _path(axes, rows, family, look)
         _original(axes, known)
+        _labels(axes, released)
         if np.isfinite(result.limit):
             axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
                          label=f"accepted risk ({result.limit:g})")  # fmt: skip
@@ -52,28 +68,43 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     return figure
 
 
-def _path(axes: Axes, rows: pd.DataFrame, family: str, colour: str, marker: str) -> None:
+def _path(axes: Axes, rows: pd.DataFrame, family: str, look: tuple[str, str, float]) -> None:
+    colour, marker, size = look
     line = "-" if len(rows) > 1 and rows["parameter"].notna().all() else "none"
     synthetic = (rows["kind"] == "synthetic").all()
     axes.plot(
         rows["risk"], rows["utility"], linestyle=line, linewidth=1.2, color=colour, marker=marker,
-        markersize=8, markerfacecolor="white" if synthetic else colour, markeredgewidth=1.6,
-        label=family + (" (synthetic)" if synthetic else ""), zorder=3,
+        markersize=size, markerfacecolor="white" if synthetic else colour, markeredgewidth=1.6,
+        label=family + (" (synthetic)" if synthetic and "synthetic" not in family else ""),
+        zorder=3,
     )  # fmt: skip
-    for row in rows.itertuples():
-        text = _label(row, len(rows))
-        if text:
-            axes.annotate(
-                text, (row.risk, row.utility), (6, 6), textcoords="offset points", fontsize=8,
-                color=INK, zorder=4,
-            )  # fmt: skip
 
 
-def _label(row: object, members: int) -> str:
-    parameter = float(getattr(row, "parameter", np.nan))
-    if np.isfinite(parameter):
-        return f"{parameter:g}"
-    return str(getattr(row, "release", "")) if members > 1 else ""
+def _labels(axes: Axes, released: pd.DataFrame) -> None:
+    """Write parameters, or names within a family, beside the points; one text where they meet."""
+    spans = [float(np.ptp(released[name])) or 1.0 for name in ("risk", "utility")]
+    groups: list[tuple[float, float, list[str]]] = []
+    for row in released.to_dict("records"):
+        text = _label(row, int((released["family"] == row["family"]).sum()))
+        if not text:
+            continue
+        for x, y, texts in groups:
+            if abs(row["risk"] - x) < 0.02 * spans[0] and abs(row["utility"] - y) < 0.03 * spans[1]:
+                texts.append(text)
+                break
+        else:
+            groups.append((row["risk"], row["utility"], [text]))
+    for x, y, texts in groups:
+        axes.annotate(
+            ", ".join(dict.fromkeys(texts)), (x, y), (7, 7), textcoords="offset points",
+            fontsize=8, color=INK, zorder=4,
+        )  # fmt: skip
+
+
+def _label(row: dict[Any, Any], members: int) -> str:
+    if np.isfinite(float(row["parameter"])):
+        return f"{row['parameter']:g}"
+    return str(row["release"]) if members > 1 else ""
 
 
 def _original(axes: Axes, known: pd.DataFrame) -> None:
@@ -102,12 +133,76 @@ def _front(axes: Axes, released: pd.DataFrame, better: str) -> None:
 def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
     risk, utility = (CATALOGUE[name.split(":")[0]] for name in (result.risk, result.utility))
     axes.set_title(f"{result.risk_title} against {lower(result.utility_title)}")
-    axes.set_xlabel(f"Risk: {lower(result.risk_title)} ({risk.unit}); less is better")
+    axes.set_xlabel(f"Risk: {lower(result.risk_title)}{UNITS[risk.unit]}; less is better")
     word = "Utility" if result.better == "high" else "Loss"
     end = "more" if result.better == "high" else "less"
-    axes.set_ylabel(f"{word}: {lower(result.utility_title)} ({utility.unit}); {end} is better")
+    axes.set_ylabel(f"{word}: {lower(result.utility_title)}{UNITS[utility.unit]}; {end} is better")
+    for axis, kind in ((axes.xaxis, risk), (axes.yaxis, utility)):
+        if kind.unit in ("share", "overlap"):
+            axis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(color=LINE, linewidth=0.6)
     axes.margins(0.08)
     if len(known) and known["risk"].min() >= 0:
         axes.set_xlim(left=min(0.0, -0.03 * float(known["risk"].max() or 1.0)))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
+
+
+def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
+    """Draw the overlap of each estimate and domain, one column a release.
+
+    Parameters
+    ----------
+    overlaps : DataFrame
+        `Comparison.overlaps`. More than 60 rows are cut to the estimates over all records and the
+        domains with the least overlap.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Dark is a full overlap; a cell without an interval in one of the files is left white.
+    """
+    wide = _overlap_grid(overlaps)
+    values = wide.to_numpy(float)
+    with rc_context(RC):
+        figure = new_figure(WIDE, 1.3 + 0.24 * len(wide))
+        axes = figure.subplots()
+        scale = LinearSegmentedColormap.from_list("overlap", SCALE)
+        drawn = axes.imshow(values, cmap=scale, vmin=0, vmax=1, aspect="auto")
+        for (i, j), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                axes.text(
+                    j, i, f"{value:.2f}", ha="center", va="center", fontsize=7.5,
+                    color="white" if value > 0.6 else INK,
+                )  # fmt: skip
+        axes.set_xticks(range(wide.shape[1]), [fill(str(name), 18) for name in wide.columns])
+        axes.xaxis.tick_top()
+        axes.set_yticks(range(len(wide)), [str(name) for name in wide.index])
+        for side in axes.spines.values():
+            side.set_visible(False)
+        axes.set_title("Overlap of confidence intervals with the original", pad=12)
+        bar = figure.colorbar(drawn, ax=axes, shrink=min(1.0, 8 / max(len(wide), 8)), pad=0.02)
+        bar.set_label("Overlap (1: the same interval)")
+        bar.outline.set_visible(False)
+    return figure
+
+
+def _overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Rows: estimate and domain; columns: releases."""
+    known = overlaps[overlaps["original"].notna()]
+    several = known["variable"].nunique() > 1
+    label = known["indicator"].str.replace("_", " ")
+    label = label + (" of " + known["variable"] if several else "")
+    domain = known["domain"].astype(str)
+    label = label + ", " + domain.where(domain != OVERALL, "all")
+    frame = known.assign(label=label, whole=known["domain"] == OVERALL)
+    wide = frame.pivot_table(
+        index="label", columns="release", values="overlap", sort=False, dropna=False
+    )
+    wide = wide.reindex(
+        index=list(dict.fromkeys(frame["label"])), columns=list(dict.fromkeys(overlaps["release"]))
+    )
+    if len(wide) > MOST_ROWS:
+        whole = frame.loc[frame["whole"], "label"].unique()
+        worst = wide.drop(index=whole).min(axis=1).nsmallest(MOST_ROWS - len(whole)).index
+        wide = wide.loc[[name for name in wide.index if name in {*whole, *worst}]]
+    return wide

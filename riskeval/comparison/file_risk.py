@@ -32,9 +32,8 @@ def file_risk(
     gone = [name for name in request.keys if name not in frame]
     if not keys:
         why = "no key is in the release"
-        return left_out(why, [*COUNTED, *OTHERS]) + left_out(
-            why, ["l_diversity"], request.sensitive
-        )
+        targets = [name for name in request.sensitive if name not in request.numeric]
+        return left_out(why, [*COUNTED, *OTHERS]) + left_out(why, ["l_diversity"], targets)
     notes = [f"without {', '.join(gone)}"] if gone else []
     if kind == "synthetic":
         notes.append("a match is with a synthetic record, not with a person")
@@ -43,7 +42,7 @@ def file_risk(
     note = "; ".join(notes)
     found = _counted(request, frame, weights, keys, note)
     found += attempt(["special_uniques"], "", lambda: [_special(frame, keys, note)])
-    for name in request.sensitive:
+    for name in [name for name in request.sensitive if name not in request.numeric]:
         if name not in frame:
             found += left_out(f"{name} is not in the release", ["l_diversity"], [name])
         elif name in keys:

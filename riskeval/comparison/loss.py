@@ -59,7 +59,7 @@ def _kept(request: Request, aligned: Aligned) -> list[Number]:
         Number("levels_kept", float(np.mean(shares)))
         if shares
         else left_out("no category was named", ["levels_kept"])[0],
-        Number("missing", float(np.mean(more))),
+        Number("missing", float(np.mean(more)), note=aligned.has(names)),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,8 @@ class Comparison(Result):
         `value`, `baseline`, `against`, `lower`, `upper`, `better` ("low" or "high"), `limit`,
         `within`, `limit_source`, `note` (why there is no value, or how it was obtained).
     overlaps : DataFrame
-        One row a release, estimate and domain ("all" first): `original`, `released`, `relative`
+        One row a release, estimate and domain ("all" first): `records` (of the original in the
+        domain), `original`, `released`, `relative`
         (percent), the four bounds, `overlap`, `note`.
     regressions : DataFrame
         One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
@@ -135,6 +137,29 @@ class Comparison(Result):
         """Return the first of the measures that as many releases have as any other of them."""
         counts = [int(self.values(name).notna().sum()) for name in names]
         return names[int(np.argmax(counts))]
+
+    def report(
+        self, path: Path | str, *, title: str | None = None, audience: str = "internal"
+    ) -> Path:
+        """Write the comparison as one self-contained HTML file.
+
+        Parameters
+        ----------
+        path : path
+        title : str, optional
+        audience : {"internal", "external"}
+            "external": nothing of single records, no seed, counts below 5 hidden.
+
+        Raises
+        ------
+        InputError
+            An unknown audience.
+        OutputError
+            The file cannot be written.
+        """
+        from riskeval.comparison.page import write_comparison
+
+        return write_comparison(path, self, title=title, audience=audience)
 
     def summary(self) -> str:
         """Say what was compared, which limits are kept, and what is on the Pareto front."""
