@@ -75,7 +75,7 @@ def compare_estimates(request: Request, aligned: Aligned) -> tuple[list[Number],
         return left_out("no estimate was named", measures), pd.DataFrame(columns=OVERLAPS)
     x, y = with_design(aligned, request)
     parts = [_estimate(request, aligned, item, x, y) for item in request.indicators]
-    table = pd.concat(parts, ignore_index=True)
+    table = _stacked(parts, request.indicators)
     notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
     nowhere = notes or "no domain was named"
@@ -86,6 +86,20 @@ def compare_estimates(request: Request, aligned: Aligned) -> tuple[list[Number],
         ),
         Number("difference", mean_of(table["relative"].astype(float)) / 100, note=notes),
     ], table
+
+
+def _stacked(parts: Sequence[pd.DataFrame], items: Sequence[Indicators]) -> pd.DataFrame:
+    """All estimates: those over all records once, equal labels of other domains told apart."""
+    named = [
+        part.assign(by=":".join(domains_of(item))) for part, item in zip(parts, items, strict=True)
+    ]
+    table = pd.concat(named, ignore_index=True)
+    place, whole = ["variable", "indicator", "domain"], table["domain"] == OVERALL
+    table = table[~(whole & table.duplicated([*place, "original", "released", "note"]))]
+    again = table.duplicated(place, keep=False) & (table["domain"] != OVERALL)
+    labels = table["by"] + ": " + table["domain"].astype(str)
+    table = table.assign(domain=table["domain"].astype(object).where(~again, labels))
+    return table.drop(columns="by").reset_index(drop=True)
 
 
 def _estimate(
