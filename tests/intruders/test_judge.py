@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.intruders.attribution import disco, tcap
 from riskeval.intruders.judge import judge_synthetic
 from riskeval.intruders.registry import INTRUDERS, Case
+from riskeval.intruders.scenario import Scenario
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 
 
 def people(n: int, seed: int) -> pd.DataFrame:
@@ -35,7 +38,7 @@ def case() -> Case:
 @pytest.mark.parametrize("name", INTRUDERS)
 class TestEveryIntruder:
     def target(self, name: str) -> str:
-        kinds = {"categorical": "status", "any": "status", "numeric": "income", "none": ""}
+        kinds = {"categorical": "status", "any": "income", "none": ""}
         return kinds[INTRUDERS[name].target]
 
     def test_inputs_are_unchanged_and_runs_repeat(self, name: str) -> None:
@@ -110,3 +113,104 @@ class TestJudge:
         text = str(caught.value)
         for part in ("'aged'", "'state'", "'magic'", "can be read only once"):
             assert part in text
+
+
+class TestWhom:
+    def files(self):
+        given = case()
+        numbered = [
+            frame.assign(h=np.arange(len(frame)) // 2)
+            for frame in (given.original, given.synthetic, given.holdout)
+        ]
+        return numbered
+
+    def test_households(self) -> None:
+        own, other, holdout = self.files()
+        risk = judge_synthetic(
+            own, other, ["age", "sex"], ["status", "income"], household="h", members="every",
+            holdout=holdout, seed=1,
+        )  # fmt: skip
+        assert set(risk.table["attack"]) == set(INTRUDERS)
+        single = disco(own, other, ["age", "sex"], "status", household="h", members="every", seed=1)
+        found = risk.results["disco", "status"]
+        pd.testing.assert_frame_equal(found.to_frame(), single.to_frame())
+        units = {risk.results[key].unit for key in risk.results if key[0] != "scenarios"}
+        assert units == {"households"}
+        assert "all households of the sample" in risk.summary()
+
+    def test_scenario(self) -> None:
+        own, other, holdout = self.files()
+        intruder = Scenario(
+            ["age", "sex"], ["status", "income"], coverage=0.5, key_errors={"sex": 0.1},
+            accuracy=[0.1, 0.3],
+        )  # fmt: skip
+        risk = judge_synthetic(own, other, intruder, holdout=holdout, seed=1)
+        about = Scenario(["age", "sex"], "status", coverage=0.5, key_errors={"sex": 0.1})
+        single = tcap(own, other, about, seed=1)
+        assert risk.results["tcap", "status"].table.equals(single.table)
+        assert risk.results["rapid", "income"].limit == 0.3
+        left = risk.notes["distance_screen", ""]
+        assert left == "key_errors, coverage, accuracy of the scenario left aside"
+        assert risk.notes["replicated_uniques", ""] == "accuracy of the scenario left aside"
+        assert ("rapid", "income") not in risk.notes
+        assert "scenario 2 within 0.3" in set(risk.table["measure"])
+        assert f"Distance screen: {left}." in risk.summary()
+
+    def test_targets_that_are_codes(self) -> None:
+        own, other, _ = self.files()
+        intruder = Scenario(["sex"], "age", categorical="age", who="everyone")
+        risk = judge_synthetic(own, other, intruder, attacks=["disco", "rapid"], seed=1)
+        assert risk.skipped == {}
+        assert risk.results["rapid", "age"].kind == "categorical"
+
+    def test_replicates(self) -> None:
+        own, other, _ = self.files()
+        more = [people(200, seed) for seed in (5, 6)]
+        risk = judge_synthetic(
+            own, other, ["age", "sex"], "status", replicates=more, seed=1,
+            attacks=["replicated_uniques", "tcap", "rapid"],
+        )  # fmt: skip
+        assert risk.results["replicated_uniques", ""].intervals.n_files == 3
+        assert risk.results["tcap", "status"].intervals.n_files == 3
+        assert risk.notes == {("rapid", "status"): "the first synthetic file alone"}
+
+    def test_progress_and_workers(self) -> None:
+        own, other, holdout = self.files()
+        asked = {"holdout": holdout, "seed": 1, "attacks": ["disco", "rapid", "distance_screen"]}
+        seen: list[Event] = []
+        two = judge_synthetic(
+            own, other, ["age", "sex"], "status", workers=2, on_event=seen.append, **asked
+        )
+        mine = [event for event in seen if event.job == "judge_synthetic"]
+        assert [event.kind for event in mine] == ["start", *["progress"] * 3, "end"]
+        assert [event.detail for event in mine[1:4]][1] == "RAPID on status"
+        assert {event.job for event in seen} == {"judge_synthetic", "rapid", "distance_screen"}
+        one = judge_synthetic(own, other, ["age", "sex"], "status", **asked)
+        pd.testing.assert_frame_equal(one.table, two.table)
+
+    def test_readings(self) -> None:
+        own = people(300, 1)
+        own["status"] = np.where(own["age"] % 2 == 0, "works", "studies")
+        risk = judge_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
+        reading = risk.table.set_index(["attack", "measure"])["reading"]
+        assert reading["replicated_uniques", "repU"] == "100% of what the original tells"
+        assert reading["tcap", "DCAP_matched"] == "above the baseline"
+        assert reading["distance_screen", "identical records"] == ""
+        first = next(line for line in risk.summary().splitlines() if line.startswith("Above"))
+        assert "Membership inference" in first
+        assert "Correct attribution on status" in first
+
+    def test_faults(self) -> None:
+        own, other, holdout = self.files()
+        with pytest.raises(InputError) as caught:
+            judge_synthetic(
+                own, other.drop(columns="age"), ["age"], "status", workers=0, replicates=other,
+                holdout=holdout.drop(columns="status"),
+            )  # fmt: skip
+        text = str(caught.value)
+        for part in ("of the synthetic file", "0 is not a whole", "not a list", "of the holdout"):
+            assert part in text
+        with pytest.raises(InputError, match="replicates: can be read only once"):
+            judge_synthetic(own, other, "age", "status", replicates=[iter([other])])
+        with pytest.raises(InputError, match="household: is given beside"):
+            judge_synthetic(own, other, Scenario("age", "status"), household="h")
