@@ -218,13 +218,16 @@ class CellLearner:
         return Fitted(_answer(cells, predict, True), self._text(cells))
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:
+        from threadpoolctl import threadpool_limits  # two threads on busy cores are slower than one
+
         estimator, grows = self._estimator()
         steps = [TREES] if grows is None else range(STEPS, TREES + 1, STEPS)
         for done in steps:
             if grows is not None:
                 estimator.set_params(**{grows: done})
             try:
-                estimator.fit(x, y, sample_weight=weight)
+                with threadpool_limits(1, user_api="openmp"):
+                    estimator.fit(x, y, sample_weight=weight)
             except (ValueError, TypeError) as error:
                 faults = Faults("model of scenario 5")
                 faults.add("model", f"{type(estimator).__name__} could not be fitted: {error}")

@@ -72,7 +72,7 @@ class ReplicatedRisk(Result):
         by = ["scenario", "target"] if "target" in self.table else ["scenario"]
         for group, rows in self.table.groupby(by, sort=False):
             told = [self._told(row) for row in rows.to_dict("records") if not np.isnan(row["tau"])]
-            story = story_of(int(str(group[0])), "")
+            story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
             of = f", {group[1]}" if len(by) > 1 else ""
             lines.append(f"Scenario {group[0]}{of} ({story}): {'; '.join(told) or 'not computed'}.")
         if self.uniqueness is not None:

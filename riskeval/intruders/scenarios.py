@@ -24,6 +24,12 @@ STORIES = {
     4: "all matches in the synthetic population, their values taken as the answer",
     5: "a linear model fitted to the synthetic population and applied to the keys",
 }
+CATEGORY_STORIES = {
+    1: "one match in the synthetic population, its category taken as the answer",
+    2: "one match in the synthetic population, its category taken as the answer",
+    3: "all matches in the synthetic population, one of them at random taken as the answer",
+    4: "all matches in the synthetic population, all of one category",
+}
 CAVEAT = (
     "These are worst cases: the intruder holds the keys of every person of the sample without "
     "error, and a person counts when unique in the sample, which does not mean unique in the "
@@ -61,7 +67,8 @@ class IntruderRisk(Result):
     n_looked_for : int
         Records (or households) that the intruder looks for.
     n_missing_target : int
-        Records looked for that lack a true value of some target: they cannot be disclosed.
+        Records looked for that lack a true value of some target (households: of all members);
+        they cannot be disclosed.
     n_unmatched : int
         Records looked for whose keys the population does not have.
     target : str
@@ -120,22 +127,23 @@ class IntruderRisk(Result):
             if self.scenario.who == "everyone" or self.scenario.rows
             else f"{self.n_unmatched:,} of the unique {what}"
         )
-        missing = (
-            "no true value of" if len(self.scenario.targets) == 1 else "not all true values of"
-        )
+        several = len(self.scenario.targets) > 1
+        missing = f"no true value of {'at least one of ' if several else ''}{self.target}"
         return (
             f"{self.n_unique:,} of the {self.n_sample:,} sample {what} are unique in the keys "
             f"{', '.join(self.keys)}; the synthetic population has {self.n_population:,} persons. "
             f"{others} have no match there and count as not "
-            f"disclosed; {self.n_missing_target:,} have {missing} {self.target}."
+            f"disclosed; {self.n_missing_target:,} have {missing}."
         )
 
     def _sentence(self, scenario: int, target: str, rows: pd.DataFrame) -> str:
         what = "households" if self.scenario.unit == "household" else "records"
-        head = f"Scenario {scenario} ({story_of(scenario, self.models.get(target, ''))}): "
+        category = bool(rows["accuracy"].isna().all())
+        head = (
+            f"Scenario {scenario} ({story_of(scenario, category, self.models.get(target, ''))}): "
+        )
         if rows["tau"].isna().all():
             return head + f"not computed, {rows['note'].iloc[0]}."
-        category = rows["accuracy"].isna().all()
         told = [
             f"{row.tau:.3g} ({row.rate:.2%}), guessing the commonest level {row.tau_baseline:.3g}"
             if category
@@ -177,8 +185,10 @@ def caveat(scenario: Scenario) -> str:
     return CAVEAT
 
 
-def story_of(scenario: int, model: str) -> str:
+def story_of(scenario: int, category: bool, model: str) -> str:
     """Return the story of a scenario; scenario 5 tells its model when that is not the usual one."""
+    if category and scenario in CATEGORY_STORIES:
+        return CATEGORY_STORIES[scenario]
     if scenario == 5 and model and not model.startswith("a linear model with"):
         return f"{model}, fitted to the synthetic population and applied to the keys"
     return STORIES[scenario]
@@ -307,8 +317,8 @@ def intruder_scenarios(
     found, others = attack(request)
     scenario = request.scenario
     first = found.sights[scenario.targets[0]]
-    lacking = ~np.all([sight.known for sight in found.sights.values()], axis=0)
     of_unit = found.units.of_row[found.rows]
+    lacking = [np.setdiff1d(of_unit, of_unit[it.known]) for it in found.sights.values()]
     return IntruderRisk(
         table=risk_table(request, found, others),
         per_record=per_record(request, found),
@@ -316,7 +326,7 @@ def intruder_scenarios(
         n_population=found.n_population,
         n_unique=int((found.units.eligible & (found.units.frequency == 1)).sum()),
         n_looked_for=int(found.units.looked_for.sum()),
-        n_missing_target=len(np.unique(of_unit[lacking])),
+        n_missing_target=len(np.unique(np.concatenate(lacking))),
         n_unmatched=len(np.unique(of_unit[first.n_matches == 0])),
         target=", ".join(scenario.targets),
         keys=scenario.keys,

@@ -120,7 +120,7 @@ def naive_households(sample, population, keys, target, household, p, members, wh
 
     def composed(frame: pd.DataFrame) -> dict:
         return {
-            number: sorted(map(repr, group[keys].astype(object).to_numpy().tolist()))
+            number: sorted(map(repr, group[keys].astype(object).fillna("?").to_numpy().tolist()))
             for number, group in frame.groupby(household, sort=False)
         }
 

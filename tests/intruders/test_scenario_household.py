@@ -57,8 +57,11 @@ class TestWorkedByHand:
         assert tau(risk) == 1
         assert tau(risk, 2) == 0
         assert (risk.n_sample, risk.n_unique, risk.n_looked_for) == (4, 2, 2)
+        assert risk.n_missing_target == 0  # the child of household 2 has no value, others have
         assert risk.n_unmatched == 1  # a woman alone is not in the population
         assert risk.table["rate"].iloc[3] == pytest.approx(1 / 4)
+        lacking = sample().assign(y=sample()["y"].where(sample()["h"] != 4))
+        assert intruder_scenarios(lacking, population(), intruder()).n_missing_target == 1
         every = intruder_scenarios(sample(), population(), intruder(members="every"))
         assert tau(every) == 0
         close = population().assign(y=[0.0, 30.5, 40, 41, 2, 29.5, 10, 20, 3])

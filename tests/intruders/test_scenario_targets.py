@@ -86,6 +86,7 @@ class TestCategories:
     def test_summary(self) -> None:
         text = intruder_scenarios(sample(), population(), "k", "ill").summary()
         assert "records whose ill is found, of all in the sample: 1 (16.67%), guessing" in text
+        assert "Scenario 3 (all matches in the synthetic population, one of them at random" in text
 
     def test_levels_that_blocks_bring(self) -> None:
         whole = taus(intruder_scenarios(sample(), population(), "k", "ill"), "tau_baseline")
@@ -139,7 +140,7 @@ class TestSeveralTargets:
 
     def test_words(self) -> None:
         text = intruder_scenarios(sample(), population(), "k", ["y", "ill"]).summary()
-        assert "1 have not all true values of y, ill" in text
+        assert "1 have no true value of at least one of y, ill" in text
         assert "records whose ill is found" in text
         assert "records whose y is found" in text
 
