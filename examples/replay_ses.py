@@ -10,7 +10,7 @@ release: a sample of a synthetic population that was made from the file.
 `FILE` is the public synthetic survey of 15,691 employees (data set ``ses`` of the R package
 laeken, as Parquet). Where it is absent, the invented file of ``protect_earnings.py`` takes its
 place: then there is nothing printed to compare with, and the numbers say nothing about a country.
-Tables and the map of risk and utility are written to the folder.
+Tables, maps of risk and utility and a report are written to the folder.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ def compare_all(
     print(found.summary())
     placed = found.risk_utility_map(risk="close", utility="overlap")
     placed.figure().savefig(folder / "comparison.png", dpi=120)
+    found.report(folder / "comparison.html", title="Five releases of a survey of earnings")
 
 
 def draw_map(
@@ -130,7 +131,7 @@ def main() -> None:
     replay_tables(original, releases, given.folder)
     draw_map(original, releases, public, given.folder, given.seed)
     compare_all(original, releases, given.folder, given.seed)
-    print(f"\nWrote the tables and two maps to {given.folder}.")
+    print(f"\nWrote the tables, two maps and a report to {given.folder}.")
 
 
 if __name__ == "__main__":

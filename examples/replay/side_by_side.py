@@ -9,10 +9,7 @@ import pandas as pd
 from replay import tables5
 from replay.earnings import KEYS, NUMERIC
 from replay.section83 import without_losses
-from riskeval import compare
-from riskeval.comparison.compare import Comparison
-from riskeval.comparison.releases import Release
-from riskeval.comparison.request import Effort, Indicators
+from riskeval import Comparison, Effort, Indicators, Release, compare
 
 ESTIMATES = (
     Indicators("earningsHour", ["gini", "gender_pay_gap"], by="education", gender="sex"),

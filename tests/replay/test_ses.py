@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from replay import earnings, paths, printed, releases, section83, side_by_side, tables5
 
-from riskeval import individual_risk, k_anonymity
-from riskeval.comparison.request import Effort
+from riskeval import Effort, individual_risk, k_anonymity
 from riskeval.utility import coverage
 from synthpop.indicators import gini
 from tests.reference_data import golden, survey_data
