@@ -144,13 +144,13 @@ def mark_households(states, starts, marks):
     marks : int64, shape (h,)
     """
     for h in range(len(starts) - 1):
-        members = np.sort(states[starts[h] : starts[h + 1]])
-        if members[0] < 0:
-            marks[h] = -1
-            continue
-        mark = len(members)
-        for s in members:
-            mark = (mark * 1000003 + s) % 2147483647
+        mark = starts[h + 1] - starts[h]
+        for j in range(starts[h], starts[h + 1]):
+            if states[j] < 0:
+                mark = -1
+                break
+            x = (states[j] * 1000003 + 12345) % 2147483647
+            mark = (mark + x * x) % 2147483647
         marks[h] = mark
 
 
@@ -183,6 +183,8 @@ def find_households(states, starts, marks, known, begin, members, slots, count, 
         if marks[h] < 0:
             continue
         c = np.searchsorted(known, marks[h])
+        if c == len(known) or known[c] != marks[h]:
+            continue
         mine = np.sort(states[lo:hi])
         while c < len(known) and known[c] == marks[h]:
             theirs = members[begin[c] : begin[c + 1]]
