@@ -27,6 +27,7 @@ _WHERE = {
     "RiskUtilityMap": "comparison.map",
     "classification_risk": "measures.classification",
     "compare": "comparison.compare",
+    "load_compare_plan": "compare_file",
     "delta_presence": "measures.presence",
     "disco": "intruders.attribution",
     "distance_screen": "intruders.nearness",

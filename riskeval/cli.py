@@ -1,9 +1,10 @@
-"""Command line of the risk evaluation: assess, protect."""
+"""Command line of the risk evaluation: assess, protect, compare."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,13 @@ import typer
 
 from synthpop._version import __version__
 from synthpop.microdata.errors import Fault, MicrodataError, RunFileError
+from synthpop.microdata.events import Event, Listener, silent
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Disclosure risk, protection and utility of released microdata.",
 )
 
@@ -51,7 +54,7 @@ def protect(
     workers: Workers = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history."""
-    from riskeval.runfile import load_protect_plan
+    from riskeval.runfile import load_protect_plan, takes_seed
     from riskeval.session import ProtectionSession
     from synthpop.microdata.io import write_table
     from synthpop.microdata.streams import resolve_seed, without_effect
@@ -73,21 +76,57 @@ def protect(
     typer.echo(f"Wrote {target} and the report {report}.")
 
 
+@app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[release]].")],
+    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
+    workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
+) -> None:
+    """Compare releases of one original by risk and utility; write a report and its table."""
+    from riskeval.compare_file import load_compare_plan
+    from synthpop.microdata.io import write_table
+    from synthpop.microdata.streams import resolve_seed
+
+    plan = load_compare_plan(file)
+    seed = None if seed is None else resolve_seed(seed)
+    target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
+    with _progress() as listen:
+        result = plan.run(seed=seed, workers=workers, on_event=listen)
+    result.report(target, title=plan.report.title, audience=plan.report.audience)
+    numbers = target.with_suffix(".csv")
+    if plan.report.audience == "internal":
+        write_table(result.measures, numbers)
+    typer.echo(result.summary())
+    more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
+    typer.echo(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
+
+
+@contextmanager
+def _progress() -> Iterator[Listener]:
+    """Show a bar on a terminal; stay quiet otherwise."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        task = bars.add_task("", total=None)
+
+        def listen(event: Event) -> None:
+            bars.update(task, completed=event.done, total=event.total, description=event.detail)
+
+        yield listen
+
+
 def _keep_original(source: Path | str | None, target: Path) -> None:
     """Refuse to write over the file that is to be protected."""
     if source and Path(source).resolve() == target.resolve():
         remedy = "Name another file with out or --out."
         faults = [Fault("out", f"{target} is the original, which would be lost", remedy=remedy)]
         raise RunFileError("riskeval protect", faults)
-
-
-def takes_seed(verb: str) -> bool:
-    """Whether a verb of ``riskeval.protect`` draws."""
-    import inspect
-
-    from riskeval import protect as verbs
-
-    return "seed" in inspect.signature(getattr(verbs, verb)).parameters
 
 
 @app.callback(invoke_without_command=True)

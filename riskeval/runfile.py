@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import Field
 
+from riskeval import protect
 from riskeval.assessment import Assessment, assess
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
@@ -138,7 +140,7 @@ def load_assess_plan(path: Path | str) -> AssessPlan:
     data = read_toml(file)
     faults = Faults(f"run file {file.name}", RunFileError)
     check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
-    source = _data(faults, data)
+    source = read_source(faults, data)
     options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
     report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
     faults.raise_if_any()
@@ -197,10 +199,10 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     data = read_toml(file)
     faults = Faults(f"run file {file.name}", RunFileError)
     check_sections(faults, data, ["data", "roles", "step", "out", "report"])
-    source = _data(faults, data)
+    source = read_source(faults, data)
     roles = validate(faults, "[roles]", Roles, data.get("roles", {}))
     report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
-    steps = _steps(faults, data.get("step", []))
+    steps = read_steps(faults, data.get("step", []))
     out = data.get("out")
     if out is not None and not isinstance(out, str):
         faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
@@ -208,27 +210,32 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     return ProtectPlan(source, roles, steps, out, report, file.parent)
 
 
-def _data(faults: Faults, data: Mapping[str, Any]) -> Any:
+def read_source(faults: Faults, data: Mapping[str, Any]) -> Any:
+    """Read the table ``[data]``: exactly one of `file` and `demo`."""
     source = validate(faults, "[data]", DataInput, data.get("data", {}))
     if source is not None and source.demo == (source.file is not None):
         faults.add("[data]", "needs file or demo = true", remedy="Give exactly one of them.")
     return source
 
 
-def _steps(faults: Faults, tables: Any) -> tuple[tuple[str, dict[str, Any]], ...]:
+def read_steps(
+    faults: Faults, tables: Any, within: str = ""
+) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Read a list of steps of protection: (verb, arguments); `within` says where they stand."""
+    head = f"{within} [[step]]".strip()
     if not isinstance(tables, list) or not tables:
-        faults.add("[[step]]", "there is none", remedy='Give one, as verb = "local_suppression".')
+        faults.add(head, "there is none", remedy='Give one, as verb = "local_suppression".')
         return ()
     steps = []
     for number, table in enumerate(tables, 1):
         if not isinstance(table, Mapping):
-            faults.add(f"[[step]] {number}", f"is {table!r}, no table")
+            faults.add(f"{head} {number}", f"is {table!r}, no table")
             continue
         arguments = dict(table)
         verb = arguments.pop("verb", None)
         if not isinstance(verb, str) or verb not in VERBS:
             what = f"verb {verb!r} is unknown" if verb else "has no verb"
-            faults.add(f"[[step]] {number}", what, remedy=did_you_mean(verb, VERBS))
+            faults.add(f"{head} {number}", what, remedy=did_you_mean(verb, VERBS))
         steps.append((str(verb), arguments))
     return tuple(steps)
 
@@ -240,3 +247,14 @@ def read_data(source: DataInput, folder: Path) -> pd.DataFrame:
 
         return load_demo_survey().frame
     return read_table(folder / str(source.file))
+
+
+def takes_seed(verb: str) -> bool:
+    """Whether a verb of ``riskeval.protect`` draws.
+
+    Examples
+    --------
+    >>> takes_seed("pram"), takes_seed("global_recode")
+    (True, False)
+    """
+    return "seed" in inspect.signature(getattr(protect, verb)).parameters

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from riskeval import protect
-from riskeval.cli import takes_seed
-from riskeval.runfile import load_protect_plan
+from riskeval.runfile import load_protect_plan, takes_seed
 from synthpop.microdata.errors import RunFileError
 from tests.small import small_frame
 

@@ -185,7 +185,7 @@ def match_levels(
             how = "levels were compared by their text"
             text = {level: str(level) for level in x_levels}
             return Matched(*by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text)
-    rule: Mapping[Any, Any] | None = given
+    rule: Mapping[Any, Any] | None = _as_levels(given, x_levels, y_levels)
     if rule is None and rows is not None:
         rule = learn(x_codes[rows], y_codes, x_levels, y_levels)
     if rule is not None:
@@ -203,6 +203,22 @@ def match_levels(
     if new:
         how += f"; {new} of the release are not in the original"
     return Matched(x, y, how, "", (*counts, len(both)))
+
+
+def _as_levels(
+    given: Mapping[Any, Any] | None, x_levels: Sequence[Any], y_levels: Sequence[Any]
+) -> dict[Any, Any] | None:
+    """The rule that was given, on the levels as they are: those of a run file come as text."""
+    if not given:
+        return None
+    images = {str(level): level for level in y_levels}
+    found = {}
+    for level in x_levels:
+        key = level if level in given else str(level)
+        if key in given:
+            image = given[key]
+            found[level] = image if image in y_levels else images.get(str(image), image)
+    return found
 
 
 def _used(values: pd.Series) -> tuple[np.ndarray, tuple[Any, ...]]:
