@@ -137,19 +137,23 @@ def _maximise(
     rank, n_classes = z.shape[1], counts.shape[1]
     free = np.delete(np.arange(n_classes), counts.sum(axis=0).argmax())
 
-    def probabilities(flat: np.ndarray) -> np.ndarray:
+    def log_shares(flat: np.ndarray) -> np.ndarray:
         eta = np.zeros(counts.shape)
         eta[:, free] = z @ flat.reshape(rank, -1)
         return _log_shares(eta, barred)
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        log_p = probabilities(flat)
+        log_p = log_shares(flat)
         here = counts > 0
         gap = totals[:, None] * np.exp(log_p) - counts
         return -float(np.dot(counts[here], log_p[here])), (z.T @ gap[:, free]).ravel()
 
+    held: list[np.ndarray] = []  # the point of the last call and its probabilities
+
     def curvature(flat: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        p = np.exp(probabilities(flat))[:, free]
+        if not held or not np.array_equal(held[0], flat):
+            held[:] = [flat.copy(), np.exp(log_shares(flat))[:, free]]
+        p = held[1]
         along = z @ direction.reshape(rank, -1)
         change = p * (along - (p * along).sum(axis=1, keepdims=True))
         product: np.ndarray = (z.T @ (totals[:, None] * change)).ravel()
@@ -162,7 +166,7 @@ def _maximise(
     )  # fmt: skip
     coefficients = np.zeros((x.shape[1], n_classes))
     coefficients[:, free] = back @ found.x.reshape(rank, -1)
-    gap = x.T @ (totals[:, None] * np.exp(probabilities(found.x)) - counts)
+    gap = x.T @ (totals[:, None] * np.exp(log_shares(found.x)) - counts)
     return coefficients, int(found.nit), float(np.abs(gap).max())
 
 

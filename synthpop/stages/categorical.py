@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from synthpop.stages.predictors import (
 )
 
 SMALLEST_STRATUM = 30
+LARGEST_GAP = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,14 @@ class Categorical:
         value is never drawn there (probabilities are set to zero and scaled back to one).
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata.
+    pooling : "none", "cross-validated", "complete" or a number, optional
+        Whether strata borrow from each other. "none": each has a model of its own. "complete": one
+        model, with the stratum as a predictor. A number: the stratum's model is held near the
+        pooled one with the weight of so many persons. "cross-validated": that number, and the
+        strength of pairs of predictors in the pooled model, are chosen by cross-validation over
+        households. Numbers and "cross-validated" are for the models "multinomial" (with numeric
+        "classes") and "empirical". Default: "cross-validated" for the multinomial model with
+        classes, otherwise "none". See `synthpop.models.pooling`.
     numeric : "classes" or "values"
         How predictors that are numbers enter: cut at weighted deciles where they have more than
         20 distinct values, or as they are (the model is linear in them, a learner splits their
@@ -86,6 +96,7 @@ class Categorical:
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
     by_household: str | None = None
+    pooling: str | float | None = None
 
     def __post_init__(self) -> None:
         """Check that there are names."""
@@ -125,6 +136,7 @@ class Categorical:
         check_in_survey(faults, self.label, self.provides, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
+        check_pooling(faults, self.label, self.pooling, self.model, self.numeric)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, [None, "shared"])
         if self.smallest_stratum < 0:
@@ -155,6 +167,7 @@ class Categorical:
             make_design(sample, coding, classes, n_classes),
             smallest_stratum=self.smallest_stratum,
             seed=int(rng.integers(2**31)),
+            pooling=pooling_of(self.pooling, self.model, self.numeric),
         )
         return CategoricalModel(
             fields=(field,),
@@ -223,18 +236,62 @@ def check_model(faults: Faults, label: str, model: Any) -> None:
         faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
 
 
+def pooling_of(pooling: str | float | None, model: Any, numeric: str = "classes") -> str | float:
+    """Return the pooling that is meant: as given, or the default of the model."""
+    if pooling is not None:
+        return pooling
+    plain = isinstance(model, str) and model == "multinomial" and numeric == "classes"
+    return "cross-validated" if plain else "none"
+
+
+def check_pooling(
+    faults: Faults, label: str, pooling: Any, model: Any, numeric: str = "classes"
+) -> None:
+    """Note a pooling that is not understood, or that the model does not have."""
+    if pooling is None:
+        return
+    number = isinstance(pooling, Real) and not isinstance(pooling, bool)
+    if number:
+        if not pooling >= 0:
+            faults.add(f"{label}: pooling", f"is {pooling}", remedy="Give 0 or more persons.")
+    else:
+        known = ["none", "cross-validated", "complete", "a number"]
+        check_choice(faults, f"{label}: pooling", pooling, known)
+        if pooling not in known or pooling == "a number":
+            return
+    if not (number or pooling == "cross-validated"):
+        return
+    if not (isinstance(model, str) and model in MODELS):
+        what = "partial pooling has no meaning for this model"
+        remedy = 'It is for the models multinomial and empirical; or set "none" or "complete".'
+        faults.add(f"{label}: pooling", what, remedy=remedy)
+    elif model == "multinomial" and numeric == "values":
+        what = 'partial pooling has no meaning with numeric = "values"'
+        faults.add(
+            f"{label}: pooling", what, remedy='Set numeric = "classes", or pooling = "none".'
+        )
+
+
 def fit_fallbacks(
     label: str, ladder: Ladder, classes: np.ndarray, sample: Sample
 ) -> tuple[Fallback, ...]:
-    """Return what the fit had to fall back to: strata too small, strata with one level."""
+    """Return what the fit had to fall back to: strata too small, or with one level; no maximum."""
     found = []
     for stratum, level in enumerate(sample.strata_levels):
         here = classes[sample.strata == stratum]
-        if ladder.by_stratum[stratum] is None:
+        if ladder.by_stratum[stratum] is None and ladder.pooling.kind != "complete":
             what = f"only {len(here)} persons in the sample: the model pooled over strata"
             found.append(Fallback(label, str(level), what))
         elif len(here) and (here == here[0]).all():
             found.append(Fallback(label, str(level), "one level in the sample: always drawn"))
+    fits = zip(
+        [*map(str, sample.strata_levels), "all"], [*ladder.by_stratum, ladder.pooled], strict=True
+    )
+    for level, model in fits:
+        gap = getattr(model, "gap", 0.0)
+        if gap > LARGEST_GAP:
+            what = f"the fit ended before its maximum: margins are off by up to {100 * gap:.2g} %"
+            found.append(Fallback(label, level, f"{what} of the weight"))
     return tuple(found)
 
 

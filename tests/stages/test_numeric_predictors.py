@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.microdata.errors import InputError
+from synthpop.models import ladder
 from synthpop.models.cells import numeric_digits
+from synthpop.models.linear_multinomial import fit_linear_multinomial
 from tests.small import ROLES, small_frame
 
 
@@ -122,3 +126,16 @@ def test_faults(stage) -> None:
     name = "flag" if stage is Categorical else "amount"
     with pytest.raises(InputError, match="numeric: 'value' is not allowed"):
         people(stage(name, predictors=["age"], numeric="value"))
+
+
+def test_a_fit_that_ends_early_is_recorded(monkeypatch) -> None:
+    monkeypatch.setattr(
+        ladder, "fit_linear_multinomial", partial(fit_linear_multinomial, max_steps=1)
+    )
+    survey = Survey(frame_of_ages(), **ROLES)
+    stage = Categorical("flag", predictors=["age"], numeric="values")
+    fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1)
+    notes = [f for f in fitted.fallbacks if "ended before its maximum" in f.what]
+    assert {f.stratum for f in notes} == {"north", "south", "west", "all"}
+    monkeypatch.undo()
+    assert not Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1).fallbacks
