@@ -16,6 +16,7 @@ from riskeval.intruders.unit_of_attack import Ask, Households, joined
 
 ROUNDING = 1e-9
 AT_ONCE = 50_000
+TREES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,4 +191,4 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     forest = RandomForestRegressor if numeric else RandomForestClassifier
-    return forest(n_estimators=100, min_samples_leaf=5, random_state=state, n_jobs=workers)
+    return forest(n_estimators=TREES, min_samples_leaf=5, random_state=state, n_jobs=workers)
