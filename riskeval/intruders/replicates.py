@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,15 @@ import pandas as pd
 from riskeval.intruders.attack import attack
 from riskeval.intruders.requests import ALL_SCENARIOS, read_request
 from riskeval.intruders.scenario import Scenario
-from riskeval.intruders.scenario_tables import expected_uniques, risk_table
+from riskeval.intruders.scenario_tables import risk_table
 from riskeval.intruders.scenarios import caveat, story_of
-from riskeval.measures.uniqueness import PopulationUniqueness
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+
+if TYPE_CHECKING:
+    from riskeval.measures.uniqueness import PopulationUniqueness
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +34,8 @@ class ReplicatedRisk(Result):
         `accuracy`, `tau` (mean over populations), `sd`, `lower`, `upper` (t interval of the mean),
         `smallest`, `largest`, `rate` (mean tau divided by the number of records), and means of
         `tau_literal`, `tau_zero` and, where they exist, `tau_baseline`, `tau_expected` with
-        `expected_lower` and `expected_upper`, `false_matches` and `rate_holdout`.
+        `expected_lower` and `expected_upper`, `tau_unique` with `unique_lower` and
+        `unique_upper`, `false_matches` and `rate_holdout`.
     replicates : DataFrame
         The table of `intruder_scenarios` of every population, with its number in `population`.
     n_populations, n_sample : int
@@ -40,9 +43,6 @@ class ReplicatedRisk(Result):
     target : str
     scenario : Scenario
         What the intruder knows, whom they look for and what counts as success.
-    uniqueness : PopulationUniqueness or None
-        With weights: how many sample uniques are unique in the population, from the frequencies
-        of the keys; of the sample as the intruder of the first population knows it.
     seed : int
     """
 
@@ -53,7 +53,6 @@ class ReplicatedRisk(Result):
     confidence: float
     target: str
     scenario: Scenario
-    uniqueness: PopulationUniqueness | None
     seed: int
 
     def to_frame(self) -> pd.DataFrame:
@@ -75,24 +74,25 @@ class ReplicatedRisk(Result):
             story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
             of = f", {group[1]}" if len(by) > 1 else ""
             lines.append(f"Scenario {group[0]}{of} ({story}): {'; '.join(told) or 'not computed'}.")
-        if self.uniqueness is not None:
+        if "tau_expected" in self.table:
             lines.append(
-                f"Expected: found and alone in the register as well, so that the intruder could "
-                f"be sure. By the frequencies of the keys {self.uniqueness.tau1:.3g} of the "
-                f"{self.uniqueness.n_sample_uniques:,} sample uniques are unique in the "
-                f"population ({self.uniqueness.chosen})."
+                "Expected: found, and alone in the register as well by the weights, so that the "
+                "intruder could be sure."
             )
+        if "tau_unique" in self.table:
+            lines.append("Unique: found, and unique in the population by the estimate given.")
         return "\n".join([*lines, caveat(self.scenario)])
 
     def _told(self, row: Mapping[Any, Any]) -> str:
         text = f"{row['tau']:.3g} ({row['lower']:.3g} to {row['upper']:.3g})"
         if not np.isnan(row["accuracy"]):
             text += f" within {row['accuracy']:.3g}"
-        if "tau_expected" in row:
-            text += (
-                f", expected {row['tau_expected']:.3g} ({row['expected_lower']:.3g} to "
-                f"{row['expected_upper']:.3g})"
-            )
+        for name in ("expected", "unique"):
+            if f"tau_{name}" in row:
+                text += (
+                    f", {name} {row[f'tau_{name}']:.3g} ({row[f'{name}_lower']:.3g} to "
+                    f"{row[f'{name}_upper']:.3g})"
+                )
         return text
 
 
@@ -106,6 +106,7 @@ def scenario_replicates(
     intervals: tuple[str, str] | Mapping[str, tuple[str, str]] | None = None,
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
+    uniqueness: PopulationUniqueness | None = None,
     missing: str = "category",
     open_interval: str = "value",
     holdout: Any = None,
@@ -129,8 +130,8 @@ def scenario_replicates(
         Wrong keys and models of scenario 5 are drawn anew for each population.
     on_event : callable, optional
         Gets an `Event` for every population, and those of `intruder_scenarios`.
-    sample, keys, target, accuracy, intervals, scenarios, weights, missing, open_interval, \
-holdout, model
+    sample, keys, target, accuracy, intervals, scenarios, weights, uniqueness, missing, \
+open_interval, holdout, model
         As in `intruder_scenarios`.
 
     Returns
@@ -168,8 +169,8 @@ holdout, model
     for number, population in enumerate(populations):
         request = read_request(
             sample, population, keys, target, accuracy=accuracy, intervals=intervals,
-            scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
-            holdout=holdout, model=model, on_event=on_event,
+            scenarios=scenarios, weights=weights, uniqueness=uniqueness, missing=missing,
+            open_interval=open_interval, holdout=holdout, model=model, on_event=on_event,
             seed=int(Streams(used).at("population", number).integers(1 << 62)),
         )  # fmt: skip
         found, others = attack(request)
@@ -179,7 +180,6 @@ holdout, model
                 "n_sample": found.units.n,
                 "scenario": request.scenario,
                 "target": ", ".join(request.scenario.targets),
-                "uniqueness": expected_uniques(request, found),
             }
             n_asked = int(found.units.eligible.sum())
         on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
@@ -213,14 +213,15 @@ def _means(replicates: pd.DataFrame, m: int, n_asked: int, confidence: float) ->
             "rate": mean / n_asked,
         }
     )
-    names = ("tau_literal", "tau_zero", "tau_baseline", "tau_expected", "false_matches")
-    for name in (*names, "rate_holdout"):
+    names = ("tau_literal", "tau_zero", "tau_baseline", "tau_expected", "tau_unique")
+    for name in (*names, "false_matches", "rate_holdout"):
         if name in replicates:
             table[name] = groups[name].mean()
-    if "tau_expected" in replicates:
-        half = _half_width(groups["tau_expected"], m, confidence)
-        table["expected_lower"] = (table["tau_expected"] - half).clip(lower=0.0)
-        table["expected_upper"] = table["tau_expected"] + half
+    for name in ("expected", "unique"):
+        if f"tau_{name}" in replicates:
+            half = _half_width(groups[f"tau_{name}"], m, confidence)
+            table[f"{name}_lower"] = (table[f"tau_{name}"] - half).clip(lower=0.0)
+            table[f"{name}_upper"] = table[f"tau_{name}"] + half
     return table.reset_index()
 
 

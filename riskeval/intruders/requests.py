@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,9 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.streams import resolve_seed
+
+if TYPE_CHECKING:
+    from riskeval.measures.uniqueness import PopulationUniqueness
 
 ALL_SCENARIOS = (1, 2, 3, 4, 5)
 NEED_INTERVALS = (1, 3)
@@ -46,6 +49,8 @@ class Request:
     scenarios : tuple of int
         Scenarios of the table.
     weights : float64, shape (n,), or None
+    uniqueness : PopulationUniqueness or None
+        Estimate of how many sample uniques are unique in the population.
     model : object
         Name of the model of scenario 5, or an estimator.
     """
@@ -58,6 +63,7 @@ class Request:
     intervals: dict[str, tuple[str, str]]
     scenarios: tuple[int, ...]
     weights: np.ndarray | None
+    uniqueness: PopulationUniqueness | None
     missing: str
     open_interval: str
     model: Any
@@ -86,6 +92,7 @@ def read_request(
     intervals: Any,
     scenarios: Sequence[int],
     weights: str | np.ndarray | None,
+    uniqueness: PopulationUniqueness | None,
     missing: str,
     open_interval: str,
     holdout: Any,
@@ -117,10 +124,11 @@ def read_request(
     check_block(faults, first, scenario, categorical, bounds)
     check_model(faults, model, len(numeric) > 0, len(categorical) > 0)
     values = _weights(faults, survey, weights)
+    _check_uniqueness(faults, scenario, uniqueness)
     faults.raise_if_any()
     return Request(
         scenario, survey, others, chain([first], frames), categorical, bounds, asked, values,
-        missing, open_interval, model, resolve_seed(seed), on_event,
+        uniqueness, missing, open_interval, model, resolve_seed(seed), on_event,
     )  # fmt: skip
 
 
@@ -261,6 +269,20 @@ def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[s
             f"for {', '.join(without)}",
             remedy="Name the population columns with the bounds each value was drawn from.",
         )
+
+
+def _check_uniqueness(faults: Faults, scenario: Scenario, given: Any) -> None:
+    """The estimate must be one of persons with the same keys."""
+    if given is None:
+        return
+    if not all(hasattr(given, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")):
+        remedy = "Give the result of population_uniqueness."
+        faults.add("uniqueness", f"{given!r} is no estimate", remedy=remedy)
+    elif set(given.keys) != set(scenario.keys):
+        what = f"is for the keys {', '.join(given.keys)}, not {', '.join(scenario.keys)}"
+        faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")
+    if scenario.unit == "household":
+        faults.add("uniqueness", "is for persons, the attack is on households")
 
 
 def _weights(

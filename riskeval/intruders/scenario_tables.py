@@ -11,7 +11,6 @@ import pandas as pd
 from riskeval.intruders.attack import Attack
 from riskeval.intruders.requests import Request
 from riskeval.intruders.tracks import Sight
-from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +142,8 @@ def risk_table(request: Request, found: Attack, others: Attack | None) -> pd.Dat
     if request.weights is not None:
         columns += ["tau_weighted", "rate_weighted", "tau_expected", "rate_expected"]
         columns += ["false_matches"] if request.scenario.coverage < 1 else []
+    if request.uniqueness is not None:
+        columns += ["tau_unique", "rate_unique"]
     if others is not None:
         columns += ["n_holdout", "rate_holdout"]
     table = pd.DataFrame(rows, columns=[*columns, "n_attacked", "note"])
@@ -188,9 +189,13 @@ def _measures(
     row = {"tau": tau, "rate": tau / n, "tau_literal": literal, "rate_literal": literal / n}
     row |= {"tau_zero": float(risk[own.zero].sum()), "n_attacked": int(own.attacked.sum())}
     row |= {"tau_baseline": guessed, "rate_baseline": guessed / n}
+    at = own.unit
+    if request.uniqueness is not None:
+        share = request.uniqueness.tau1 / max(request.uniqueness.n_sample_uniques, 1)
+        unique = share * float(risk[found.units.frequency[at] == 1].sum())
+        row |= {"tau_unique": unique, "rate_unique": unique / n}
     if request.weights is not None:
         weight = found.units.mean(request.weights)
-        at = own.unit
         right, wrong = alone_in_register(weight[at], found.units.frequency[at], coverage)
         stood_for = float(risk @ weight[at])
         expected = float(own.risk[:, a] @ right)
@@ -199,16 +204,6 @@ def _measures(
         row |= {"tau_expected": expected, "rate_expected": expected / n}
         row |= {"false_matches": float(wrong[own.attacked].sum())}
     return row
-
-
-def expected_uniques(request: Request, found: Attack) -> PopulationUniqueness | None:
-    """Estimates of population uniqueness from the frequencies of the keys; needs weights."""
-    if request.weights is None:
-        return None
-    units = found.units
-    weight = np.maximum(units.mean(request.weights), 1.0)
-    cells = pd.DataFrame({"cell": units.cell})
-    return population_uniqueness(cells, ["cell"], population_size=float(weight.sum()))
 
 
 def per_record(request: Request, found: Attack) -> pd.DataFrame:

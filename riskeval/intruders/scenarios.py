@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,12 @@ import pandas as pd
 from riskeval.intruders.attack import attack
 from riskeval.intruders.requests import ALL_SCENARIOS, NEED_INTERVALS, read_request
 from riskeval.intruders.scenario import Scenario
-from riskeval.intruders.scenario_tables import expected_uniques, per_record, risk_table
-from riskeval.measures.uniqueness import PopulationUniqueness
+from riskeval.intruders.scenario_tables import per_record, risk_table
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
+
+if TYPE_CHECKING:
+    from riskeval.measures.uniqueness import PopulationUniqueness
 
 STORIES = {
     1: "one match in the synthetic population, its generating interval known",
@@ -53,7 +55,8 @@ class IntruderRisk(Result):
         target of categories `tau_baseline` and `rate_baseline` (the attacked records of the level
         that is commonest in the population: what guessing it would find). With weights also
         `tau_weighted`, `rate_weighted`, `tau_expected`, `rate_expected` and, for a register of a
-        part of the population, `false_matches`; with a hold-out `n_holdout` and `rate_holdout`.
+        part of the population, `false_matches`; with `uniqueness` `tau_unique` and
+        `rate_unique`; with a hold-out `n_holdout` and `rate_holdout`.
     per_record : DataFrame
         One row a record of the sample, in its order: `sample_unique`, `n_matches` (missing where
         not looked for), with weights `alone` (probability that the record is in the register and
@@ -77,8 +80,7 @@ class IntruderRisk(Result):
     scenario : Scenario
         What the intruder knows, whom they look for and what counts as success.
     uniqueness : PopulationUniqueness or None
-        With weights: estimates of how many sample uniques are unique in the population, from the
-        frequencies of the keys alone.
+        The estimate that was given.
     models : dict of target to str
         What was fitted in scenario 5; empty when it was not asked for.
     seed : int
@@ -116,7 +118,7 @@ class IntruderRisk(Result):
         for group, rows in self.table.groupby(by, sort=False):
             target = str(group[1]) if several else self.target
             lines.append(self._sentence(int(str(group[0])), target, rows))
-        if self.uniqueness is not None:
+        if "tau_expected" in self.table or self.uniqueness is not None:
             lines.append(self._expected())
         return "\n".join([*lines, caveat(self.scenario)])
 
@@ -163,16 +165,20 @@ class IntruderRisk(Result):
         )
 
     def _expected(self) -> str:
-        assert self.uniqueness is not None
-        worst, expected = self.table["tau"].max(), self.table["tau_expected"].max()
-        return (
-            f"Worst case beside expected case: at most {worst:.3g} are found, of which "
-            f"{expected:.3g} are expected to be alone in the register as well, so that the "
-            f"intruder could be sure. Of the {self.n_unique:,} sample uniques about "
-            f"{self.per_record['alone'].sum():.3g} are alone there by their weights and "
-            f"{self.uniqueness.tau1:.3g} in the population by the frequencies of the keys "
-            f"({self.uniqueness.chosen})."
-        )
+        text = f"Worst case beside expected case: at most {self.table['tau'].max():.3g} are found"
+        if "tau_expected" in self.table:
+            alone = self.per_record["alone"][self.per_record["n_matches"].notna()].sum()
+            text += (
+                f"; {self.table['tau_expected'].max():.3g} of them are expected to be alone in "
+                f"the register as well, by their weights (of all records looked for {alone:.3g}), "
+                "so that the intruder could be sure"
+            )
+        if self.uniqueness is not None:
+            text += (
+                f"; {self.table['tau_unique'].max():.3g} of them are expected to be unique in the "
+                f"population, by the frequencies of the keys ({self.uniqueness.chosen})"
+            )
+        return text + "."
 
 
 def caveat(scenario: Scenario) -> str:
@@ -204,6 +210,7 @@ def intruder_scenarios(
     intervals: tuple[str, str] | Mapping[str, tuple[str, str]] | None = None,
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
+    uniqueness: PopulationUniqueness | None = None,
     missing: str = "category",
     open_interval: str = "value",
     holdout: Any = None,
@@ -256,6 +263,11 @@ def intruder_scenarios(
         register of everybody each counts 1/weight, the probability that a sample-unique record is
         population-unique when the count in the population given the count in the sample is
         negative binomial). The weight of a household is the mean of its members.
+    uniqueness : PopulationUniqueness, optional
+        Result of `riskeval.population_uniqueness` for the same keys, for attacks on persons. Adds
+        `tau_unique`: disclosed sample uniques that are in the register and unique in the
+        population, each with the same probability (that of the method the estimate chose). It
+        needs no weights of single records.
     missing : {"category", "unmatched"}
         Missing keys are a value of their own, or match nothing (such a record is never unique).
     open_interval : {"value", "zero"}
@@ -311,8 +323,8 @@ def intruder_scenarios(
     """
     request = read_request(
         sample, population, keys, target, accuracy=accuracy, intervals=intervals,
-        scenarios=scenarios, weights=weights, missing=missing, open_interval=open_interval,
-        holdout=holdout, model=model, seed=seed, on_event=on_event,
+        scenarios=scenarios, weights=weights, uniqueness=uniqueness, missing=missing,
+        open_interval=open_interval, holdout=holdout, model=model, seed=seed, on_event=on_event,
     )  # fmt: skip
     found, others = attack(request)
     scenario = request.scenario
@@ -331,7 +343,7 @@ def intruder_scenarios(
         target=", ".join(scenario.targets),
         keys=scenario.keys,
         scenario=scenario,
-        uniqueness=expected_uniques(request, found),
+        uniqueness=uniqueness,
         models={name: sight.model for name, sight in found.sights.items() if sight.model},
         seed=request.seed,
     )

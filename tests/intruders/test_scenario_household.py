@@ -94,9 +94,7 @@ class TestWorkedByHand:
         assert row["tau_weighted"] == 5
         assert row["tau_expected"] == pytest.approx(1 / 5)
         assert row["rate_weighted"] == pytest.approx(5 / 19)
-        assert risk.uniqueness is not None
-        assert risk.uniqueness.population_size == 19
-        assert risk.uniqueness.n_sample_uniques == 2
+        assert risk.per_record["alone"].iloc[[2, 7]].tolist() == pytest.approx([1 / 5, 1 / 3])
 
     def test_members_with_the_same_keys_are_looked_at_together(self) -> None:
         twins = pd.DataFrame({"h": [1, 1], "k": ["c", "c"], "y": [10.0, 20.0]})

@@ -13,6 +13,7 @@ from riskeval.intruders.replicates import scenario_replicates
 from riskeval.intruders.scenario import Scenario
 from riskeval.intruders.scenario_tables import alone_in_register
 from riskeval.intruders.scenarios import CAVEAT, intruder_scenarios
+from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.errors import InputError
 
 
@@ -213,16 +214,45 @@ class TestWhom:
 
 
 class TestExpectedBesideWorst:
-    def test_uniqueness_from_frequencies(self) -> None:
+    def estimate(self, keys: tuple[str, ...] = ("k",)) -> PopulationUniqueness:
+        sample, _ = files()
+        return population_uniqueness(sample, list(keys), population_size=31)
+
+    def test_by_weights(self) -> None:
         sample, population = files()
-        risk = intruder_scenarios(sample, population, "k", "y", weights="w", accuracy=0.1)
-        assert risk.uniqueness is not None
-        assert risk.uniqueness.population_size == 31
-        assert risk.uniqueness.n_sample_uniques == 3
-        text = risk.summary()
-        assert "Worst case beside expected case: at most 3 are found, of which 0.95" in text
-        assert "about 0.95 are alone there by their weights" in text
-        assert intruder_scenarios(sample, population, "k", "y").uniqueness is None
+        text = intruder_scenarios(sample, population, "k", "y", weights="w").summary()
+        assert "at most 3 are found; 0.95 of them are expected to be alone in the register" in text
+        assert "(of all records looked for 0.95)" in text
+        assert "beside expected" not in intruder_scenarios(sample, population, "k", "y").summary()
+
+    def test_by_frequencies_of_the_keys(self) -> None:
+        sample, population = files()
+        estimate = self.estimate()
+        p = float(estimate.table.loc[estimate.chosen, "probability"])
+        assert 0 < p < 1
+        risk = intruder_scenarios(sample, population, "k", "y", uniqueness=estimate, accuracy=0.1)
+        assert row(risk)["tau_unique"] == pytest.approx(3 * p)
+        assert row(risk)["rate_unique"] == pytest.approx(3 * p / 5)
+        assert risk.uniqueness is estimate
+        assert f"{3 * p:.3g} of them are expected to be unique in the population" in risk.summary()
+        everyone = Scenario("k", "y", who="everyone", coverage=0.5, accuracy=0.1)
+        risk = intruder_scenarios(sample, population, everyone, uniqueness=estimate)
+        assert row(risk)["tau"] == 2.5
+        assert row(risk)["tau_unique"] == pytest.approx(1.5 * p)
+
+    def test_estimates_that_do_not_fit(self) -> None:
+        sample, population = files()
+        for wrong, what in (
+            (self.estimate(("k", "y")), "is for the keys k, y, not k"),
+            (0.5, "is no estimate"),
+        ):
+            with pytest.raises(InputError, match=what):
+                intruder_scenarios(sample, population, "k", "y", uniqueness=wrong)
+        house = Scenario("k", "y", unit="household", household="rich")
+        with pytest.raises(InputError, match="the attack is on households"):
+            intruder_scenarios(
+                sample, population.assign(rich=True), house, uniqueness=self.estimate()
+            )
 
     def test_replicates_have_an_interval_of_both(self) -> None:
         sample, _ = files()
@@ -236,8 +266,13 @@ class TestExpectedBesideWorst:
         np.testing.assert_allclose(table["expected_upper"], expected.mean() + half, rtol=1e-6)
         assert (table["expected_lower"].dropna() >= 0).all()
         assert ", expected 0." in risk.summary()
-        assert "By the frequencies of the keys" in risk.summary()
-        assert risk.uniqueness is not None
+        assert "alone in the register as well by the weights" in risk.summary()
+        estimate = self.estimate()
+        p = float(estimate.table.loc[estimate.chosen, "probability"])
+        both = scenario_replicates(sample, draws, "k", "y", uniqueness=estimate, accuracy=0.1)
+        np.testing.assert_allclose(both.table["tau_unique"], p * both.table["tau"])
+        np.testing.assert_allclose(both.table["unique_upper"], p * both.table["upper"])
+        assert f", unique {both.table['tau_unique'].max():.3g} (" in both.summary()
 
     def test_several_targets_in_replicates(self) -> None:
         sample, _ = files()
