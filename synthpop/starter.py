@@ -39,13 +39,17 @@ def starter_runfile(survey: Path, folder: Path) -> str:
     age, sex = _first(AGE, frame.columns), _first(SEX, frame.columns)
     basic = [name for name in (age, sex) if name]
     rest = [name for name in frame.columns if name not in taken and name not in basic]
-    lines = [*_head(os.path.relpath(survey, folder), roles), *_structure(basic)]
+    gaps = [str(name) for name in rest if frame[name].isna().any()]
+    lines = [*_head(os.path.relpath(survey, folder), roles), *_imputation(gaps, basic)]
+    lines += _structure(basic)
     predictors = list(basic)
     if age is not None and _numeric(frame[age]):
         lines += _age_classes(frame, age)
         predictors = ["age_class", *(name for name in basic if name != age)]
     for name in rest:
         lines += _stage(frame, str(name), predictors)
+    coded = [str(name) for name in rest if _kind(frame[name]) == "categorical"]
+    lines += _second_pass(coded)
     return "\n".join(lines) + "\n"
 
 
@@ -65,14 +69,45 @@ def _head(path: str, roles: dict[str, str | None]) -> list[str]:
     ]
     for role, name in roles.items():
         lines.append(f"{role} = {_text(name)}" if name else f'# {role} = "..."')
+    if roles["weight"] is None:
+        lines.append("# unweighted = true     # instead of weight: every row counts 1")
     return [
         *lines,
         "",
         "[run]",
         "seed = 1",
         "scale = 1.0            # 0.1 makes a population of a tenth of the size",
+        '# strata = ["..."]     # only these, as they are in the whole population',
         "",
         "# Stages run in this order; each may use what the stages before it have made.",
+        "",
+    ]
+
+
+def _imputation(gaps: list[str], basic: list[str]) -> list[str]:
+    """Return a step as a comment: whether a missing value is an answer, only the user knows."""
+    if not gaps:
+        return []
+    return [
+        "# A missing value is a level of its own, as for children, who were not asked. Where an",
+        "# answer was not given, fill it first from similar rows:",
+        "# [[stage]]",
+        '# type = "impute"',
+        f"# variables = [{', '.join(map(_text, gaps))}]",
+        f"# given = [{', '.join(map(_text, basic))}]",
+        "",
+    ]
+
+
+def _second_pass(coded: list[str]) -> list[str]:
+    if len(coded) < 2:
+        return []
+    return [
+        "# Steps know nothing of later ones. A second pass draws variables again given all others:",
+        "# [[stage]]",
+        '# type = "revisit"',
+        f"# variables = [{', '.join(map(_text, coded))}]",
+        "# passes = 2",
         "",
     ]
 
@@ -101,16 +136,21 @@ def _age_classes(frame: pd.DataFrame, age: str) -> list[str]:
 
 
 def _stage(frame: pd.DataFrame, name: str, predictors: list[str]) -> list[str]:
-    series = frame[name]
-    n_values = series.nunique()
+    kind = _kind(frame[name])
     listed = f"predictors = [{', '.join(map(_text, predictors))}]"
-    if _numeric(series) and n_values > FEW_NUMBERS:
-        kind, more = "continuous", ['tail = "gpd"       # Pareto tail in the top class']
-    elif pd.api.types.is_datetime64_any_dtype(series.dtype) or n_values > MOST_LEVELS:
-        return [f"# {name} is left out: {n_values} distinct values", ""]
-    else:
-        kind, more = "categorical", []
+    if kind is None:
+        return [f"# {name} is left out: {frame[name].nunique()} distinct values", ""]
+    more = ['tail = "gpd"       # Pareto tail in the top class'] if kind == "continuous" else []
     return ["[[stage]]", f'type = "{kind}"', f"name = {_text(name)}", listed, *more, ""]
+
+
+def _kind(series: pd.Series) -> str | None:
+    """Return the stage that simulates a column; None where there is none."""
+    n_values = series.nunique()
+    if _numeric(series) and n_values > FEW_NUMBERS:
+        return "continuous"
+    dates = pd.api.types.is_datetime64_any_dtype(series.dtype)
+    return None if dates or n_values > MOST_LEVELS else "categorical"
 
 
 def _numeric(series: pd.Series) -> bool:

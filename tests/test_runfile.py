@@ -217,3 +217,22 @@ def test_strata_of_a_run_file(runfile, tmp_path) -> None:
     pd.testing.assert_frame_equal(run(plan).frame(), expected)
     dump_runfile(plan, tmp_path / "again.toml")
     assert load_runfile(tmp_path / "again.toml").run == plan.run
+
+
+def test_what_the_starter_offers_as_comments_runs_too(tmp_path) -> None:
+    frame = small_frame().rename(columns={"region": "db040", "hid": "db030"})
+    frame = frame.drop(columns="w").assign(flag=frame["sex"])
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    text = starter_runfile(tmp_path / "survey.csv", tmp_path)
+    for key in ("[[stage]]", "type", "variables", "given", "passes", "unweighted"):
+        text = text.replace(f"# {key}", key)
+    path = tmp_path / "survey.toml"
+    path.write_text(text.replace('# strata = ["..."]', 'strata = ["north"]'), encoding="utf-8")
+    plan = load_runfile(path)
+    kinds = [type(stage).__name__ for stage in plan.stages]
+    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "Revisit")
+    assert "status" in plan.stages[0].variables
+    assert set(plan.stages[-1].revises) >= {"status", "flag"}
+    population = run(path)
+    assert set(population.frame()["db040"]) == {"north"}
+    assert population.n_persons < len(frame)
