@@ -15,6 +15,7 @@ from riskeval.intruders.scenario_tables import alone_in_register
 from riskeval.intruders.scenarios import CAVEAT, intruder_scenarios
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 
 
 def files() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -273,6 +274,13 @@ class TestExpectedBesideWorst:
         np.testing.assert_allclose(both.table["tau_unique"], p * both.table["tau"])
         np.testing.assert_allclose(both.table["unique_upper"], p * both.table["upper"])
         assert f", unique {both.table['tau_unique'].max():.3g} (" in both.summary()
+
+    def test_progress_of_replicates(self) -> None:
+        sample, _ = files()
+        seen: list[Event] = []
+        scenario_replicates(sample, [sample] * 3, "k", "y", on_event=seen.append)
+        assert [event.done for event in seen if event.detail == "populations"] == [1, 2, 3]
+        assert sum(event.detail == "persons read" and event.kind == "end" for event in seen) == 3
 
     def test_several_targets_in_replicates(self) -> None:
         sample, _ = files()
