@@ -32,7 +32,8 @@ class Scenario:
         value stays missing. Keys that are not named are known without error.
     coverage : float in (0, 1]
         Share of the population in the intruder's register. A person is in it with this
-        probability, whatever their keys, and only persons in it are looked for.
+        probability, whatever their keys, and only persons in it are looked for. In attacks on
+        households a household is in it as a whole, or not.
     unit : {"person", "household"}
         Whom one attack is about. A household is matched as a whole: by the keys of all its
         members, in any order.
