@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+AT_ONCE = 1 << 18
 HALF = 31
 """Codes and numbers stay below 2 ** 31, so that two of them fit into one 64-bit integer."""
 
@@ -29,20 +30,24 @@ class Numberer:
         """Return the numbers of values, int64, shape (n,); each costs constant time."""
         from riskeval.kernels.numbering import number_values
 
-        self._make_room(len(values))
         out = np.empty(len(values), dtype=np.int64)
         given = _stirred(np.ascontiguousarray(values, dtype=np.int64))
-        self.size = int(number_values(given, self._keys, self._numbers, self.size, out))
+        for at in range(0, len(given), AT_ONCE):
+            part = slice(at, at + AT_ONCE)
+            self._make_room(len(given[part]))
+            self.size = int(
+                number_values(given[part], self._keys, self._numbers, self.size, out[part])
+            )
         return out
 
     def _make_room(self, more: int) -> None:
         from riskeval.kernels.numbering import number_values
 
-        if 2 * (self.size + more) < len(self._keys):
+        if 3 * (self.size + more) < 2 * len(self._keys):
             return
         used = self._numbers >= 0
         old = self._keys[used][np.argsort(self._numbers[used])]
-        slots = 1 << (3 * (self.size + more) + 8).bit_length()
+        slots = 1 << (2 * (self.size + more) + 8).bit_length()
         self._keys = np.zeros(slots, dtype=np.int64)
         self._numbers = np.full(slots, -1, dtype=np.int64)
         number_values(old, self._keys, self._numbers, 0, np.empty(len(old), dtype=np.int64))
@@ -125,8 +130,9 @@ class BagNumberer:
         bag : int64, shape (n,)
             The multiset 0 ... n_bags - 1 that each code is in; none is empty.
         """
-        order = np.lexsort((codes, bag))
-        ordered = codes[order]
+        both = pair_up(bag, codes)
+        both.sort()
+        ordered = both & ((1 << HALF) - 1)
         size = np.bincount(bag, minlength=n_bags)
         first = np.cumsum(size) - size
         state = np.zeros(n_bags, dtype=np.int64)

@@ -156,6 +156,16 @@ def weight_ranks(
 
 
 @kernel
+def pair_weights(o_numbers, r_numbers, reach, o_codes, r_codes, agree, start, width, weights, out):
+    """Write the weight of every pair into `out`, float64, shape (n_r, n_o); else as above."""
+    for i in range(len(r_numbers)):
+        for j in range(len(o_numbers)):
+            out[i, j] = weights[
+                _pattern(o_numbers, r_numbers, reach, o_codes, r_codes, agree, start, width, j, i)
+            ]
+
+
+@kernel
 def jaro(a, n_a, b, n_b):
     """Jaro similarity of two texts given as code points: a[:n_a] and b[:n_b] (Jaro 1989)."""
     if n_a == 0 or n_b == 0:

@@ -13,6 +13,7 @@ from riskeval.measures.linkage_methods import (
     Ranks,
     Sides,
     assign_one_to_one,
+    ranges_of,
     rank_by_gower,
     rank_by_tree,
     rank_by_weight,
@@ -129,8 +130,8 @@ def record_linkage(
     block : names of columns of both
         Only records that agree on all of them are compared (missing agrees with missing).
     assign : {"nearest", "one-to-one"}
-        "one-to-one" links both files so that the total distance is smallest (at most 50 million
-        pairs a block; not for "probabilistic"). `linked_second` is then all False.
+        "one-to-one" links both files so that the total distance is smallest, or the total weight
+        greatest (at most 50 million pairs a block). `linked_second` is then all False.
     identifier : str, optional
         Column of both that names units; the files may then differ in length and order.
     agreement : mapping of variable to number, optional
@@ -177,14 +178,15 @@ def record_linkage(
     blocks_of_rows = _blocks(sides)
     parameters: dict[str, Any] = {}
     if method == "probabilistic":
-        ranks, parameters = rank_by_weight(sides, blocks_of_rows)
+        ranks, parameters = rank_by_weight(sides, blocks_of_rows, assign)
     else:
         rank = _ranker(sides, method, metric, standardise, assign)
         ranks = Ranks.empty(len(sides.r_numbers))
         for o, r, truth in blocks_of_rows:
             ranks.put(r, o, rank(o, r, truth))
-        if assign == "one-to-one":
-            parameters["total_distance"] = float(np.nansum(ranks.score))
+    if assign == "one-to-one":
+        total = "total_weight" if method == "probabilistic" else "total_distance"
+        parameters[total] = float(np.nansum(ranks.score))
     by_chance = sum((truth >= 0).sum() / len(o) for o, _, truth in blocks_of_rows)
     made = np.ones(len(ranks.best), dtype=np.bool_)
     if threshold is not None:
@@ -225,7 +227,6 @@ def _check_options(
         ("metric", metric != "euclidean", ("distance",)),
         ("standardise", standardise != "original", ("distance",)),
         ("weights", weights is not None, ("distance", "gower")),
-        ("assign", assign != "nearest", ("distance", "mahalanobis", "gower")),
         ("agreement", agreement is not None, ("probabilistic",)),
         ("threshold", threshold is not None, ("probabilistic",)),
     ]
@@ -239,7 +240,8 @@ def _ranker(
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Ranks]:
     """Return the function that ranks a block: rows of the original and released, and truth."""
     if method == "gower":
-        return lambda o, r, truth: rank_by_gower(sides, o, r, truth, assign)
+        ranges = ranges_of(sides)
+        return lambda o, r, truth: rank_by_gower(sides, o, r, truth, ranges, assign)
     o_points, r_points = sides.o_numbers, sides.r_numbers
     if method == "mahalanobis":
         o_points, r_points = _whitened(o_points, r_points)

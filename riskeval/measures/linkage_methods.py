@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -264,15 +264,14 @@ def _assign(
 
 
 def rank_by_gower(
-    sides: Sides, o: np.ndarray, r: np.ndarray, truth: np.ndarray, assign: str
+    sides: Sides, o: np.ndarray, r: np.ndarray, truth: np.ndarray, ranges: np.ndarray, assign: str
 ) -> Ranks:
     """Rank rows `o` and `r` of the files by Gower distance, or assign them one to one."""
     from riskeval.kernels.linkage import gower_ranks
 
-    ranges = _ranges(sides)
     if assign == "one-to-one":
         _check_pairs(len(r), len(o))
-        cost = gower_matrix(sides, r, o)
+        cost = gower_matrix(sides, r, o, ranges)
         ranks = Ranks.empty(len(r))
         _assign(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
         return ranks
@@ -283,7 +282,8 @@ def rank_by_gower(
     return Ranks(*found)
 
 
-def _ranges(sides: Sides) -> np.ndarray:
+def ranges_of(sides: Sides) -> np.ndarray:
+    """Return the range of each numeric variable over both files, shape (p,)."""
     stacked = np.vstack([sides.o_numbers, sides.r_numbers])
     ranges = np.zeros(stacked.shape[1])
     for k, column in enumerate(stacked.T):
@@ -292,11 +292,11 @@ def _ranges(sides: Sides) -> np.ndarray:
     return ranges
 
 
-def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray) -> np.ndarray:
+def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray, ranges: np.ndarray) -> np.ndarray:
     """Gower distances, shape (len(r), len(o)); the largest possible, 1, where nothing compares."""
     total = np.zeros((len(r), len(o)))
     compared = np.zeros_like(total)
-    for k, width in enumerate(_ranges(sides)):
+    for k, width in enumerate(ranges):
         gap = np.abs(sides.r_numbers[r, k][:, None] - sides.o_numbers[o, k][None])
         known = ~np.isnan(gap)
         compared += sides.number_weights[k] * known
@@ -311,10 +311,13 @@ def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray) -> np.ndarray:
 
 
 def rank_by_weight(
-    sides: Sides, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    sides: Sides, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
 ) -> tuple[Ranks, dict[str, Any]]:
-    """Rank by Fellegi-Sunter weights, with probabilities estimated by EM over all blocks."""
-    from riskeval.kernels.linkage import pattern_counts, weight_ranks
+    """Rank by Fellegi-Sunter weights, with probabilities estimated by EM over all blocks.
+
+    One to one: the links with the greatest total weight.
+    """
+    from riskeval.kernels.linkage import pair_weights, pattern_counts, weight_ranks
 
     n_variables = len(sides.numeric) + len(sides.coded)
     if n_variables > MOST_VARIABLES:
@@ -331,7 +334,17 @@ def rank_by_weight(
     weights = pattern_weights(n_variables, m, u)
     whole = Ranks.empty(len(sides.r_numbers))
     for o, r, truth in blocks:
-        whole.put(r, o, Ranks(*weight_ranks(*(*_pair_arrays(sides, o, r, rules), weights, truth))))
+        pairs: tuple[Any, ...] = _pair_arrays(sides, o, r, rules)
+        if assign == "one-to-one":
+            _check_pairs(len(r), len(o))
+            cost = np.empty((len(r), len(o)))
+            pair_weights(*(*pairs, weights, cost))
+            found = Ranks.empty(len(r))
+            _assign(found, -cost, np.arange(len(r)), np.arange(len(o)), truth)
+            found = replace(found, score=-found.score, own=-found.own)
+        else:
+            found = Ranks(*weight_ranks(*(*pairs, weights, truth)))
+        whole.put(r, o, found)
     names = (*sides.numeric, *sides.coded)
     parameters = {
         "share": share,

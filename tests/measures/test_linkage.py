@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 
 from riskeval.kernels import linkage as kernels
 from riskeval.measures.linkage import record_linkage
-from riskeval.measures.linkage_methods import fit_fellegi_sunter, gower_matrix, read_sides
+from riskeval.measures.linkage_methods import (
+    fit_fellegi_sunter,
+    gower_matrix,
+    ranges_of,
+    read_sides,
+)
 from synthpop.microdata.errors import Faults, InputError
 from tests.reference_data import golden, survey_data
 
@@ -43,7 +49,9 @@ class TestReference:
         sides = sides_of(*people(), ["age", "sex", "region"], weights)
         every = np.arange(3)
         np.testing.assert_allclose(
-            gower_matrix(sides, every, every).T, facts["distance_matrix"], rtol=1e-8
+            gower_matrix(sides, every, every, ranges_of(sides)).T,
+            facts["distance_matrix"],
+            rtol=1e-8,
         )
         risk = record_linkage(
             *people(), ["age", "sex", "region"], method="gower", weights=weights,
@@ -223,7 +231,9 @@ class TestGower:
             ~np.isnan(sides.r_numbers + sides.o_numbers.T)
             | ((sides.r_codes >= 0) & (sides.o_codes.T >= 0))
         )  # fmt: skip
-        matrix = np.where(compared, gower_matrix(sides, np.arange(n), np.arange(n)), np.nan)
+        matrix = np.where(
+            compared, gower_matrix(sides, np.arange(n), np.arange(n), ranges_of(sides)), np.nan
+        )
         for i in range(n):
             own = matrix[i, i]
             linked = not math.isnan(own) and not (matrix[i] < own - 1e-9).any()
@@ -272,6 +282,29 @@ class TestProbabilistic:
         m, u = risk.parameters["m"], risk.parameters["u"]
         best = sum(math.log2(m[name] / u[name]) for name in m)
         assert risk.score.max() == pytest.approx(best)
+
+    def test_one_to_one_has_the_greatest_total_weight(self) -> None:
+        original, released = self.survey(6)
+        asked = {"variables": ["name", "age", "region"], "method": "probabilistic"}
+        near = record_linkage(original, released, **asked)
+        whole = record_linkage(original, released, assign="one-to-one", **asked)
+        assert sorted(whole.nearest) == list(range(6))
+        m, u = whole.parameters["m"], whole.parameters["u"]
+        table = np.zeros((6, 6))
+        for name in m:
+            same = released[name].to_numpy()[:, None] == original[name].to_numpy()[None]
+            table += np.where(
+                same, np.log2(m[name] / u[name]), np.log2((1 - m[name]) / (1 - u[name]))
+            )
+        best = max(table[range(6), order].sum() for order in permutations(range(6)))
+        assert whole.parameters["total_weight"] == pytest.approx(best)
+        np.testing.assert_allclose(whole.own_score, np.diag(table))
+        assert whole.parameters["m"] == near.parameters["m"]
+        large = [frame.assign(g=np.arange(300) // 50) for frame in self.survey()]
+        asked["variables"] = ["name", "age", "region", "income"]
+        blocks = record_linkage(*large, block="g", assign="one-to-one", **asked)
+        assert blocks.rate > 0.95
+        assert len(set(blocks.nearest)) == 300
 
     def test_threshold(self) -> None:
         asked = {"variables": ["name", "age"], "method": "probabilistic"}
@@ -341,6 +374,10 @@ def test_compiled_and_plain_kernels_agree() -> None:
         function = getattr(kernels, name)
         for compiled, plain in zip(function(*arguments), function.py_func(*arguments), strict=True):
             np.testing.assert_allclose(compiled, plain)
+    weights, cost = rng.normal(size=27), [np.empty((7, 9)) for _ in range(2)]
+    kernels.pair_weights(o, r, one, oc, rc, *tables, weights, cost[0])
+    kernels.pair_weights.py_func(o, r, one, oc, rc, *tables, weights, cost[1])
+    np.testing.assert_allclose(*cost)
     counts = [np.zeros(27, dtype=np.int64) for _ in range(2)]
     kernels.pattern_counts(o, r, one, oc, rc, *tables, counts[0])
     kernels.pattern_counts.py_func(o, r, one, oc, rc, *tables, counts[1])
@@ -384,7 +421,6 @@ class TestFaults:
             {"method": "gower", "metric": "manhattan"},
             {"method": "gower", "standardise": "none"},
             {"method": "mahalanobis", "weights": {"age": 1}},
-            {"method": "probabilistic", "assign": "one-to-one"},
             {"agreement": {"age": 1}},
             {"threshold": 1.0},
         ],
