@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
@@ -23,6 +24,7 @@ from synthpop.stages.categorical import (
     fit_fallbacks,
 )
 from synthpop.stages.predictors import (
+    NUMERIC,
     AllowedRule,
     Coding,
     Predictors,
@@ -59,6 +61,7 @@ class Revisit:
         formula that hold the variable itself are left out for it.
     model : see `Categorical`
     smallest_stratum : see `Categorical`
+    numeric : see `Categorical`
 
     Notes
     -----
@@ -80,6 +83,7 @@ class Revisit:
     predictors: Predictors = "all"
     model: Any = "multinomial"
     smallest_stratum: int = SMALLEST_STRATUM
+    numeric: str = "classes"
 
     def __post_init__(self) -> None:
         """Take a single name as a list of one."""
@@ -111,6 +115,7 @@ class Revisit:
         check_available(faults, self.label, self.variables, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
+        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
         if not whole or self.passes < 1:
             remedy = "Give a whole number, 1 or more."
@@ -140,7 +145,8 @@ class Revisit:
         terms = [*resolve_terms(self.predictors, names, basic), *others]
         terms = [term for term in dict.fromkeys(terms) if name not in term]
         rules = list(rules_for(name, sample.rules))
-        coding = make_coding(sample, terms, [other for rule in rules for other in rule["when"]])
+        conditions = [other for rule in rules for other in rule["when"]]
+        coding = make_coding(sample, terms, conditions, numeric=self.numeric)
         classes = codes_of(sample, name, field).astype(np.int64) + 1
         ladder = fit_ladder(
             self.model,

@@ -90,6 +90,27 @@ def test_passes_and_predictors_and_model_are_honoured() -> None:
     assert any("pooled" in f.what and "revisit" in f.stage for f in pooled.fallbacks)
 
 
+def test_numbers_by_their_values() -> None:
+    frame = triples()
+    rng = np.random.default_rng(6)
+    old = rng.random(len(frame)) < 1 / (1 + np.exp(4 - frame["age"] / 10))
+    frame["one"] = np.where(old, "p", "q")
+    first = Categorical("one", predictors=[])
+    survey = survey_of(frame[["hid", "pid", "size", "region", "age", "sex", "one", "w"]])
+    given = {"predictors": ["age"]}
+
+    def slope(*steps) -> float:
+        """Rise of the share from 41 to 47, ages of one class of the default."""
+        found = people(*steps, survey=survey, scale=8.0).frame()
+        shares = [
+            (found.loc[found["age"].between(a, a + 1), "one"] == "p").mean() for a in (41, 46)
+        ]
+        return float(shares[1] - shares[0])
+
+    assert slope(first, Revisit(["one"], numeric="values", **given)) > 0.08
+    assert abs(slope(first, Revisit(["one"], **given))) < 0.04
+
+
 def test_variables_made_after_the_revised_one_count() -> None:
     frame = triples()
     income = np.where(frame["one"] == "p", 10.0, 20.0)
@@ -166,6 +187,7 @@ def test_it_is_part_of_the_identity_of_a_run() -> None:
         ([FIRST, Revisit(["one"], passes=1.5)], "passes is 1.5"),  # type: ignore[arg-type]
         ([FIRST, Revisit(["one"], model="florest")], "Did you mean 'forest'?"),
         ([FIRST, Revisit(["one"], smallest_stratum=-1)], "below zero"),
+        ([FIRST, Revisit(["one"], numeric="value")], "numeric: 'value' is not allowed"),
         ([FIRST, Revisit(["one"], predictors=["income"])], "will not have it here"),
         ([FIRST, Revisit(["one"]), Revisit(["one"])], "more than once"),
         ([Revisit(["one"]), FIRST], "'one' is made by a later step"),
