@@ -37,6 +37,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.models.pooling import Pooling
 from synthpop.plan import BlockPlan, household_table, make_plan
 from synthpop.population import Population
 from synthpop.recipe import (
@@ -50,6 +51,7 @@ from synthpop.recipe import (
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
+from synthpop.stages.pooled import pooling_of_models
 from synthpop.stages.structure import Structure, structure_fallbacks
 from synthpop.storage import (
     FORMAT,
@@ -180,6 +182,11 @@ class FittedPipeline:
     def fallbacks(self) -> tuple[Fallback, ...]:
         """What the fit had to fall back to."""
         return tuple(item for model in self.models for item in model.fallbacks)
+
+    @property
+    def pooling(self) -> dict[str, Pooling]:
+        """How strata borrowed from each other: stage (and part of it) -> `Pooling`."""
+        return pooling_of_models(self.stages, self.models)
 
     def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
         """Return the survey with the columns that `Derive` stages add, its rows in their order.
@@ -440,6 +447,9 @@ class _Run:
             "n_households": sum(block["n_households"] for block in blocks),
             "blocks": blocks,
             "fallbacks": [asdict(item) for item in merge_fallbacks(found)],
+        }
+        manifest["pooling"] = {
+            label: found.to_dict() for label, found in self.fitted.pooling.items()
         }
         if self.fitted.prepared:
             manifest["prepared"] = list(self.fitted.prepared)

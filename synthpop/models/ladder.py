@@ -6,7 +6,7 @@ probabilities, so that nothing falls back in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from synthpop.models.learners import fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.models.numbers import with_numbers
+from synthpop.models.pooling import ALONE, Pooling, Tilt, tilted
 
 STRATUM, POOLED, MARGINAL = 0, 1, 2
 STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
@@ -42,6 +43,8 @@ class Design:
     ordered : which predictors have digits in a meaningful order
     n_classes, n_strata : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
+    households : int array, shape (n,), optional
+        Household of each person, whose members stay together in cross-validation.
     """
 
     digits: np.ndarray
@@ -53,6 +56,7 @@ class Design:
     n_classes: int
     n_strata: int
     numbers: tuple[np.ndarray | None, ...] = ()
+    households: np.ndarray | None = None
 
     def rows(self, rows: np.ndarray) -> Design:
         """Return the design of some persons."""
@@ -62,6 +66,7 @@ class Design:
             classes=self.classes[rows],
             weights=self.weights[rows],
             strata=self.strata[rows],
+            households=None if self.households is None else self.households[rows],
         )
 
     def with_strata(self) -> Design:
@@ -82,7 +87,8 @@ def known_model(model: Any) -> bool:
     return hasattr(model, "fit") and hasattr(model, "predict_proba")
 
 
-def _fit(model: Any, design: Design, seed: int) -> Any:
+def fit_model(model: Any, design: Design, seed: int) -> Any:
+    """Fit one model to all rows of the design."""
     d = design
     if isinstance(model, str) and model == "multinomial" and with_numbers(d.numbers):
         return fit_linear_multinomial(
@@ -95,7 +101,8 @@ def _fit(model: Any, design: Design, seed: int) -> Any:
     )
 
 
-def _predict(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return class probabilities of cells and which cells the fitted model knows."""
     if isinstance(model, str) and model in MODELS:
         return MODELS[model][1](fitted, digits)
     return predict_learner(fitted, digits)
@@ -115,15 +122,30 @@ class Ladder:
         All strata together, with the stratum as last predictor but for a table.
     marginals : float array, shape (n_strata, R)
         Weighted class shares; those of all strata where a stratum has no case.
+    pooling : Pooling
+        How strata borrow from each other. With partial pooling the entries of `by_stratum` are
+        what a stratum adds to the pooled model.
+    pairs : Tilt or None
+        What pairs of predictors add to the pooled model.
     """
 
     model: Any
     by_stratum: tuple[Any, ...]
     pooled: Any
     marginals: np.ndarray
+    pooling: Pooling = ALONE
+    pairs: Tilt | None = None
 
 
-def fit_ladder(model: Any, design: Design, *, smallest_stratum: int, seed: int = 0) -> Ladder:
+def fit_ladder(
+    model: Any,
+    design: Design,
+    *,
+    smallest_stratum: int,
+    seed: int = 0,
+    pooling: str | float = "none",
+    pairs: Sequence[tuple[int, ...]] | None = None,
+) -> Ladder:
     """Fit every step of the ladder.
 
     Parameters
@@ -132,27 +154,38 @@ def fit_ladder(model: Any, design: Design, *, smallest_stratum: int, seed: int =
     design : Design
     smallest_stratum : strata with fewer persons have no model of their own
     seed : int
-        Used by models that learn with randomness.
+        Used by models that learn with randomness, and to deal households to folds.
+    pooling : "none", "complete", "cross-validated" or a number
+        Amount of partial pooling (`synthpop.models.pooling`); only "none" and "complete" for
+        models other than the multinomial, with classes as predictors, and the table.
+    pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
     """
-    by_stratum: list[Any] = []
-    marginals = np.empty((design.n_strata, design.n_classes))
-    overall = _shares(design)
-    for stratum in range(design.n_strata):
+    from synthpop.models.partial import fit_partial
+
+    marginals = _marginals(design)
+    sizes = np.bincount(design.strata, minlength=design.n_strata)
+    enough = sizes >= max(1, smallest_stratum)
+    if pooling not in ("none", "complete"):
+        return fit_partial(model, design, marginals, enough, seed, pooling, pairs)
+    by_stratum: list[Any] = [None] * design.n_strata
+    for stratum in np.flatnonzero(enough) if pooling == "none" else ():
         part = design.rows(np.flatnonzero(design.strata == stratum))
-        here = len(part.classes)
-        marginals[stratum] = _shares(part) if here else overall
-        enough = here >= max(1, smallest_stratum)
-        by_stratum.append(_fit(model, part, seed + stratum + 1) if enough else None)
-    pooled = _fit(model, design.with_strata() if _uses_strata(model, design) else design, seed)
-    return Ladder(model, tuple(by_stratum), pooled, marginals)
+        by_stratum[stratum] = fit_model(model, part, seed + int(stratum) + 1)
+    pooled = fit_model(model, design.with_strata() if uses_strata(model, design) else design, seed)
+    return Ladder(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
 
 
-def _shares(design: Design) -> np.ndarray:
-    shares = np.bincount(design.classes, weights=design.weights, minlength=design.n_classes)
-    return shares / shares.sum()
+def _marginals(design: Design) -> np.ndarray:
+    """Weighted class shares by stratum; those of all strata where one has no case."""
+    cell = design.strata.astype(np.int64) * design.n_classes + design.classes
+    total = np.bincount(cell, weights=design.weights, minlength=design.n_strata * design.n_classes)
+    counts = total.reshape(design.n_strata, design.n_classes)
+    counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
-def _uses_strata(model: Any, design: Design | Ladder) -> bool:
+def uses_strata(model: Any, design: Design | Ladder) -> bool:
     """A table by stratum would be the strata's own again; other models take the stratum."""
     n_strata = len(design.by_stratum) if isinstance(design, Ladder) else design.n_strata
     return n_strata > 1 and not (isinstance(model, str) and model == "empirical")
@@ -180,12 +213,9 @@ def predict_ladder(
     n_classes = ladder.marginals.shape[1]
     probabilities = np.zeros((len(digits), n_classes))
     step = np.full(len(digits), MARGINAL + 1)
-    wide = digits
-    if _uses_strata(ladder.model, ladder):
-        wide = np.column_stack([digits, np.full(len(digits), stratum)])
     sources = (
-        lambda rows: _predict(ladder.model, ladder.by_stratum[stratum], digits[rows]),
-        lambda rows: _predict(ladder.model, ladder.pooled, wide[rows]),
+        lambda rows: predict_own(ladder, stratum, digits[rows]),
+        lambda rows: predict_pooled(ladder, stratum, digits[rows]),
         lambda rows: (np.tile(ladder.marginals[stratum], (len(rows), 1)), np.ones(len(rows), bool)),
     )
     for number, source in enumerate(sources):
@@ -202,7 +232,32 @@ def predict_ladder(
     rest = step > MARGINAL
     if rest.any() and allowed is not None:
         probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
+    if ladder.pooling.kind == "complete":
+        step[step == POOLED] = STRATUM  # what was asked for is no step down
     return probabilities, step
+
+
+def predict_pooled(
+    ladder: Ladder, stratum: int, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the pooled model says of cells of a stratum, and which cells it knows."""
+    wide = digits
+    if uses_strata(ladder.model, ladder):
+        wide = np.column_stack([digits, np.full(len(digits), stratum)])
+    found, known = predict_model(ladder.model, ladder.pooled, wide)
+    if ladder.pairs is None:
+        return found, known
+    return tilted(ladder.pairs, found, digits)[0], known
+
+
+def predict_own(ladder: Ladder, stratum: int, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a stratum's own model says of cells, and which cells it knows."""
+    own = ladder.by_stratum[stratum]
+    if not isinstance(own, Tilt):
+        return predict_model(ladder.model, own, digits)
+    base, known = predict_pooled(ladder, stratum, digits)
+    found, seen = tilted(own, base, digits)
+    return found, known & seen
 
 
 def cumulative(probabilities: np.ndarray) -> np.ndarray:

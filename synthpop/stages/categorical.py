@@ -17,6 +17,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
+from synthpop.models.numbers import with_numbers
 from synthpop.stages.base import Outlook, as_names, check_available, check_in_survey
 from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
 from synthpop.stages.predictors import (
@@ -66,9 +67,10 @@ class Categorical:
         model, with the stratum as a predictor. A number: the stratum's model is held near the
         pooled one with the weight of so many persons. "cross-validated": that number, and the
         strength of pairs of predictors in the pooled model, are chosen by cross-validation over
-        households. Numbers and "cross-validated" are for the models "multinomial" (with numeric
-        "classes") and "empirical". Default: "cross-validated" for the multinomial model with
-        classes, otherwise "none". See `synthpop.models.pooling`.
+        households; a formula gets no pairs but its own. Numbers and "cross-validated" are for the
+        models "multinomial" (with numeric "classes") and "empirical". Default: "cross-validated"
+        for the multinomial model with classes, otherwise "none". What was chosen is in
+        `FittedPipeline.pooling`. See `synthpop.models.pooling`.
     numeric : "classes" or "values"
         How predictors that are numbers enter: cut at weighted deciles where they have more than
         20 distinct values, or as they are (the model is linear in them, a learner splits their
@@ -167,7 +169,8 @@ class Categorical:
             make_design(sample, coding, classes, n_classes),
             smallest_stratum=self.smallest_stratum,
             seed=int(rng.integers(2**31)),
-            pooling=pooling_of(self.pooling, self.model, self.numeric),
+            pooling=pooling_of(self.pooling, self.model, coding.numbers),
+            pairs=pairs_of(self.predictors),
         )
         return CategoricalModel(
             fields=(field,),
@@ -236,12 +239,23 @@ def check_model(faults: Faults, label: str, model: Any) -> None:
         faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
 
 
-def pooling_of(pooling: str | float | None, model: Any, numeric: str = "classes") -> str | float:
-    """Return the pooling that is meant: as given, or the default of the model."""
+def pooling_of(
+    pooling: str | float | None, model: Any, numbers: Sequence[np.ndarray | None] = ()
+) -> str | float:
+    """Return the pooling that is meant: as given, or the default of the model.
+
+    `numbers` are those of the coding: a model that is linear in numbers has none.
+    """
     if pooling is not None:
         return pooling
-    plain = isinstance(model, str) and model == "multinomial" and numeric == "classes"
+    plain = isinstance(model, str) and model == "multinomial" and not with_numbers(numbers)
     return "cross-validated" if plain else "none"
+
+
+def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:
+    """Return the pairs that may be added: none to a formula, otherwise all (None)."""
+    formula = isinstance(predictors, str) and predictors not in ("basic", "all")
+    return () if formula else None
 
 
 def check_pooling(

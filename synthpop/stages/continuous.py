@@ -15,7 +15,13 @@ from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import Ladder, fit_ladder
 from synthpop.models.tails import GpdTail, ParetoTail
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field
-from synthpop.stages.categorical import SMALLEST_STRATUM, fit_fallbacks
+from synthpop.stages.categorical import (
+    SMALLEST_STRATUM,
+    check_pooling,
+    fit_fallbacks,
+    pairs_of,
+    pooling_of,
+)
 from synthpop.stages.continuous_classes import (
     Classes,
     classes_up_to_zero,
@@ -124,6 +130,9 @@ class Continuous:
         with fewer values, or fewer than three for each coefficient.
     numeric : "classes" or "values"
         How predictors that are numbers enter every model of the stage; see `Categorical`.
+    pooling : "none", "cross-validated", "complete" or a number, optional
+        Whether strata borrow from each other in the model of classes; see `Categorical`. It does
+        not change the regressions, which are pooled where a stratum has too few values.
 
     Notes
     -----
@@ -160,6 +169,7 @@ class Continuous:
     intervals: tuple[str, str] | None = None
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
+    pooling: str | float | None = None
 
     @property
     def label(self) -> str:
@@ -181,6 +191,7 @@ class Continuous:
         check_numeric_field(faults, self.label, self.name, outlook)
         check_predictors(faults, self.label, self.predictors, outlook)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
+        check_pooling(faults, self.label, self.pooling, "multinomial", self.numeric)
         check_options(faults, self)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
@@ -200,7 +211,14 @@ class Continuous:
         terms = resolve_terms(self.predictors, names, basic)
         coding = make_coding(sample, terms, numeric=self.numeric)
         design = make_design(sample, coding, classes.codes, len(classes.low))
-        ladder = fit_ladder("multinomial", design, smallest_stratum=self.smallest_stratum)
+        ladder = fit_ladder(
+            "multinomial",
+            design,
+            smallest_stratum=self.smallest_stratum,
+            seed=int(rng.spawn(1)[0].integers(2**31)),
+            pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
+            pairs=pairs_of(self.predictors),
+        )
         notes = (*self._notes(classes, ladder, sample), *notes)
         tail, found = fit_tail(
             self.tail,

@@ -175,6 +175,7 @@ def make_design(
         n_classes=n_classes,
         n_strata=len(sample.strata_levels),
         numbers=coding.numbers,
+        households=np.repeat(np.arange(len(sample.offsets) - 1), np.diff(sample.offsets)),
     )
     return design if rows is None else design.rows(rows)
 

@@ -17,8 +17,11 @@ from synthpop.stages.base import Outlook, check_available, check_in_survey
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
+    check_pooling,
     coded_field,
     codes_of,
+    pairs_of,
+    pooling_of,
 )
 from synthpop.stages.predictors import (
     Coding,
@@ -55,6 +58,7 @@ class Relation:
     model : see `Categorical`
     predictors : see `Categorical`
     smallest_stratum : see `Categorical`
+    pooling : see `Categorical`
 
     Notes
     -----
@@ -73,6 +77,7 @@ class Relation:
     model: Any = "multinomial"
     predictors: Predictors = "all"
     smallest_stratum: int = SMALLEST_STRATUM
+    pooling: str | float | None = None
 
     @property
     def label(self) -> str:
@@ -94,6 +99,7 @@ class Relation:
         check_available(faults, self.label, [self.relationship], outlook, "relationship")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
+        check_pooling(faults, self.label, self.pooling, self.model)
         if self.smallest_stratum < 0:
             faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
         field = outlook.survey.get(self.relationship)
@@ -130,14 +136,25 @@ class Relation:
         wide = make_coding(with_head, [*terms, (HEAD_VALUE,)])
         seed = int(rng.integers(2**31))
         head_design = make_design(sample, coding, classes, n_classes, np.sort(heads))
+        pooling = pooling_of(self.pooling, self.model)
         head_ladder = fit_ladder(
-            self.model, head_design, smallest_stratum=self.smallest_stratum, seed=seed
+            self.model,
+            head_design,
+            smallest_stratum=self.smallest_stratum,
+            seed=seed,
+            pooling=pooling,
+            pairs=pairs_of(self.predictors),
         )
         other_ladder = None
         if len(others):
             other_design = make_design(with_head, wide, classes, n_classes, others)
             other_ladder = fit_ladder(
-                self.model, other_design, smallest_stratum=self.smallest_stratum, seed=seed + 10_000
+                self.model,
+                other_design,
+                smallest_stratum=self.smallest_stratum,
+                seed=seed + 10_000,
+                pooling=pooling,
+                pairs=pairs_of(self.predictors),
             )
         return RelationModel(
             fields=(field,),

@@ -1,0 +1,298 @@
+"""Synthetic populations held against the true population, not against the sample.
+
+    python -m benchmarks.truth [SAMPLES] [demo|eusilcP]
+
+From a population that is known whole, stratified household samples are drawn; each sample is
+made a population again in several ways, and each of these is compared with the truth:
+
+* replication: every sampled household as often as its weight says (no rounding, no draw);
+* simPop's way: an emulation of the published procedure with our code: models by stratum, basic
+  variables without household size, status and citizenship one by one, income in classes;
+* ours without pooling; and ours, with the defaults.
+
+The demo population has 435,024 persons (5,000 households are drawn); eusilcP, where
+../shared/data has it, 58,654 persons (1,250 households).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.eusilc import AGE_BREAKS, DATA, PARTS
+from synthpop import (
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Pipeline,
+    Structure,
+    Survey,
+    load_demo_population,
+    weighted,
+)
+from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified, draw_sample
+
+KEYS = ["db040", "hsize", "agec", "rb090", "pl030", "pb220a"]
+PROBS = np.array([0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99])
+USED = ["db030", "hsize", "db040", "age", "rb090", "pl030", "pb220a", "netIncome", *PARTS]
+WITHOUT: dict[str, Any] = {"pooling": "none"}
+HOUSEHOLDS = {"demo": 5_000, "eusilcP": 1_250}
+
+
+def read_truth(name: str) -> pd.DataFrame:
+    """The true population, in the columns of the demo survey."""
+    if name == "demo":
+        return load_demo_population()[USED]
+    frame = pd.read_parquet(DATA.with_name("eusilcP.parquet"))
+    names = {"hid": "db030", "region": "db040", "gender": "rb090", "ecoStat": "pl030"}
+    frame = frame.rename(columns={**names, "citizenship": "pb220a"})
+    frame["hsize"] = frame["hsize"].astype(int)
+    frame["netIncome"] = frame[PARTS].sum(axis=1, min_count=1)
+    return frame[USED].reset_index(drop=True)
+
+
+def draw(truth: pd.DataFrame, households: int, seed: int) -> Survey:
+    """A stratified sample of whole households, proportional to the strata."""
+    within = Cluster("db030", SimpleRandom(1))
+    design = Stratified(Proportional(households), by="db040", within=within)
+    frame = draw_sample(truth, design, seed=seed).frame
+    return Survey(
+        frame[[*USED, "design_weight"]],
+        weight="design_weight",
+        household="db030",
+        household_size="hsize",
+        strata="db040",
+    )
+
+
+def ours(**options: Any) -> Pipeline:
+    """Structure, status, citizenship, income and its parts; `options` of every model."""
+    basic = ["age_class", "rb090", "hsize"]
+    given = [*basic, "pl030", "pb220a"]
+    return Pipeline(
+        [
+            Structure(["age", "rb090"]),
+            Derive("age_class", source="age", breaks=[*AGE_BREAKS[:-1], 130]),
+            Categorical("pl030", predictors=basic, **options),
+            Categorical("pb220a", predictors=[*basic, "pl030"], **options),
+            Continuous("netIncome", predictors=given, tail="gpd", upper=1e7, **options),
+            Components("netIncome", parts=PARTS, by=["pl030", "netIncome"]),
+        ]
+    )
+
+
+def like_simpop() -> Pipeline:
+    """The published procedure with its default predictors, without pooling."""
+    basic = ["age_class", "rb090"]
+    alone = WITHOUT
+    return Pipeline(
+        [
+            Structure(["age", "rb090"]),
+            Derive("age_class", source="age", breaks=[*AGE_BREAKS[:-1], 130]),
+            Categorical("pl030", predictors=basic, **alone),
+            Categorical("pb220a", predictors=basic, **alone),
+            Continuous(
+                "netIncome", predictors=[*basic, "pl030", "pb220a"], tail="gpd", upper=1e7, **alone
+            ),
+            Components("netIncome", parts=PARTS, by=["pl030", "netIncome"]),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class People:
+    """A population or weighted sample in codes.
+
+    Attributes
+    ----------
+    codes : int array, shape (n, 6)
+    weights, income : float arrays, shape (n,)
+    household : int array, shape (n,)
+    """
+
+    codes: np.ndarray
+    weights: np.ndarray
+    income: np.ndarray
+    age: np.ndarray
+    household: np.ndarray
+    parts: np.ndarray
+
+
+def coded(frame: pd.DataFrame, truth: pd.DataFrame, weight: str | None) -> People:
+    """Return the groups of the tables; 0 is a missing level."""
+    age = frame["age"].to_numpy(dtype=float)
+    columns = {
+        "hsize": np.minimum(frame["hsize"].astype(int).to_numpy(), 6),
+        "agec": np.digitize(age, [15.5, 30.5, 45.5, 60.5, 75.5]),
+    }
+    for name in ("db040", "rb090", "pl030", "pb220a"):
+        levels = truth[name].cat.categories
+        columns[name] = pd.Categorical(frame[name], categories=levels).codes + 1
+    return People(
+        np.column_stack([columns[name] for name in KEYS]).astype(np.int64),
+        frame[weight].to_numpy() if weight else np.ones(len(frame)),
+        frame["netIncome"].to_numpy(dtype=float),
+        age,
+        pd.factorize(frame["db030"])[0],
+        frame[PARTS].fillna(0.0).to_numpy(),
+    )
+
+
+def table(people: People, columns: tuple[int, ...]) -> np.ndarray:
+    """Shares of the cells of some variables."""
+    sizes = (12, 7, 6, 3, 10, 5)
+    cell = np.ravel_multi_index(
+        tuple(people.codes[:, j] for j in columns), tuple(sizes[j] for j in columns)
+    )
+    total = int(np.prod([sizes[j] for j in columns]))
+    counts = np.bincount(cell, weights=people.weights, minlength=total)
+    return counts / counts.sum()
+
+
+def gini(x: np.ndarray, w: np.ndarray) -> float:
+    """Gini coefficient of positive incomes."""
+    x, w = x[x > 0], w[x > 0]
+    order = np.argsort(x)
+    x, w = x[order], w[order]
+    above = 2 * np.sum(w * x * np.cumsum(w)) - np.sum(w**2 * x)
+    return float(above / (w.sum() * np.sum(w * x)) - 1)
+
+
+def poverty(people: People) -> float:
+    """Share of persons whose equivalised household income is below 60 % of the median."""
+    h, n = people.household, people.household.max() + 1
+    income = np.bincount(h, weights=np.nan_to_num(people.income), minlength=n)
+    adults = np.bincount(h, weights=people.age >= 14, minlength=n)
+    size = np.bincount(h, minlength=n)
+    scale = 1 + 0.5 * np.maximum(adults - 1, 0) + 0.3 * (size - np.maximum(adults, 1))
+    each = (income / np.maximum(scale, 1))[h]
+    line = 0.6 * weighted.quantile(each, people.weights, [0.5])[0]
+    return float(np.average(each < line, weights=people.weights))
+
+
+def group_means(people: People) -> tuple[np.ndarray, np.ndarray]:
+    """Mean income and weight by region and status, shape (120,); NaN in empty groups."""
+    there = ~np.isnan(people.income)
+    cell = people.codes[there, 0] * 10 + people.codes[there, 4]
+    w = np.bincount(cell, weights=people.weights[there], minlength=120)
+    x = np.bincount(cell, weights=(people.weights * people.income)[there], minlength=120)
+    return np.divide(x, w, out=np.full(120, np.nan), where=w > 0), w
+
+
+def ks(a: People, b: People) -> float:
+    """Largest difference of the distribution functions of income."""
+    both = []
+    for people in (a, b):
+        there = ~np.isnan(people.income)
+        order = np.argsort(people.income[there])
+        x, w = people.income[there][order], people.weights[there][order]
+        both.append((x, np.concatenate([[0.0], np.cumsum(w) / w.sum()])))
+    grid = np.concatenate([both[0][0], both[1][0]])
+    first, second = (share[np.searchsorted(x, grid, side="right")] for x, share in both)
+    return float(np.abs(first - second).max())
+
+
+def parts_by_status(people: People) -> np.ndarray:
+    """Components as shares of all income, by status, shape (10, 8)."""
+    out = np.column_stack(
+        [
+            np.bincount(people.codes[:, 4], weights=people.weights * part, minlength=10)
+            for part in people.parts.T
+        ]
+    )
+    return out / np.nansum(people.weights * np.abs(people.income))
+
+
+def distances(truth: People, people: People) -> dict[str, float]:
+    """Return how far a population is from the truth."""
+    out: dict[str, float] = {}
+    for ways in (2, 3, 6):
+        found = {}
+        for columns in combinations(range(6), ways):
+            gap = 0.5 * np.abs(table(truth, columns) - table(people, columns)).sum()
+            found["x".join(KEYS[j] for j in columns)] = float(gap)
+        if ways < 6:
+            out |= found
+            out[f"all {ways}-way tables"] = float(np.mean(list(found.values())))
+        else:
+            out["six-way cells"] = next(iter(found.values()))
+    here, there = ~np.isnan(people.income), ~np.isnan(truth.income)
+    mine = weighted.quantile(people.income[here], people.weights[here], PROBS)
+    real = weighted.quantile(truth.income[there], truth.weights[there], PROBS)
+    usable = real != 0
+    out["income quantiles"] = float(np.abs(mine[usable] / real[usable] - 1).mean())
+    out["income ks"] = ks(truth, people)
+    means, w = group_means(truth)
+    found_means, _ = group_means(people)
+    known = w > 0
+    overall = np.average(truth.income[there], weights=truth.weights[there])
+    error = np.where(np.isnan(found_means), overall, found_means)[known] - means[known]
+    out["mean income by region, status"] = float(np.sqrt(np.average(error**2, weights=w[known])))
+    out["mean income by region, status, unweighted"] = float(np.abs(error).mean())
+    out["gini"] = abs(
+        gini(people.income[here], people.weights[here])
+        - gini(truth.income[there], truth.weights[there])
+    )
+    out["poverty rate"] = abs(poverty(people) - poverty(truth))
+    out["components by status"] = float(
+        np.abs(parts_by_status(people) - parts_by_status(truth)).sum()
+    )
+    return out
+
+
+def ways() -> dict[str, Pipeline | None]:
+    """Name -> recipe; None is replication."""
+    return {
+        "replication": None,
+        "simPop's way": like_simpop(),
+        "ours, no pooling": ours(**WITHOUT),
+        "ours": ours(),
+    }
+
+
+def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
+    """Return way -> distances, one row a sample."""
+    frame = read_truth(name)
+    truth = coded(frame, frame, None)
+    rows: dict[str, list[dict[str, float]]] = {way: [] for way in ways()}
+    spent = dict.fromkeys(rows, 0.0)
+    for seed in range(1, samples + 1):
+        survey = draw(frame, HOUSEHOLDS[name], seed)
+        for way, recipe in ways().items():
+            started = time.perf_counter()
+            if recipe is None:
+                people = coded(survey.frame, frame, "design_weight")
+            else:
+                made = recipe.fit(survey, seed=seed).simulate().frame()
+                people = coded(made, frame, None)
+            rows[way].append(distances(truth, people))
+            spent[way] += time.perf_counter() - started
+    print(f"\nseconds: { ({way: round(value, 1) for way, value in spent.items()}) }")
+    return {way: pd.DataFrame(found) for way, found in rows.items()}
+
+
+def main() -> None:
+    """Print one table a population."""
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    for name in sys.argv[2:] or ("demo", "eusilcP"):
+        found = run(name, samples)
+        print(f"\n{name}: mean of {samples} samples (standard error)\n")
+        print("| distance from the truth | " + " | ".join(found) + " |")
+        print("| --- |" + " --: |" * len(found))
+        for metric in next(iter(found.values())):
+            cells = [
+                f"{values[metric].mean():.4g} ({values[metric].sem():.2g})"
+                for values in found.values()
+            ]
+            print(f"| {metric} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()

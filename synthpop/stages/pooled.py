@@ -1,0 +1,21 @@
+"""What the stages of a fitted recipe tell about borrowing between strata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from synthpop.models.pooling import Pooling
+
+LADDERS = {"ladder": "", "head_ladder": " (heads)", "other_ladder": " (others)"}
+
+
+def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str, Pooling]:
+    """Return the pooling of each model that has one: label of the stage and its part -> Pooling."""
+    found = {}
+    for stage, model in zip(stages, models, strict=True):
+        for name, part in LADDERS.items():
+            ladder = getattr(model, name, None)
+            if ladder is not None:
+                found[stage.label + part] = ladder.pooling
+    return found
