@@ -20,7 +20,7 @@ from synthpop.microdata.streams import Streams
 
 PERMUTATIONS = 1
 BASE = 4
-"""The distance screen holds released records against so many times as many original ones."""
+"""Nearness is judged for some records, against so many times as many of the other file."""
 
 
 def attribution_risk(request: Request, aligned: Aligned) -> list[Number]:
@@ -116,13 +116,14 @@ def _rapid(
         seed=int(streams.at("compare", "prediction", target).integers(2**62)),
     )
     more = f"{len(part):,} records drawn at random" if len(part) < len(x) else ""
+    outside = not np.isnan(found.holdout_rate)
     return [
         Number(
             "rapid",
             found.rate,
             target,
-            found.permuted_rate,
-            "shuffled target",
+            found.holdout_rate if outside else found.permuted_rate,
+            "persons outside the original" if outside else "shuffled target",
             *found.interval,
             note="; ".join(text for text in (note, more) if text),
         )
@@ -154,9 +155,11 @@ def _near(
         return found + left_out("needs a hold-out", ["membership"])
 
     def judged() -> list[Number]:
-        most = request.effort.screen
-        result = membership(x, y, names, holdout=held, most_records=most, seed=seed)
-        return [Number("membership", result.auc, "", 0.5, "guessing", *result.interval)]
+        some = drawn(len(x), request.effort.screen, streams, "members")
+        members, most = x.iloc[some], BASE * request.effort.screen
+        result = membership(members, y, names, holdout=held, most_records=most, seed=seed)
+        note = f"{len(some):,} members, drawn at random" if len(some) < len(aligned.x) else ""
+        return [Number("membership", result.auc, "", 0.5, "guessing", *result.interval, note)]
 
     return found + attempt(["membership"], "", judged)
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
-from riskeval.measures.continuous import interval_disclosure, mahalanobis_disclosure
+from riskeval.measures.continuous import crowded, interval_disclosure, near_truth
 from riskeval.measures.linkage import record_linkage
+from riskeval.measures.robust import Scatter, mcd
+from riskeval.utility.sides import numbers
 from synthpop.microdata.streams import Streams
 
 MEASURES = ("record_linkage", "interval_disclosure", "mahalanobis_disclosure")
 RECORD = "record of the original"
+NEAR, ALONE = 0.01, 0.05
+"""k and k2 of `mahalanobis_disclosure`."""
 
 
 def link_risk(request: Request, aligned: Aligned) -> list[Number]:
@@ -81,12 +87,34 @@ def _outliers(
     note: str,
     streams: Streams,
 ) -> Number:
+    """RMDID2 with the defaults of `mahalanobis_disclosure`; the scatter is found once for all."""
     part = drawn(len(y), request.effort.outliers, streams, "outliers")
-    one, two = (side.iloc[part].reset_index(drop=True) for side in (x, y))
+    one, two = (numbers(side, names)[part] for side in (x, y))
+    complete = ~(np.isnan(one) | np.isnan(two)).any(axis=1)
+    if complete.sum() < 2:
+        return left_out("fewer than two complete records", MEASURES[2:])[0]
+    zx, zy = (_standardised(side[complete]) for side in (one, two))
     seed = int(streams.at("compare", "outliers", "starts").integers(2**62))
-    found = mahalanobis_disclosure(one, two, names, seed=seed)
-    texts = [note, found.fallback]
+    scatter = _scatter(zx.tobytes(), zx.shape, seed)
+    _, hit = near_truth(zx, zy, scatter, NEAR, "any")
+    alone = ~crowded(zy, hit, ALONE, 1)
+    texts = [note, scatter.fallback]
     texts.append(f"{len(part):,} records drawn at random" if len(part) < len(y) else "")
     return Number(
-        "mahalanobis_disclosure", found.rate2, note="; ".join(text for text in texts if text)
+        "mahalanobis_disclosure",
+        float((hit & alone).sum() / len(part)),
+        note="; ".join(text for text in texts if text),
     )
+
+
+@lru_cache(maxsize=8)
+def _scatter(values: bytes, shape: tuple[int, int], seed: int) -> Scatter:
+    """The robust scatter of the original: the same for every release without missing numbers."""
+    points = np.frombuffer(values, dtype=np.float64).reshape(shape)
+    return mcd(points, np.random.default_rng(seed))
+
+
+def _standardised(values: np.ndarray) -> np.ndarray:
+    spread = values.std(axis=0, ddof=1)
+    scaled: np.ndarray = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return np.ascontiguousarray(scaled)

@@ -345,7 +345,8 @@ def _made(comparison: Comparison, external: bool) -> list[str]:
     found = [
         f"Slow measures take a random part of larger files: {effort.linkage:,} records to link, "
         f"{effort.outliers:,} for the Mahalanobis distance, {effort.prediction:,} to predict "
-        f"(model: {effort.model}), {effort.screen:,} of each file for nearness, "
+        f"(model: {effort.model}), {effort.screen:,} for nearness, each "
+        f"against {4 * effort.screen:,} of the other file, "
         f"{effort.propensity:,} of each file for the propensity score. The part of the original is "
         "the same for every release.",
         "The propensity score gives both files the weight 0.5, whatever their length.",

@@ -41,7 +41,7 @@ def number_table(comparison: Comparison, group: str, external: bool) -> Table:
             size = int(records[release] if own else records[ORIGINAL])
             cells.append(_cell(first["measure"], part, release, size, external))
         rows.append((first["title"], _limit(first), *cells))
-    return _table(["Number", "Limit", *releases], 2, rows)
+    return _table(["Number", "Better", *releases], 2, rows)
 
 
 def _cell(measure: str, part: pd.DataFrame, release: str, size: int, external: bool) -> str:
@@ -54,7 +54,7 @@ def _cell(measure: str, part: pd.DataFrame, release: str, size: int, external: b
 
 def _limit(row: Any) -> str:
     if np.isnan(row["limit"]):
-        return "more is better" if row["better"] == "high" else "less is better"
+        return "more" if row["better"] == "high" else "less"
     return f"at most {shown(row['measure'], float(row['limit']), 0)}"
 
 
@@ -180,18 +180,19 @@ def notes_table(comparison: Comparison) -> Table:
     rows = []
     for place, part in notes.groupby(["note", notes["value"].isna()], sort=False):
         note, missing = place
-        for release, titles in _alike(part):
-            rows.append((release, "missing" if missing else "measured", note, titles))
-    return _table(("Releases", "Numbers", "Note", "Which"), 4, rows)
+        for names, titles in _alike(part):
+            whose = "every file" if len(names) == len(comparison.table) else ", ".join(names)
+            rows.append(("missing" if missing else "measured", whose, note, titles))
+    return _table(("Numbers", "Files", "Note", "Which"), 4, rows)
 
 
-def _alike(part: pd.DataFrame) -> list[tuple[str, str]]:
+def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:
     """Releases with the same numbers under a note, in one row."""
     titles = part.groupby("release", sort=False)["title"].agg(lambda it: "; ".join(it))
     found: dict[str, list[str]] = {}
     for release, text in titles.items():
         found.setdefault(str(text), []).append(str(release))
-    return [(", ".join(names), text) for text, names in found.items()]
+    return [(names, text) for text, names in found.items()]
 
 
 def meanings_table(comparison: Comparison) -> Table:

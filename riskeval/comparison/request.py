@@ -71,7 +71,8 @@ class Effort:
     prediction : int
         Original records that the intruder's model predicts; training takes as many.
     screen : int
-        Records of each file for the distance screen and membership inference.
+        Records that are judged by nearness (distance screen, membership), each against four times
+        as many of the other file.
     propensity : int
         Records of each file for the propensity score.
     model : {"forest", "tree", "boosting", "linear"}
