@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -279,6 +281,11 @@ class TestScenarioAndProgress:
         asked = {"holdout": people(90, 3), "method": method, "seed": 1}
         one = membership(people(150, 1), people(120, 2), NAMES, **asked)
         monkeypatch.setattr("riskeval.intruders.space.AT_ONCE", 40)
+        used: list[int] = []
+        monkeypatch.setattr(
+            "riskeval.intruders.space.ThreadPoolExecutor",
+            lambda workers: used.append(workers) or ThreadPoolExecutor(workers),
+        )
         seen: list[Event] = []
         two = membership(
             people(150, 1), people(120, 2), NAMES, workers=2, on_event=seen.append, **asked
@@ -287,6 +294,7 @@ class TestScenarioAndProgress:
         assert [event.kind for event in seen] == ["start", *["progress"] * (len(seen) - 2), "end"]
         assert seen[-2].done == seen[-2].total == seen[-1].done
         assert len(seen) > 8
+        assert set(used) == {2}
 
     def test_events_of_the_screen(self) -> None:
         seen: list[Event] = []
