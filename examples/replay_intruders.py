@@ -62,16 +62,21 @@ def read_sample(path: Path) -> pd.DataFrame:
 
 
 def fit(sample: pd.DataFrame):
-    """Fit households by region, then status, citizenship and income, as the book does."""
+    """Fit households by region, then status, citizenship and income, as the book does.
+
+    Each region has models of its own (`pooling` "none"). With partial pooling, the default, regions
+    borrow from each other, fewer persons meet zeros only, and tau_3 and tau_4 are about 2.
+    """
     survey = Survey(sample, weight="rb050", household="db030", strata="db040")
     basic = ["age_class", "rb090", "hsize"]
     recipe = [
         Structure(["age", "age_class", "rb090"]),
-        Categorical("pl030", predictors=basic),
-        Categorical("pb220a", predictors=[*basic, "pl030"]),
+        Categorical("pl030", predictors=basic, pooling="none"),
+        Categorical("pb220a", predictors=[*basic, "pl030"], pooling="none"),
         Continuous(
             "income", predictors=[*basic, "pl030", "pb220a"], zeros=True, tail="gpd",
             upper=max(500_000, 2 * sample["income"].max()), intervals=("low", "high"),
+            pooling="none",
         ),
     ]  # fmt: skip
     return Pipeline(recipe).fit(survey, seed=1)
@@ -84,12 +89,13 @@ def beside_the_book(table: pd.DataFrame) -> pd.DataFrame:
     """Put the printed number beside ours; what is due to true values of zero is shown apart."""
     table = table.copy()
     table["without_zeros"] = table["tau"] - table["tau_zero"]
+    table["no_match"] = table["tau_literal"] - table["tau"]
     order = list(INTRUDER.accuracy)
     table["printed"] = [
         PRINTED[scenario][order.index(p)]
         for scenario, p in zip(table["scenario"], table["accuracy"], strict=True)
     ]
-    columns = ["tau", "smallest", "largest", "without_zeros", "tau_expected", "printed"]
+    columns = ["tau", "smallest", "largest", "without_zeros", "no_match", "tau_expected", "printed"]
     return table[["scenario", "accuracy", *columns]]
 
 
@@ -121,6 +127,8 @@ def main() -> None:
         "* with populations of the full size (--scale 1) tau_4 hardly moves with the accuracy,\n"
         "  here as there: it consists of true values of zero that meet only synthetic zeros\n"
         "  (see the column without_zeros); in smaller populations more persons have one match;\n"
+        "* persons without any match (no_match) would be found by a product over nothing; we do\n"
+        "  not count them;\n"
         "* for the printed tau_3 an interval without length, as that of the zeros, counts 0;\n"
         "  compare it with our number without zeros;\n"
         "* one population is one draw: the printed numbers are one, ours a mean.\n"

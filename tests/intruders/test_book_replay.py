@@ -26,12 +26,12 @@ def test_scenario_4_is_flat_because_of_true_zeros() -> None:
     basic = ["age_class", "rb090", "hsize"]
     income = Continuous(
         "income", predictors=[*basic, "pl030", "pb220a"], zeros=True, tail="gpd", upper=500_000,
-        intervals=("low", "high"),
+        intervals=("low", "high"), pooling="none",
     )  # fmt: skip
     recipe = [
         Structure(["age", "age_class", "rb090"]),
-        Categorical("pl030", predictors=basic),
-        Categorical("pb220a", predictors=[*basic, "pl030"]),
+        Categorical("pl030", predictors=basic, pooling="none"),
+        Categorical("pb220a", predictors=[*basic, "pl030"], pooling="none"),
         income,
     ]
     fitted = Pipeline(recipe).fit(survey, seed=1)
