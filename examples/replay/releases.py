@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from replay.earnings import KEYS, NUMERIC
@@ -19,7 +17,6 @@ GROUPS = 5
 IMPORTANCE = {"location": 1, "size": 2, "age": 3, "NACE1": 4}
 # Table 5.5 says what was post-randomised: coefficients of branch and location shrink, no others.
 PRAM = ("size", "location", "NACE1")
-PAIRS = ("sex:age", "sex:education", "sex:NACE1", "age:education")
 SHUFFLED = "earningsHour + earnings ~ sex + age + education"
 SHUFFLED_WELL = "earningsHour + earnings ~ " + " + ".join(
     ["sex", "age", "education", "location", "size", "NACE1", "occupation", "fullPart"]
@@ -56,29 +53,21 @@ def synthetic(file: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a sample of a synthetic population, of the size of the file, with design weights.
 
     Employees are the units: the file has some employees of each enterprise only, so that whole
-    enterprises cannot be resampled. Size and branch are copied together; everything else is drawn
-    from models within each location. The sample has as many employees of each location and size
-    as the file.
+    enterprises cannot be resampled. Location, size and branch are copied together; everything else
+    is drawn from models given what is known before it. The sample has as many employees of each
+    location and size as the file.
     """
-    known = ["size", "NACE1"]
+    known = ["location", "size", "NACE1"]
     stages: list[Structure | Categorical | Continuous] = [Structure(list(known))]
     for name in ("sex", "age", "education", "occupation", "fullPart"):
-        stages.append(Categorical(name, predictors=_formula(known, PAIRS)))
+        stages.append(Categorical(name, predictors=list(known)))
         known.append(name)
-    formula = _formula(known, [*PAIRS, "sex:occupation"])
-    stages.append(Continuous("earningsHour", predictors=formula, tail="gpd"))
+    stages.append(Continuous("earningsHour", predictors=known, tail="gpd"))
     stages.append(
         Continuous("earnings", predictors=["earningsHour", "fullPart", "age"], tail="gpd")
     )
-    survey = Survey(file, weight="weights", strata="location")
-    population = Pipeline(stages).fit(survey, seed=seed).simulate()
+    population = Pipeline(stages).fit(Survey(file, weight="weights"), seed=seed).simulate()
     counts = file.groupby(["location", "size"], observed=True).size()
     design = Stratified({cell: int(n) for cell, n in counts.items()}, by=["location", "size"])
     drawn = draw_sample(population, design, seed=seed)
     return drawn.frame.assign(weights=drawn.weights)[list(file.columns)]
-
-
-def _formula(known: Sequence[str], pairs: Sequence[str]) -> str:
-    """Return the predictors that are known, and the pairs of them."""
-    inner = [pair for pair in pairs if set(pair.split(":")) <= set(known)]
-    return "~ " + " + ".join([*known, *inner])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from replay import earnings, paths, printed, releases, section83, side_by_side, tables5
 
-from riskeval import Effort, individual_risk, k_anonymity
+from riskeval import Effort, individual_risk, k_anonymity, utility
 from riskeval.utility import coverage
 from synthpop.indicators import gini
 from tests.reference_data import golden, survey_data
@@ -103,6 +103,15 @@ def test_groups_of_five_lose_what_is_printed(numbers: pd.DataFrame) -> None:
     assert ours[f"IL1, {step}"] == pytest.approx(0.013215673, rel=1e-7)
     assert round(2 * ours[f"IL1, {step}"], 2) == printed.SECTION_83[f"IL1, {step}"]
     assert ours[f"eigenvalues, {step}"] == pytest.approx(0.015150948, rel=1e-7)
+
+
+def test_information_loss_says_the_same(steps: section83.Steps, numbers: pd.DataFrame) -> None:
+    part = slice(0, 2_000)
+    before, after = (item.iloc[part] for item in (steps.original, steps.grouped))
+    found = utility.information_loss(before, after, NAMES, rows="paired", seed=0)
+    ours = section83.losses(before, after, "part")
+    assert ours["IL1, part"] == pytest.approx(found.il1s)
+    assert ours["eigenvalues, part"] == pytest.approx(found.eigenvalues)
 
 
 def independent_noise(file: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
