@@ -1,16 +1,22 @@
 """Distances between sample and synthetic population, method by method, beside the reference's bar.
 
     python -m benchmarks.quality [SEEDS [SCENARIO ...]]
+    python -m benchmarks.quality page [SEEDS]   # the page again, from what was measured
 
 Reads ../shared/data and ../shared/golden and writes benchmarks/QUALITY.md; with names of scenarios
-it prints their rows instead. A distance is within the bar where its mean over the seeds is at most
+it prints their rows instead. Jobs that were measured are held in synthpop-quality-jobs.json in the
+folder of temporary files, so that a run that was stopped goes on; remove it to measure again.
+
+A distance is within the bar where its mean over the seeds is at most
 the larger of the reference's mean and the floor of independent draws, plus twice the reference's
 standard deviation over its seeds.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,6 +26,7 @@ import pandas as pd
 from benchmarks.scenarios import GOLDEN, Scenario, scenarios
 
 PAGE = Path(__file__).with_name("QUALITY.md")
+HELD = Path(tempfile.gettempdir()) / "synthpop-quality-jobs.json"
 # not distances: what they are compared with, sizes, and what differs by design
 ASIDE = ("floor", "n_persons", "n_target", "n_splits", "chi2_df", "sample_", "abs_dev_before",
          "splits_within_eps", "under16.")  # fmt: skip
@@ -63,9 +70,29 @@ def floor_of(metric: str, ours: pd.Series) -> float:
     return float("nan")
 
 
+def held() -> dict[str, dict[str, float]]:
+    """Jobs that were measured: means over the seeds."""
+    return json.loads(HELD.read_text(encoding="utf-8")) if HELD.exists() else {}
+
+
+def key_of(scenario: Scenario, seeds: int) -> str:
+    """Scenarios of the reference that differ in an option that does not exist here are one job."""
+    return f"{seeds} {scenario.run.func.__name__} {scenario.run.args!r}"
+
+
+def means(scenario: Scenario, seeds: int) -> pd.Series:
+    """Mean distances over the seeds; a job that is held for as many seeds is not run again."""
+    found, key = held(), key_of(scenario, seeds)
+    if key not in found:
+        runs = [scenario.run(seed) for seed in range(1, seeds + 1)]
+        found[key] = {name: float(x) for name, x in pd.DataFrame(runs).mean().items()}
+        HELD.write_text(json.dumps(found), encoding="utf-8")
+    return pd.Series(found[key])
+
+
 def judged(scenario: Scenario, seeds: int, bar: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: ours, the limit, and whether ours is within."""
-    ours = pd.DataFrame([scenario.run(seed) for seed in range(1, seeds + 1)]).mean()
+    ours = means(scenario, seeds)
     rows = []
     for metric, value in ours.items():
         if any(told in str(metric) for told in ASIDE):
@@ -110,26 +137,49 @@ HEAD = (
 )
 
 
-def main() -> None:
-    """Write the page, or print the rows of some scenarios."""
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    wanted = sys.argv[2:]
-    bar, rows, tables = reference(), [], []
-    for scenario in scenarios():
-        if wanted and not any(name in (scenario.name or scenario.here) for name in wanted):
-            continue
+def measured(seeds: int, wanted: list[str]) -> None:
+    """Measure every job that is not held yet, those that learn many trees last."""
+    jobs = [job for job in scenarios() if _is_wanted(job, wanted)]
+    for job in sorted(jobs, key=lambda job: "forest" in job.here or "boosting" in job.here):
         started = time.perf_counter()
-        table = judged(scenario, seeds, bar)
-        rows.append(row_of(scenario, table))
-        tables.append(table.assign(scenario=scenario.name, here=scenario.here))
-        print(rows[-1], f"{time.perf_counter() - started:.0f} s", flush=True)
-    if wanted:
-        found = pd.concat(tables)
-        print(found[~found["within"]].to_string(index=False))
-        return
+        means(job, seeds)
+        print(job.name, job.here, f"{time.perf_counter() - started:.0f} s", flush=True)
+
+
+def _is_wanted(job: Scenario, wanted: list[str]) -> bool:
+    return not wanted or any(name in (job.name or job.here) for name in wanted)
+
+
+def page(seeds: int, wanted: list[str]) -> None:
+    """Write the page from the jobs that are held; print rows where some are wanted."""
+    from benchmarks import puf
     from benchmarks.quality_page import write_page
 
-    write_page(PAGE, seeds, HEAD, rows, pd.concat(tables))
+    bar, rows, tables = reference(), [], []
+    jobs = [job for job in scenarios() if _is_wanted(job, wanted) and key_of(job, seeds) in held()]
+    for job in jobs:
+        table = judged(job, seeds, bar)
+        rows.append(row_of(job, table))
+        tables.append(table.assign(scenario=job.name, here=job.here))
+    found = pd.concat(tables, ignore_index=True)
+    if wanted:
+        print("\n".join(rows), found[~found["within"]].to_string(index=False), sep="\n")
+        return
+    others = [job.name or job.here for job in scenarios() if key_of(job, seeds) not in held()]
+    write_page(PAGE, seeds, [HEAD, *rows], found, others, puf.held_rows(HELD, seeds))
+
+
+def main() -> None:
+    """Measure and write the page."""
+    from benchmarks import puf
+
+    arguments = [x for x in sys.argv[1:] if x != "page"]
+    seeds = int(arguments[0]) if arguments else 10
+    if "page" not in sys.argv:
+        measured(seeds, arguments[1:])
+        if not arguments[1:]:
+            puf.measure(HELD, seeds)
+    page(seeds, arguments[1:])
 
 
 if __name__ == "__main__":

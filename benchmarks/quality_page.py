@@ -46,7 +46,14 @@ def beyond(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def write_page(path: Path, seeds: int, head: str, rows: Sequence[str], table: pd.DataFrame) -> None:
+def write_page(
+    path: Path,
+    seeds: int,
+    rows: Sequence[str],
+    table: pd.DataFrame,
+    others: Sequence[str],
+    of_puf: Sequence[str],
+) -> None:
     """Write the page from the rows of the scenarios and the table of all distances."""
     known = table.dropna(subset="limit")
     jobs = known.groupby("scenario")["within"]
@@ -55,12 +62,19 @@ def write_page(path: Path, seeds: int, head: str, rows: Sequence[str], table: pd
         f"{int(known['within'].sum()):,} of {len(known):,} distances are within their bar; "
         f"{int(jobs.all().sum())} of {jobs.ngroups} scenarios in all distances.\n\n"
     )
-    text += "## eusilcS and ghanaS\n\n" + "\n".join([head, *rows]) + "\n\n"
-    text += "## Beyond the bar\n\n" + beyond(table) + "\n\n"
-    text += (
-        "## eusilc13puf\n\nThe reference has no figures for this file, so the yardsticks are "
-        "chance and the survey's own\nsampling error (`assess_fit`). Populations of 167,000 persons; "
-        f"{seeds} seeds.\n\n"
-    )
-    text += "\n".join([puf.head(), *puf.rows(seeds)]) + "\n"
+    if others:
+        text += f"Not measured in this run: {', '.join(others)}.\n\n"
+    text += "## eusilcS and ghanaS\n\n" + "\n".join(rows) + "\n\n"
+    text += "## Beyond the bar\n\n" + beyond(known) + "\n"
+    if of_puf:
+        text += "\n" + PUF.format(seeds=seeds) + "\n".join([puf.head(), *of_puf]) + "\n"
     path.write_text(text, encoding="utf-8")
+
+
+PUF = """## eusilc13puf
+
+The reference has no figures for this file, so the yardsticks are chance and the survey's own
+sampling error (`assess_fit`). Populations of 167,000 persons; {seeds} seeds. The total is the sum
+of its parts, a missing part counts as zero where another is there.
+
+"""

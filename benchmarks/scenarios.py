@@ -5,7 +5,7 @@ A scenario simulates with a seed and returns distances named as those of the ref
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -51,13 +51,13 @@ class Scenario:
         Of the reference's scenario; "" where it has none.
     here : str
         What is run here.
-    run : callable
-        Seed -> distances.
+    run : partial
+        Seed -> distances; its arguments name the job.
     """
 
     name: str
     here: str
-    run: Callable[[int], Measured]
+    run: partial[Measured]
 
 
 @lru_cache
@@ -136,7 +136,7 @@ def structure(method: str, seed: int) -> Measured:
 # categories
 
 
-def basic(age: str, filled: bool = False) -> list[str]:
+def basic(age: str) -> list[str]:
     """Predictors of the basic step."""
     return [age, "rb090", "hsize"]
 
@@ -148,10 +148,11 @@ def chain(
     steps: list[Any] = [Structure(["age", "rb090"], method=method)]
     if age == "age_class":
         steps.append(Derive("age_class", source="age", breaks=tuple(AGE_BREAKS)))
+    options = {"model": model, "numeric": "values" if age == "age" else "classes"}
     return [
         *steps,
-        Categorical("pl030", predictors=basic(age), model=model),
-        Categorical("pb220a", predictors=[*basic(age), *given], model=model),
+        Categorical("pl030", predictors=basic(age), **options),
+        Categorical("pb220a", predictors=[*basic(age), *given], **options),
     ]
 
 
@@ -483,6 +484,7 @@ def _categorical() -> Iterator[Scenario]:
     for name, age, method in runs:
         filled, model = name.startswith("catf"), models[name.split("_")[1]]
         told = f"{model} given {age}, sex, size" + ("; filled" if filled else "")
+        told += "; age by its value" if age == "age" else ""
         yield Scenario(name, told, partial(categories, model, age, method, filled))
     told = "boosting given age_class, sex, size"
     yield Scenario("", told, partial(categories, "boosting", "age_class", "direct", False))
@@ -495,10 +497,10 @@ def _continuous() -> Iterator[Scenario]:
         ("con_multinom_pwmu", GPD, "", INCOME),
         ("con_multinom_nogpd", {}, "", INCOME),
         ("con_multinom_nogpd_noequi", {}, "", INCOME),
-        ("con_multinom_age", GPD, "", [*INCOME, "age"]),
+        ("con_multinom_age", {**GPD, "numeric": "values"}, "", [*INCOME, "age"]),
         ("con_lm", LOG, "", INCOME),
         ("con_lm_normal", {**LOG, "residuals": "normal"}, "", INCOME),
-        ("con_lm_basic", LOG, "", ["age", *INCOME]),
+        ("con_lm_basic", {**LOG, "numeric": "values"}, "", ["age", *INCOME]),
         ("con_hh_mean", {"by_household": "mean", "tail": "gpd"}, "mean", INCOME),
         ("con_hh_sum", {"by_household": "sum", "tail": "gpd"}, "sum", INCOME),
         ("conf_multinom_gpd", GPD, "", INCOME),

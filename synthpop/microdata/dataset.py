@@ -13,6 +13,7 @@ from synthpop.microdata.codes import MISSING, encode, smallest_int
 from synthpop.microdata.errors import Fault, InputError
 
 NUMBERS = ("int", "uint", "float")
+ARROW = "[pyarrow]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +203,26 @@ def _as_original(original: str, values: np.ndarray) -> Any:
     """Return numbers with the type of the survey, unless values are missing or not whole."""
     if str(values.dtype) == original:
         return values
+    if original.endswith(ARROW):
+        return _as_arrow(original, values)
     if not original[0].islower():  # a nullable type
         whole = "int" not in original.lower() or _whole(values)
         return pd.array(values, dtype=original) if whole else values  # type: ignore[call-overload]
     if values.dtype.kind == "f" and not original.startswith("float"):
         return values if np.isnan(values).any() or not _whole(values) else values.astype(original)
     return values.astype(original)
+
+
+def _as_arrow(original: str, values: np.ndarray) -> Any:
+    """Return numbers as a pandas column that is held by Arrow; NaN becomes missing."""
+    import pyarrow as pa
+
+    if "int" in original and not _whole(values):
+        return values
+    dtype = pd.api.types.pandas_dtype(original)
+    missing = np.isnan(values) if values.dtype.kind == "f" else None
+    column = pa.array(values, mask=missing).cast(dtype.pyarrow_dtype)  # type: ignore[union-attr]
+    return pd.arrays.ArrowExtensionArray(column)
 
 
 def _whole(values: np.ndarray) -> bool:
