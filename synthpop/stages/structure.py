@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ class Structure:
         as estimated, their sizes drawn from the weighted distribution of sizes in the stratum.
         "multinomial": the same from a multinomial model of size given the stratum; with the
         stratum as only predictor its probabilities are those of "distribution".
+    pooling : float
+        0: a household takes a sample household of its own stratum. Above: one of the same size
+        from any stratum with probability pooling / (n + pooling), n the sample households of its
+        stratum and size. Rare kinds of households are then found in every stratum; but the age
+        and sex of a stratum are no longer those of its weighted sample, so leave it at 0 where
+        weights were calibrated to them.
 
     Notes
     -----
@@ -51,6 +58,7 @@ class Structure:
 
     variables: Sequence[str]
     method: str = "direct"
+    pooling: float = 0.0
 
     def __post_init__(self) -> None:
         """Take a single name as a list of one."""
@@ -74,6 +82,10 @@ class Structure:
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, self.variables, outlook, "variable")
         check_choice(faults, f"{self.label}: method", self.method, METHODS)
+        number = isinstance(self.pooling, Real) and not isinstance(self.pooling, bool)
+        if not (number and 0 <= self.pooling < np.inf):
+            what = f"is {self.pooling!r}"
+            faults.add(f"{self.label}: pooling", what, remedy="Give a number of households, or 0.")
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
 
@@ -90,16 +102,21 @@ class Structure:
         cell = strata.astype(np.int64) * n_sizes + size_code.reshape(-1)
         weights = sample.household_weights
         totals = np.bincount(cell, weights=weights, minlength=n_strata * n_sizes)
-        order = np.argsort(cell, kind="stable")
-        starts = np.searchsorted(cell[order], np.arange(n_strata * n_sizes + 1))
+        donors = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[donors], np.arange(n_strata * n_sizes + 1))
+        donor_weights = weights[donors]
+        if self.pooling > 0:
+            donors, donor_weights, starts = with_donors_of_all(
+                donors, donor_weights, starts, n_sizes, float(self.pooling)
+            )
         return StructureModel(
             fields=tuple(sample.fields[name] for name in self.variables),
             columns={name: sample.columns[name] for name in self.variables},
             offsets=sample.offsets,
             sizes=levels,
             totals=totals.reshape(n_strata, n_sizes),
-            donors=order,
-            donor_weights=weights[order],
+            donors=donors,
+            donor_weights=donor_weights,
             starts=starts,
             strata_levels=sample.strata_levels,
         )
@@ -156,6 +173,42 @@ class StructureModel:
     starts: np.ndarray
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...] = ()
+
+
+def with_donors_of_all(
+    donors: np.ndarray, weights: np.ndarray, starts: np.ndarray, n_sizes: int, pooling: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the donors of the same size in all strata to each stratum's own.
+
+    Parameters
+    ----------
+    donors : int array, shape (H,)
+        Sorted by stratum and size.
+    weights : float array, shape (H,)
+    starts : int array, shape (K * n_sizes + 1,)
+    pooling : float
+        Number of households that the added ones stand for, beside the n of the stratum's own.
+
+    Examples
+    --------
+    >>> found = with_donors_of_all(np.array([0, 1]), np.ones(2), np.array([0, 1, 2]), 1, 1.0)
+    >>> [item.tolist() for item in found]
+    [[0, 0, 1, 1, 0, 1], [0.5, 0.25, 0.25, 0.5, 0.25, 0.25], [0, 3, 6]]
+    """
+    all_donors, all_weights, ends = [], [], [0]
+    for cell in range(len(starts) - 1):
+        own = np.arange(starts[cell], starts[cell + 1])
+        if len(own):
+            same = range(cell % n_sizes, len(starts) - 1, n_sizes)
+            others = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in same])
+            part = len(own) / (len(own) + pooling)
+            all_donors += [donors[own], donors[others]]
+            all_weights += [
+                part * weights[own] / weights[own].sum(),
+                (1 - part) * weights[others] / weights[others].sum(),
+            ]
+        ends.append(ends[-1] + (len(own) + len(others) if len(own) else 0))
+    return np.concatenate(all_donors), np.concatenate(all_weights), np.array(ends)
 
 
 def household_counts(
