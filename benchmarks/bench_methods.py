@@ -4,8 +4,8 @@
     python -m benchmarks.bench_methods fits        # fits to 12,000 persons and 20 variables
     python -m benchmarks.bench_methods SCALE NAME  # some methods at another size
 
-eusilcS, a hundredfold. Each row is a process of its own; the seconds are those of `simulate` behind a
-fit, the structure alone is the first row. The peak holds the population.
+The survey eusilcS, a hundredfold. Each row is a process of its own; the seconds are those of the
+fit and of `simulate`; the structure alone is the first row. The peak holds the population.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
 
 
 def survey() -> Survey:
-    """eusilcS with copies of its variables to simulate, and a first member."""
+    """The survey with copies of its variables to simulate, and a first member."""
     found = read_survey()
     frame = found.frame
     first = ~frame["db030"].duplicated()
