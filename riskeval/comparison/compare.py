@@ -79,9 +79,11 @@ def compare(
     numeric, sensitive : sequence of str
         Numeric variables; sensitive variables (categories, or numbers to predict).
     weights : str, optional
-        Column of the original's weights. A release without weights counts every record once.
+        Column of the original's weights; a Survey brings its own. A release without weights counts
+        every record once.
     household : str, optional
-        Column of households: household risk, and clusters of the variances.
+        Column of households: household risk, and clusters of the variances; a Survey brings its
+        own.
     strata : str, optional
         Column of strata: of the variances, and the domains of the default indicators.
     indicators : Indicators, mapping, or sequence of these, optional
@@ -91,7 +93,7 @@ def compare(
     holdout : DataFrame, optional
         Persons of the population who are not in the original, for membership inference and RAPID.
     limits : Limits or mapping, optional
-        What is accepted.
+        What is accepted: k (2, 3 or 5), mean individual risk, and l up to 2; None for no limit.
     effort : Effort or mapping, optional
         Records that the slow measures take at most.
     level : float
@@ -135,6 +137,9 @@ def compare(
     faults = Faults("comparison of releases")
     frame = as_frame(original, "original")
     index = original.index if isinstance(original, pd.DataFrame) else pd.RangeIndex(len(frame))
+    roles = getattr(original, "roles", None)  # those of a Survey
+    weights = weights or getattr(roles, "weight", None)
+    household = household or getattr(roles, "household", None)
     request = _request(
         faults, frame, keys, numeric, sensitive, weights, household, strata, indicators,
         regressions, holdout, limits, effort, level, seed,

@@ -15,6 +15,9 @@ from riskeval.utility.estimates import STATISTICS
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 
+COUNTED_K = (None, 2, 3, 5)
+"""Values of k in the limits: those that are counted."""
+
 
 @dataclass(frozen=True)
 class Indicators:
@@ -239,7 +242,24 @@ def read_effort(faults: Faults, given: Any) -> Effort:
 def read_limits(faults: Faults, given: Any) -> Limits:
     """Return what is accepted."""
     limits = Limits() if given is None else _record(faults, "limits", Limits, given)
-    return Limits() if limits is None else limits
+    if limits is None:
+        return Limits()
+    for name, allowed in (
+        ("k", COUNTED_K),
+        ("l", (None, 1, 2)),
+        ("t", (None,)),
+        ("alpha", (None,)),
+    ):
+        value = getattr(limits, name)
+        if value not in allowed:
+            listed = ", ".join("none" if item is None else str(item) for item in allowed)
+            faults.add(f"limits {name}", f"is {value!r}", remedy=f"A comparison takes {listed}.")
+    value = limits.global_risk
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        faults.add("limits global_risk", f"is {value!r}", remedy="Give a number, or none.")
+    if isinstance(given, Mapping) and "record_risk" in given:
+        faults.add("limits record_risk", "is not part of a comparison", remedy="Use assess.")
+    return limits
 
 
 def _record(faults: Faults, where: str, cls: type[Any], item: Any) -> Any:

@@ -8,7 +8,9 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
+from synthpop import Survey
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
 from tests.comparison.cases import ROLES, grouped, people, suppressed
 
 
@@ -121,3 +123,41 @@ def test_faults_come_together() -> None:
     for part in ("'regio'", "sex", "age2", "speed", "level", "'original' cannot", "is a str",
                  "has no records"):  # fmt: skip
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"k": 4}, "takes none, 2, 3, 5"),
+        ({"l": 3}, "limits l"),
+        ({"t": 0.2}, "limits t"),
+        ({"record_risk": 0.1}, "not part of a comparison"),
+        ({"global_risk": "small"}, "limits global_risk"),
+        ({"kk": 3}, "Did you mean 'k'?"),
+    ],
+)
+def test_limits_that_cannot_be_kept_are_faults(limits: dict, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(people(), {"same": people()}, **ROLES, limits=limits)
+    assert message in str(caught.value)
+
+
+def test_a_survey_brings_its_roles() -> None:
+    original = people()
+    survey = Survey(original, weight="w", household="hid")
+    roles = {name: value for name, value in ROLES.items() if name != "weights"}
+    one = riskeval.compare(survey, {"a": survey}, **roles)
+    two = riskeval.compare(original, {"a": original}, **ROLES, household="hid")
+    pd.testing.assert_frame_equal(one.measures, two.measures)
+
+
+def test_the_listener_hears_of_every_file() -> None:
+    heard: list[Event] = []
+    riskeval.compare(people(), {"same": people()}, **ROLES, on_event=heard.append)
+    done = [(event.detail, event.done, event.total) for event in heard if event.kind == "progress"]
+    assert done == [("original", 1, 2), ("same", 2, 2)]
+
+
+def test_workers_are_a_whole_number() -> None:
+    with pytest.raises(InputError, match="workers"):
+        riskeval.compare(people(), {"same": people()}, **ROLES, workers=0)
