@@ -144,6 +144,9 @@ def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
     axes.margins(0.08)
     if len(known) and known["risk"].min() >= 0:
         axes.set_xlim(left=min(0.0, -0.03 * float(known["risk"].max() or 1.0)))
+    largest = float(known["utility"].max()) if len(known) else 0.0
+    if result.better == "low" and len(known) and known["utility"].min() >= 0:
+        axes.set_ylim(-0.04 * (largest or 1.0), 1.08 * (largest or 1.0))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
 
 

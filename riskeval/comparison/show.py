@@ -69,11 +69,13 @@ def plain_number(value: float) -> str:
 
     Examples
     --------
-    >>> plain_number(0.0000123456), plain_number(123456.7), plain_number(0.0), plain_number(np.nan)
-    ('0.0000123', '123,457', '0', '–')
+    >>> plain_number(0.0000123456), plain_number(123456.7), plain_number(8e-34)
+    ('0.0000123', '123,457', '0')
     """
     if np.isnan(value):
         return "–"
+    if abs(value) < 1e-9:  # rounding of what is none
+        return "0"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return np.format_float_positional(value, precision=3, fractional=False, trim="-")
