@@ -2,7 +2,8 @@
 
 A predictor becomes a digit: 0 where it is missing, 1 + code for a coded column, 1 + class for a
 number. Numbers with few distinct values have one class for each of them; other numbers are cut at
-weighted deciles.
+weighted deciles, and where the response begins or ends to exist: if nobody under 16 has an economic
+status, 16 is a limit, so that no child gets one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from synthpop.microdata.errors import Fault, InputError
 from synthpop.weighted import quantile
 
 FEW_VALUES = 20
+FEWEST_BEYOND = 20  # persons without a response beyond a limit, for it to be one
 DECILES = tuple(step / 10 for step in range(1, 10))
 DECILES_AND_TAILS = (0.01, 0.05, *DECILES, 0.95, 0.975, 0.99)
 TABLE_SPAN = 4096
@@ -51,9 +53,15 @@ def coded_digits(name: str, n_levels: int) -> Digits:
 
 
 def numeric_digits(
-    name: str, values: np.ndarray, weights: np.ndarray, probs: Sequence[float] = DECILES
+    name: str,
+    values: np.ndarray,
+    weights: np.ndarray,
+    probs: Sequence[float] = DECILES,
+    without: np.ndarray | None = None,
 ) -> Digits:
     """Choose classes for a numeric predictor; values shape (n,), NaN is missing.
+
+    `without` tells who has no response, shape (n,); see `response_limits`.
 
     Examples
     --------
@@ -68,7 +76,36 @@ def numeric_digits(
     else:
         breaks = np.unique(quantile(present, weights[there], probs))
         breaks = breaks[breaks < distinct[-1]]
+        if without is not None:
+            breaks = np.union1d(breaks, response_limits(present, without[there]))
     return Digits(name, len(breaks) + 2, breaks)
+
+
+def response_limits(values: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """Return the values of a number below or above which nobody has a response.
+
+    A limit lies half-way between the values at its sides. It counts where 20 persons or more are
+    beyond it.
+
+    Parameters
+    ----------
+    values : float array, shape (n,)
+    without : bool array, shape (n,)
+
+    Examples
+    --------
+    >>> ages = np.arange(60.0)
+    >>> response_limits(ages, ages < 30).tolist()
+    [29.5]
+    """
+    limits = []
+    if not without.all():
+        first, last = values[~without].min(), values[~without].max()
+        if (values < first).sum() >= FEWEST_BEYOND:
+            limits.append((values[values < first].max() + first) / 2)
+        if (values > last).sum() >= FEWEST_BEYOND:
+            limits.append((values[values > last].min() + last) / 2)
+    return np.array(limits)
 
 
 def value_digits(name: str, values: np.ndarray) -> Digits:

@@ -51,7 +51,8 @@ class Categorical:
     predictors : "basic", "all", list of names, or formula text
         "basic" are the variables of the structure and the household size, "all" everything the
         population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
-        more than 20 distinct values are cut at their weighted deciles.
+        more than 20 distinct values are cut at their weighted deciles, and at the value below (or
+        above) which nobody has a value of the variable, as children have no economic status.
     model : "multinomial", "empirical", "tree", "forest", "boosting" or a scikit-learn classifier
         Weighted multinomial logistic regression (book eq. 6.3), the observed weighted
         distribution of each combination of predictors, a classification tree or random forest
@@ -161,8 +162,8 @@ class Categorical:
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms, conditions, numeric=self.numeric)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
+        coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
         n_classes = len(field.levels) + 1
         ladder = fit_ladder(
             self.model,

@@ -209,7 +209,7 @@ class Continuous:
         classes = self._classes(values, sample)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms, numeric=self.numeric)
+        coding = make_coding(sample, terms, numeric=self.numeric, without=np.isnan(values))
         design = make_design(sample, coding, classes.codes, len(classes.low))
         ladder = fit_ladder(
             "multinomial",

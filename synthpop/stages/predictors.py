@@ -122,12 +122,14 @@ def make_coding(
     conditions: Sequence[str] = (),
     probs: Sequence[float] = DECILES,
     numeric: str = "classes",
+    without: np.ndarray | None = None,
 ) -> Coding:
     """Learn the coding of the predictors, and of variables that rules name, from the sample.
 
-    `probs` are the shares at which a number with many values is cut. With `numeric` "values" a
-    term of one number has a digit for each of its values; in interactions and rules it has
-    classes all the same.
+    `probs` are the shares at which a number with many values is cut; it is also cut where the
+    persons `without` a response, shape (n_persons,), are all beyond some value. With `numeric`
+    "values" a term of one number has a digit for each of its values; in interactions and rules it
+    has classes all the same.
     """
     as_values = {
         term for term in terms
@@ -143,7 +145,8 @@ def make_coding(
         elif by_value:
             variables.append(value_digits(name, sample.columns[name]))
         else:
-            variables.append(numeric_digits(name, sample.columns[name], sample.weights, probs))
+            values = sample.columns[name]
+            variables.append(numeric_digits(name, values, sample.weights, probs, without))
     strides(variables)  # refuses more combinations than can be told apart
     position = {key: j for j, key in enumerate(keys)}
     return Coding(

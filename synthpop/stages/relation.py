@@ -127,13 +127,13 @@ class Relation:
         others = np.flatnonzero(~is_head & ~np.isin(codes, relation[1]))
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms)
+        coding = make_coding(sample, terms, without=classes == 0)
         sizes = np.diff(sample.offsets)
         with_head = sample.with_columns(
             {HEAD_VALUE: Field.categorical(HEAD_VALUE, field.levels)},
             {HEAD_VALUE: np.repeat(classes[heads] - 1, sizes)},
         )
-        wide = make_coding(with_head, [*terms, (HEAD_VALUE,)])
+        wide = make_coding(with_head, [*terms, (HEAD_VALUE,)], without=classes == 0)
         seed = int(rng.integers(2**31))
         head_design = make_design(sample, coding, classes, n_classes, np.sort(heads))
         pooling = pooling_of(self.pooling, self.model)

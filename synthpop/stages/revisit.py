@@ -146,8 +146,8 @@ class Revisit:
         terms = [term for term in dict.fromkeys(terms) if name not in term]
         rules = list(rules_for(name, sample.rules))
         conditions = [other for rule in rules for other in rule["when"]]
-        coding = make_coding(sample, terms, conditions, numeric=self.numeric)
         classes = codes_of(sample, name, field).astype(np.int64) + 1
+        coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
         ladder = fit_ladder(
             self.model,
             make_design(sample, coding, classes, len(field.levels) + 1),
