@@ -497,7 +497,7 @@ def _continuous() -> Iterator[Scenario]:
         ("con_multinom_pwmu", GPD, "", INCOME),
         ("con_multinom_nogpd", {}, "", INCOME),
         ("con_multinom_nogpd_noequi", {}, "", INCOME),
-        ("con_multinom_age", {**GPD, "numeric": "values"}, "", [*INCOME, "age"]),
+        ("con_multinom_age", GPD, "", [*INCOME, "age"]),
         ("con_lm", LOG, "", INCOME),
         ("con_lm_normal", {**LOG, "residuals": "normal"}, "", INCOME),
         ("con_lm_basic", {**LOG, "numeric": "values"}, "", ["age", *INCOME]),

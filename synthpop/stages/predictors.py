@@ -17,6 +17,7 @@ from synthpop.models.cells import (
     cell_codes,
     coded_digits,
     numeric_digits,
+    response_limits,
     split_cells,
     strides,
     value_digits,
@@ -128,8 +129,8 @@ def make_coding(
 
     `probs` are the shares at which a number with many values is cut; it is also cut where the
     persons `without` a response, shape (n_persons,), are all beyond some value. With `numeric`
-    "values" a term of one number has a digit for each of its values; in interactions and rules it
-    has classes all the same.
+    "values" a term of one number has a digit for each of its values, and the side of such a limit
+    is a term beside it; in interactions and rules it has classes all the same.
     """
     as_values = {
         term for term in terms
@@ -147,13 +148,29 @@ def make_coding(
         else:
             values = sample.columns[name]
             variables.append(numeric_digits(name, values, sample.weights, probs, without))
-    strides(variables)  # refuses more combinations than can be told apart
     position = {key: j for j, key in enumerate(keys)}
+    sides = [_side(sample, term[0], without) for term in terms if term in as_values]
+    sides = [side for side in sides if side.size > 2]
+    beside = [(len(variables) + j,) for j in range(len(sides))]
+    strides([*variables, *sides])  # refuses more combinations than can be told apart
     return Coding(
-        tuple(variables),
-        tuple(tuple(position[name, term in as_values] for name in term) for term in terms),
-        tuple(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
+        (*variables, *sides),
+        (*(tuple(position[n, term in as_values] for n in term) for term in terms), *beside),
+        (
+            *(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
+            *(True for _ in sides),
+        ),
     )
+
+
+def _side(sample: Sample, name: str, without: np.ndarray | None) -> Digits:
+    """Return the digits of a number by the limits beyond which nobody has a response."""
+    values = sample.columns[name].astype(np.float64)
+    there = ~np.isnan(values)
+    limits = np.zeros(0)
+    if without is not None and there.any():
+        limits = response_limits(values[there], without[there])
+    return Digits(name, len(limits) + 2, limits)
 
 
 def _has_order(field: Field) -> bool:

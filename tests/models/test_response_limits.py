@@ -60,12 +60,13 @@ def survey() -> Survey:
     return Survey(frame, weight="w", household="household")
 
 
+@pytest.mark.parametrize("numeric", ["classes", "values"])
 @pytest.mark.parametrize("model", ["multinomial", "empirical", "tree"])
-def test_no_child_has_a_status_or_an_income(survey: Survey, model: str) -> None:
+def test_no_child_has_a_status_or_an_income(survey: Survey, model: str, numeric: str) -> None:
     recipe = [
         Structure(["age"]),
-        Categorical("status", predictors=["age"], model=model),
-        Continuous("income", predictors=["age"]),
+        Categorical("status", predictors=["age"], model=model, numeric=numeric),
+        Continuous("income", predictors=["age"], numeric=numeric),
     ]
     people = Pipeline(recipe).fit(survey, seed=1).simulate(seed=1).frame()
     child = people["age"] < 16
