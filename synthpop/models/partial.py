@@ -34,6 +34,7 @@ from synthpop.models.pooling import (
     log_score,
     moved,
     pair_terms,
+    pairs_within_bounds,
     single_terms,
     smoothed_shares,
     solve_tilt,
@@ -64,11 +65,16 @@ def fit_partial(
     amount : "cross-validated" or a number
         With a number the pooled model has no pairs of predictors.
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
+        Those with too many cells are left out (`pairs_within_bounds`).
     """
-    wanted = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
+    wanted: tuple[tuple[int, ...], ...] = ()
     pooling = Pooling("partial", np.inf, np.inf)
     if amount == "cross-validated":
+        asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
+        asked = asked if model == "multinomial" else ()
+        wanted = pairs_within_bounds(design.digits, design.sizes, design.n_classes, asked)
         pooling = choose_pooling(model, design, enough, seed, wanted)
+        pooling = replace(pooling, left_out=len(asked) - len(wanted))
     else:
         pooling = replace(pooling, amount=float(amount))
     ladder = replace(fit_base(model, design, marginals), pooling=pooling)

@@ -36,6 +36,8 @@ LEAST = 1e-4  # probability that a class is given at least when predictions are 
 TOLERANCE = 1e-6
 COARSE = 1e-4  # while comparing amounts of pooling
 MAX_SWEEPS = 300
+MOST_EFFECTS = 1_000_000  # of pairs of predictors: cells of all pairs times classes
+MOST_WORK = 20_000_000  # of a sweep over them: pairs times persons times classes
 HUGE = 1e300
 
 
@@ -250,9 +252,32 @@ def single_terms(m: int) -> list[tuple[int, ...]]:
     return [(), *((j,) for j in range(m))]
 
 
-def pair_terms(m: int) -> list[tuple[int, ...]]:
+def pair_terms(m: int) -> tuple[tuple[int, ...], ...]:
     """Return the pairs of m predictors."""
-    return list(combinations(range(m), 2))
+    return tuple(combinations(range(m), 2))
+
+
+def pairs_within_bounds(
+    digits: np.ndarray, sizes: Sequence[int], n_classes: int, pairs: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the pairs that can be fitted with bounded memory and time, in the order given.
+
+    Those with the fewest cells in the sample come first, as long as all their effects are at most
+    `MOST_EFFECTS`, and a sweep over them takes at most `MOST_WORK` steps.
+
+    Examples
+    --------
+    >>> digits = np.array([[0, 0, 0], [1, 1, 0]])
+    >>> pairs_within_bounds(digits, [2, 2, 1], 2, [(0, 1), (0, 2)])
+    ((0, 1), (0, 2))
+    """
+    found = [len(np.unique(_term_codes(pair, sizes, digits))) for pair in pairs]
+    cells = np.array(found, dtype=np.int64)
+    order = np.argsort(cells, kind="stable")
+    effects = np.cumsum(cells[order]) * n_classes
+    work = np.arange(1, len(pairs) + 1) * len(digits) * n_classes
+    kept = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
+    return tuple(pairs[place] for place in kept.tolist())
 
 
 def smoothed_shares(
@@ -323,6 +348,9 @@ class Pooling:
     chosen : "given" or "cross-validated"
     scores : tuple of (amount, score)
         Mean log probability of held-out classes for each amount that was tried.
+    left_out : int
+        Pairs of predictors that were not tried, as they have too many cells; see
+        `pairs_within_bounds`.
     """
 
     kind: str = "none"
@@ -330,6 +358,7 @@ class Pooling:
     pairs: float = np.inf
     chosen: str = "given"
     scores: tuple[tuple[float, float], ...] = ()
+    left_out: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
@@ -339,6 +368,7 @@ class Pooling:
             "pairs": _plain(self.pairs),
             "chosen": self.chosen,
             "scores": [[_plain(amount), score] for amount, score in self.scores],
+            "pairs_left_out": self.left_out,
         }
 
     def summary(self) -> str:
@@ -351,6 +381,8 @@ class Pooling:
         pairs = "no pairs of predictors"
         if np.isfinite(self.pairs):
             pairs = f"pairs of predictors held to none with the weight of {self.pairs:g} persons"
+        if self.left_out:
+            pairs += f" (pairs with too many cells, not tried: {self.left_out})"
         return (
             f"The model of a stratum is held near the one of all strata with the weight of "
             f"{self.amount:g} persons, {how}; {pairs}."

@@ -299,6 +299,9 @@ def fit_fallbacks(
             found.append(Fallback(label, str(level), what))
         elif len(here) and (here == here[0]).all():
             found.append(Fallback(label, str(level), "one level in the sample: always drawn"))
+    if ladder.pooling.left_out:
+        what = f"pairs of predictors with too many cells, not tried: {ladder.pooling.left_out}"
+        found.append(Fallback(label, "all", what))
     fits = zip(
         [*map(str, sample.strata_levels), "all"], [*ladder.by_stratum, ladder.pooled], strict=True
     )

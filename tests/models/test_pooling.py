@@ -17,6 +17,7 @@ from synthpop.models.pooling import (
     fit_tilt,
     log_score,
     pair_terms,
+    pairs_within_bounds,
     single_terms,
     smoothed_shares,
     solve_tilt,
@@ -304,4 +305,36 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],
+        "pairs_left_out": 0,
     }  # fmt: skip
+
+
+def test_pairs_are_bounded_by_their_effects(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    digits = np.column_stack([rng.integers(0, k, 500) for k in (20, 20, 2)])
+    pairs = pair_terms(3)
+    assert pairs_within_bounds(digits, [20, 20, 2], 3, pairs) == pairs
+    monkeypatch.setattr("synthpop.models.pooling.MOST_EFFECTS", 2 * 40 * 3)
+    assert pairs_within_bounds(digits, [20, 20, 2], 3, pairs) == ((0, 2), (1, 2))
+    assert pairs_within_bounds(digits, [20, 20, 2], 4, pairs) == ((0, 2),)
+
+
+def test_pairs_are_bounded_by_the_work_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    digits = np.zeros((10, 3), dtype=np.int64)
+    monkeypatch.setattr("synthpop.models.pooling.MOST_WORK", 2 * 10 * 3)
+    assert pairs_within_bounds(digits, [1, 1, 1], 3, pair_terms(3)) == ((0, 1), (0, 2))
+    assert pairs_within_bounds(digits, [1, 1, 1], 3, ()) == ()
+
+
+def test_pairs_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthpop.models.pooling.MOST_EFFECTS", 0)
+    ladder = fit_ladder(
+        "multinomial", some_design(), smallest_stratum=30, pooling="cross-validated"
+    )
+    assert ladder.pooling.left_out == 1
+    assert np.isinf(ladder.pooling.pairs)
+    assert "too many cells, not tried: 1" in ladder.pooling.summary()
+    assert ladder.pooling.to_dict()["pairs_left_out"] == 1
+    given = fit_ladder("multinomial", some_design(), smallest_stratum=30, pooling=3.0)
+    table = fit_ladder("empirical", some_design(), smallest_stratum=30, pooling="cross-validated")
+    assert given.pooling.left_out == table.pooling.left_out == 0
