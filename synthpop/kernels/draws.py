@@ -3,6 +3,8 @@
 R classes, C cells, n persons.
 """
 
+import numpy as np
+
 from synthpop.microdata.accelerate import kernel
 
 
@@ -39,14 +41,22 @@ def draw_donors(cumulative, first, uniforms, out):
 
 
 @kernel
-def draw_in_classes(classes, low, high, uniforms, out):
-    """Draw uniformly inside the class of each person.
+def draw_in_classes(classes, low, high, slope, uniforms, out):
+    """Draw inside the class of each person, from a density that is linear there.
 
-    low, high (R,): a value is high - u (high - low), so classes are (low, high]; a class with
-    low == high is a point (zero, or NaN for missing); a class with low > high is [high, low),
-    the form of negative classes.
+    low, high (R,): a value is low + x (high - low) with x in (0, 1], so classes are (low, high]; a
+    class with low == high is a point (zero, or NaN for missing); a class with low > high is
+    [high, low), the form of negative classes. slope (R,) in [-1, 1]: the density of x is
+    1 + slope (2 x - 1); zero is uniform. Its distribution function (1 - s) x + s x^2 is inverted.
     """
     for i in range(len(classes)):
         r = classes[i]
-        a, b = low[r], high[r]
-        out[i] = b if a == b else b - uniforms[i] * (b - a)
+        a, b, s = low[r], high[r], slope[r]
+        if a == b:
+            out[i] = b
+        elif s == 0.0:
+            out[i] = b - uniforms[i] * (b - a)
+        else:
+            v = 1.0 - uniforms[i]
+            x = 2.0 * v / (1.0 - s + np.sqrt((1.0 - s) ** 2 + 4.0 * s * v))
+            out[i] = b - (1.0 - x) * (b - a)

@@ -24,7 +24,9 @@ from synthpop.stages.categorical import (
 )
 from synthpop.stages.continuous_classes import (
     Classes,
+    class_slopes,
     classes_up_to_zero,
+    drawing_bounds,
     fit_tail,
     kind_classes,
     value_classes,
@@ -76,8 +78,8 @@ class Continuous:
         Numeric column of the survey. Missing values are a class of their own and missing again
         in the population.
     method : str or scikit-learn regressor
-        "binned": the value is drawn uniformly inside its class; the top class can have a tail
-        (book eq. 6.4 to 6.7). "regression": weighted least squares with residuals drawn (eq. 6.8
+        "binned": the value is drawn inside its class; the top class can have a tail (book eq. 6.4
+        to 6.7). "regression": weighted least squares with residuals drawn (eq. 6.8
         to 6.14). "binned+regression": classes for negative values, a log-linear regression for
         positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
         predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
@@ -133,6 +135,10 @@ class Continuous:
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other in the model of classes; see `Categorical`. It does
         not change the regressions, which are pooled where a stratum has too few values.
+    inside : "linear" or "uniform"
+        How values lie inside their class. "linear": with a density that rises or falls such that
+        the class keeps its weighted mean, as far as such a density can; uniform where the sample
+        has fewer than 20 values. "uniform": evenly, as in the book.
 
     Notes
     -----
@@ -170,6 +176,7 @@ class Continuous:
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
     pooling: str | float | None = None
+    inside: str = "linear"
 
     @property
     def label(self) -> str:
@@ -246,6 +253,7 @@ class Continuous:
             ladder=ladder,
             low=classes.low,
             high=classes.high,
+            slope=self._slopes(values, sample.weights, classes),
             tail=tail,
             values=regression,
             strata_levels=sample.strata_levels,
@@ -281,6 +289,12 @@ class Continuous:
             label=self.label,
             where=sample.rows,
         )
+
+    def _slopes(self, values: np.ndarray, weights: np.ndarray, classes: Classes) -> np.ndarray:
+        """Slope of the density in each class, shape (R,)."""
+        if self.inside == "uniform":
+            return np.zeros(len(classes.low))
+        return class_slopes(values, weights, classes)
 
     def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
@@ -331,8 +345,8 @@ class Continuous:
         classes = np.empty(n, dtype=np.int16)
         draw_classes(cells, row_of_cell, table, rng.random(n), 0, classes)
         out = np.empty(n)
-        first, last = _drawing_bounds(model.low, model.high)
-        draw_in_classes(classes, first, last, rng.random(n), out)
+        first, last = drawing_bounds(model.low, model.high)
+        draw_in_classes(classes, first, last, model.slope, rng.random(n), out)
         top = np.flatnonzero(classes == len(model.low) - 1)
         if model.tail is not None:
             out[top] = model.tail.draw(rng, len(top), upper=self.upper)
@@ -379,13 +393,8 @@ class ContinuousModel:
     ladder: Ladder
     low: np.ndarray
     high: np.ndarray
+    slope: np.ndarray
     tail: GpdTail | ParetoTail | None
     values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-
-
-def _drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds such that high - u (high - low) is in (low, high], or [low, high) below zero."""
-    negative = low < 0
-    return np.where(negative, high, low), np.where(negative, low, high)

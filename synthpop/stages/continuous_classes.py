@@ -109,6 +109,33 @@ def classes_up_to_zero(values: np.ndarray, weights: np.ndarray) -> Classes:
     return Classes(codes, _with_missing(low), _with_missing(high), modelled=True)
 
 
+def class_slopes(values: np.ndarray, weights: np.ndarray, classes: Classes) -> np.ndarray:
+    """Return the slope of the density in each class, shape (R,), such that its mean is kept.
+
+    With x the place of a value in its class, 0 at the end nearer to zero and 1 at the other, the
+    density 1 + s (2 x - 1) has mean 1/2 + s/6. So s = 6 (m - 1/2), m the weighted mean place of
+    the sample's values, cut at -1 and 1. It is 0 (uniform) for points, for classes without an end
+    and where fewer than 20 values say so.
+    """
+    first, last = drawing_bounds(classes.low, classes.high)
+    wide = np.isfinite(first) & np.isfinite(last) & (first != last)
+    here = wide[classes.codes]
+    code, width = classes.codes[here], np.where(wide, last - first, 1.0)
+    place = (values[here] - first[code]) / width[code]
+    n = len(first)
+    count = np.bincount(code, minlength=n)
+    total = np.bincount(code, weights=weights[here], minlength=n)
+    mean = np.bincount(code, weights=weights[here] * place, minlength=n)
+    enough = (count >= FEWEST_IN_TAIL) & (total > 0)
+    return np.where(enough, np.clip(6 * (mean / np.where(total > 0, total, 1.0) - 0.5), -1, 1), 0.0)
+
+
+def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds such that high - u (high - low) is in (low, high], or [low, high) below zero."""
+    negative = low < 0
+    return np.where(negative, high, low), np.where(negative, low, high)
+
+
 # tails
 
 

@@ -73,10 +73,26 @@ def test_draws_inside_classes_respect_the_closed_end(which: str) -> None:
     high = np.array([np.nan, 0.0, 20.0, -5.0])  # the last is [-5, 0)
     out = np.empty(5)
     form(draws.draw_in_classes, which)(
-        np.array([0, 1, 2, 2, 3]), low, high, np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out
+        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out
     )
     assert np.isnan(out[0])
     assert out[1:].tolist() == [0.0, 20.0, 15.0, -5.0]
+
+
+@pytest.mark.parametrize("which", FORMS)
+@pytest.mark.parametrize("slope", [-1.0, -0.6, 1e-9, 0.3, 1.0])
+def test_draws_inside_classes_follow_the_linear_density(which: str, slope: float) -> None:
+    uniforms = np.concatenate([(np.arange(4000) + 0.5) / 4000, [0.0, np.nextafter(1, 0)]])
+    out = np.empty(len(uniforms))
+    form(draws.draw_in_classes, which)(
+        np.zeros(len(uniforms), dtype=np.int16),
+        np.array([10.0]), np.array([20.0]), np.array([slope]), uniforms, out,
+    )  # fmt: skip
+    x = (out - 10) / 10
+    distribution = (1 - slope) * x + slope * x**2
+    np.testing.assert_allclose(distribution, 1 - uniforms, atol=1e-12)
+    assert out[:4000].mean() == pytest.approx(10 * (1.5 + slope / 6), abs=1e-3)
+    assert ((out >= 10) & (out <= 20)).all()
 
 
 @pytest.mark.parametrize("which", FORMS)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from synthpop.stages.continuous_classes import FEWEST_IN_TAIL, Classes, class_slopes
 from tests.small import small_frame
 from tests.stages.continuous_cases import income
 
@@ -87,3 +89,48 @@ def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
     assert any("no tail" in f.what for f in population.fallbacks)
     frame["x"] = 5.0
     assert np.allclose(income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"], 5.0)
+
+
+def test_slopes_keep_the_weighted_mean_of_a_class() -> None:
+    rng = np.random.default_rng(4)
+    values = np.concatenate([10 * rng.random(4000) ** 1.5, np.full(50, np.nan)])
+    weights = rng.random(4050) + 0.5
+    classes = Classes(
+        np.where(np.isnan(values), 0, 1), np.array([np.nan, 0.0]), np.array([np.nan, 10.0])
+    )
+    slope = class_slopes(values, weights, classes)
+    mean = np.average(values[:4000], weights=weights[:4000])
+    assert slope[0] == 0
+    assert 10 * (0.5 + slope[1] / 6) == pytest.approx(mean)
+    unweighted = class_slopes(values, np.ones(4050), classes)
+    assert slope[1] != unweighted[1]
+
+
+def test_slopes_of_negative_classes_and_of_steep_ones() -> None:
+    values = np.repeat([-1.0, -9.9, 0.1], [100, 50, 200])  # place 0 is the end nearer to zero
+    low, high = np.array([np.nan, -10.0, 0.0]), np.array([np.nan, 0.0, 10.0])
+    classes = Classes(np.repeat([1, 1, 2], [100, 50, 200]), low, high)
+    slope = class_slopes(values, np.ones(350), classes)
+    place = np.average([0.1, 0.99], weights=[100, 50])
+    assert slope[1] == pytest.approx(6 * (place - 0.5))
+    assert slope[2] == -1.0
+
+
+def test_points_open_classes_and_few_values_are_uniform() -> None:
+    low, high = np.array([np.nan, 0.0, 0.0, 1.0]), np.array([np.nan, 0.0, 1.0, np.inf])
+    codes = np.repeat([1, 2, 3], [50, FEWEST_IN_TAIL - 1, 50])
+    values = np.repeat([0.0, 0.9, 5.0], [50, FEWEST_IN_TAIL - 1, 50])
+    assert class_slopes(values, np.ones(len(codes)), Classes(codes, low, high)).tolist() == [0] * 4
+
+
+def test_values_inside_classes_keep_the_mean_unless_they_are_to_be_uniform() -> None:
+    frame = small_frame(3000)
+    frame["x"] = np.random.default_rng(5).lognormal(8, 1, len(frame))
+    mean = np.average(frame["x"], weights=frame["w"])
+    error = {
+        inside: abs(
+            income(frame, "x", inside=inside, predictors=["sex"]).frame()["x"].mean() / mean - 1
+        )
+        for inside in ("linear", "uniform")
+    }
+    assert error["linear"] < 0.5 * error["uniform"]

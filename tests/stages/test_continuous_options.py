@@ -38,6 +38,8 @@ from tests.stages.continuous_cases import frame_with_income, income
         ({"breaks": [0, 1], "method": "regression"}, "breaks has no meaning"),
         ({"tail": "gpd", "method": "forest"}, "tail has no meaning for the method forest"),
         ({"intervals": ("a", "b"), "method": "poisson"}, "intervals has no meaning"),
+        ({"inside": "uniform", "method": "regression"}, "inside has no meaning"),
+        ({"inside": "even"}, "inside"),
         ({"log": True, "method": "binned+regression"}, "log has no meaning"),
         ({"zeros": True, "method": "binned+regression"}, "zeros has no meaning"),
         ({"trim": (0.1, 0.1), "method": "poisson"}, "trim has no meaning for the method poisson"),
