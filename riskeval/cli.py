@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,7 +61,8 @@ def protect(
 
     plan = load_protect_plan(file)
     target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
-    _keep_original(plan.data.file and plan.folder / plan.data.file, target)
+    sources = [plan.folder / plan.data.file] if plan.data.file else []
+    _keep_sources("riskeval protect", sources, [target])
     seed = None if seed is None else resolve_seed(seed)
     without_effect(None, workers, typer.echo)
     session = ProtectionSession(plan.read(), **plan.roles.model_dump())
@@ -91,10 +92,11 @@ def compare(
     plan = load_compare_plan(file)
     seed = None if seed is None else resolve_seed(seed)
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
+    numbers = target.with_suffix(".csv")
+    _keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
     with _progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
     result.report(target, title=plan.report.title, audience=plan.report.audience)
-    numbers = target.with_suffix(".csv")
     if plan.report.audience == "internal":
         write_table(result.measures, numbers)
     typer.echo(result.summary())
@@ -121,12 +123,17 @@ def _progress() -> Iterator[Listener]:
         yield listen
 
 
-def _keep_original(source: Path | str | None, target: Path) -> None:
-    """Refuse to write over the file that is to be protected."""
-    if source and Path(source).resolve() == target.resolve():
-        remedy = "Name another file with out or --out."
-        faults = [Fault("out", f"{target} is the original, which would be lost", remedy=remedy)]
-        raise RunFileError("riskeval protect", faults)
+def _keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read."""
+    read = {source.resolve() for source in sources}
+    remedy = "Name another file with out or --out."
+    faults = [
+        Fault("out", f"{target} is a file that is read, which would be lost", remedy=remedy)
+        for target in targets
+        if target.resolve() in read
+    ]
+    if faults:
+        raise RunFileError(subject, faults)
 
 
 @app.callback(invoke_without_command=True)

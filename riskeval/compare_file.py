@@ -94,6 +94,11 @@ class ComparePlan:
     report: ReportOptions
     folder: Path
 
+    def sources(self) -> list[Path]:
+        """Return every file that is read: the original, the releases and the hold-out."""
+        names = [self.data.file, *(given.file for given, _ in self.releases), self.holdout]
+        return [self.folder / name for name in names if name]
+
     def run(
         self, *, seed: int | None = None, workers: int = 1, on_event: Listener = silent
     ) -> Comparison:

@@ -65,7 +65,7 @@ def test_the_original_is_never_overwritten(tmp_path: Path) -> None:
         "protect", "plan.toml", "--out", "../" + tmp_path.name + "/survey.parquet", cwd=tmp_path
     )
     assert done.returncode == 1
-    assert "is the original, which would be lost" in done.stderr
+    assert "is a file that is read, which would be lost" in done.stderr
     assert (tmp_path / "survey.parquet").read_bytes() == before
 
 

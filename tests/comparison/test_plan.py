@@ -207,6 +207,26 @@ def test_bad_input_is_a_message_and_a_status(folder: Path) -> None:
     assert not list(folder.glob("*.html"))
 
 
+@pytest.mark.parametrize(
+    ("plan", "more", "kept"),
+    [
+        ("synthetic.toml", [], "synthetic.csv"),
+        ("plan.toml", ["--out", "people.parquet"], "people.parquet"),
+        ("plan.toml", ["--out", "plan.toml"], "plan.toml"),
+    ],
+)
+def test_no_file_that_is_read_is_written_over(
+    folder: Path, plan: str, more: list[str], kept: str
+) -> None:
+    (folder / plan).write_text(PLAN, encoding="utf-8")
+    before = (folder / kept).read_bytes()
+    done = call("compare", plan, *more, cwd=folder)
+    assert done.returncode == 1
+    assert f"{kept} is a file that is read, which would be lost" in done.stderr
+    assert (folder / kept).read_bytes() == before
+    assert not list(folder.glob("*.html"))
+
+
 def test_the_help_keeps_its_brackets(tmp_path: Path) -> None:
     done = call("compare", "--help", cwd=tmp_path)
     assert "[data], [roles] and [[release]]" in " ".join(done.stdout.split())
