@@ -383,10 +383,14 @@ class Pooling:
             pairs = f"pairs of predictors held to none with the weight of {self.pairs:g} persons"
         if self.left_out:
             pairs += f" (pairs with too many cells, not tried: {self.left_out})"
-        return (
-            f"The model of a stratum is held near the one of all strata with the weight of "
-            f"{self.amount:g} persons, {how}; {pairs}."
-        )
+        if np.isinf(self.amount):
+            held = "A stratum has its own class totals, all else is from the model of all strata"
+        else:
+            held = (
+                "The model of a stratum is held near the one of all strata with the weight of "
+                f"{self.amount:g} persons"
+            )
+        return f"{held}, {how}; {pairs}."
 
 
 ALONE = Pooling()

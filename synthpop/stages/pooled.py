@@ -18,4 +18,7 @@ def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str,
             ladder = getattr(model, name, None)
             if ladder is not None:
                 found[stage.label + part] = ladder.pooling
+        revised = zip(getattr(model, "revised", ()), getattr(model, "parts", ()), strict=True)
+        for field, one in revised:
+            found[f"{stage.label}: {field.name}"] = one.ladder.pooling
     return found

@@ -19,9 +19,12 @@ from synthpop.stages.base import Outlook, as_names, check_available
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
+    check_pooling,
     codes_of,
     compile_rules,
     fit_fallbacks,
+    pairs_of,
+    pooling_of,
 )
 from synthpop.stages.predictors import (
     NUMERIC,
@@ -62,6 +65,7 @@ class Revisit:
     model : see `Categorical`
     smallest_stratum : see `Categorical`
     numeric : see `Categorical`
+    pooling : see `Categorical`
 
     Notes
     -----
@@ -84,6 +88,7 @@ class Revisit:
     model: Any = "multinomial"
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
+    pooling: str | float | None = None
 
     def __post_init__(self) -> None:
         """Take a single name as a list of one."""
@@ -115,6 +120,7 @@ class Revisit:
         check_available(faults, self.label, self.variables, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
+        check_pooling(faults, self.label, self.pooling, self.model, self.numeric)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
         if not whole or self.passes < 1:
@@ -153,6 +159,8 @@ class Revisit:
             make_design(sample, coding, classes, len(field.levels) + 1),
             smallest_stratum=self.smallest_stratum,
             seed=seed,
+            pooling=pooling_of(self.pooling, self.model, coding.numbers),
+            pairs=pairs_of(self.predictors),
         )
         label = f"{self.label}: {name}"
         allowed = compile_rules(label, rules, field, coding, sample, classes)

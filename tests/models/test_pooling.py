@@ -302,6 +302,9 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert "30 persons" in text
     assert "chosen by cross-validation" in text
     assert "as given" in Pooling("partial", 10.0).summary()
+    without = Pooling("partial", np.inf, np.inf).summary()
+    assert without.startswith("A stratum has its own class totals")
+    assert "inf" not in without.split()
     assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],

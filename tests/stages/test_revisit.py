@@ -90,6 +90,30 @@ def test_passes_and_predictors_and_model_are_honoured() -> None:
     assert any("pooled" in f.what and "revisit" in f.stage for f in pooled.fallbacks)
 
 
+def test_pooling_is_honoured_and_told() -> None:
+    """A region whose sexes differ from those of the others keeps that, or gives it up."""
+    frame = triples()
+    p = np.where((frame["sex"] == "f") == (frame["region"] == "north"), 0.9, 0.1)
+    frame["one"] = np.where(np.random.default_rng(5).random(len(frame)) < p, "p", "q")
+    survey, first = survey_of(frame), Categorical("one", predictors=[])
+
+    def gap(**options) -> float:
+        made = people(first, Revisit(["one"], predictors=["sex"], **options), survey=survey).frame()
+        north, women = made["region"] == "north", made["sex"] == "f"
+        has = made["one"] == "p"
+        return float(has[north & women].mean() - has[north & ~women].mean())
+
+    assert gap(pooling="none") > 0.6
+    assert gap() > 0.5  # the default: as much pooling as cross-validation finds useful
+    assert gap(pooling=np.inf) < 0.2
+    assert gap(pooling="complete") < 0.2
+    steps = [Structure(["age", "sex"]), first, Revisit(["one"], predictors=["sex"], pooling=7.0)]
+    assert Pipeline(steps).fit(survey, seed=1).pooling["revisit one: one"].amount == 7.0
+    steps[2] = Revisit(["one"], model="tree", pooling=7.0)
+    with pytest.raises(InputError, match="revisit one: pooling: partial pooling has no meaning"):
+        Pipeline(steps).fit(survey)
+
+
 def test_numbers_by_their_values() -> None:
     frame = triples()
     rng = np.random.default_rng(6)
