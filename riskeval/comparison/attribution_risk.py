@@ -64,7 +64,7 @@ def _later(run: Callable[..., list[Number]], *values: Any) -> Callable[[], list[
 
 
 def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Number:
-    found = replicated_uniques(x, y, keys)
+    found = replicated_uniques(x, y, keys, draws=0)
     return Number(
         "replicated_uniques",
         found.rate,
@@ -77,7 +77,7 @@ def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Nu
 def _disco(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
 ) -> list[Number]:
-    found = disco(x, y, keys, target)
+    found = disco(x, y, keys, target, draws=0)
     original = found.disclosive_original
     return [Number("disco", found.rate, target, original, "the original", note=note)]
 
@@ -85,7 +85,7 @@ def _disco(
 def _tcap(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
 ) -> list[Number]:
-    found = tcap(x, y, keys, target)
+    found = tcap(x, y, keys, target, draws=0)
     value = found.value("TCAP_original")
     if np.isnan(value):
         note = "; ".join(text for text in (note, "no released group has one value") if text)

@@ -55,8 +55,8 @@ class RiskUtilityMap(Result):
         front = known[known["pareto"]].sort_values("risk")
         text = (
             f"Risk ({lower(self.risk_title)}) against utility ({lower(self.utility_title)}): "
-            f"{len(front)} of {len(known)} releases are on the Pareto front, where less risk costs "
-            "utility"
+            f"{len(front)} of {len(known)} releases {'is' if len(front) == 1 else 'are'} on the "
+            "Pareto front, where less risk costs utility"
         )
         if len(front):
             text += f": {', '.join(front['release'])}"

@@ -36,8 +36,8 @@ class Release:
         or every record counts one.
     linkable : bool, optional
         Whether the records can be linked one to one to those of the original: by `identifier`, by
-        labels of the index where the release has fewer records, else row by row. Default: found
-        from the data (see `compare`).
+        labels of the index where the release has fewer records or the same in another order, else
+        row by row. Default: found from the data (see `compare`).
     identifier : str, optional
         Column of both files that names the record.
     levels : mapping of column to mapping, optional
@@ -114,6 +114,9 @@ def read_release(
     if release.kind is not None:
         check_choice(found, f"kind of {name}", release.kind, KINDS)
     parameter = _parameter(found, name, release.parameter)
+    shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
+    check_columns(found, frame, shared, f"column of {name}")
+    _check_levels(found, name, release.levels, original)
     notes: list[str] = []
     column = default or (weights if weights in frame.columns else None)
     values = _weights(found, name, frame, release.weights, column, notes, weights is not None)
@@ -164,6 +167,19 @@ def _parameter(faults: Faults, name: str, value: Any) -> float:
     return float(value)
 
 
+def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame) -> None:
+    """Note a rule of levels that is no mapping, or is about no column of the original."""
+    where = f"levels of {name}"
+    if not isinstance(levels, Mapping):
+        faults.add(where, f"is {levels!r}", remedy="Give a mapping of columns to mappings.")
+        return
+    check_columns(faults, original, levels, where)
+    for column, rule in levels.items():
+        if not isinstance(rule, Mapping):
+            remedy = "Map each level of the original to one of the release."
+            faults.add(f"{where}, {column}", f"is {rule!r}", remedy=remedy)
+
+
 def _weights(
     faults: Faults,
     name: str,
@@ -181,7 +197,7 @@ def _weights(
         used = str(given if given is not None else column)
         if not check_columns(faults, frame, [used], f"weights of {name}"):
             return None
-        return check_weights(faults, frame[used], used)
+        return check_weights(faults, frame[used], f"{used} of {name}")
     values = pd.Series(np.asarray(given))
     if len(values) != len(frame):
         faults.add(f"weights of {name}", f"{len(values):,} entries for {len(frame):,} records")
@@ -207,12 +223,15 @@ def _rows(
             faults, name, *(_column(faults, f, release.identifier) for f in (original, frame))
         )
     if len(frame) == len(original):
-        if release.linkable or release.kind == "perturbed":
-            return np.arange(len(frame))
-        alike = agreement(original, frame, variables)
-        text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
-        notes.append(text)
-        return np.arange(len(frame)) if alike >= ALIKE else None
+        rows, how, alike = _in_either_order(frame, original, labels, variables)
+        asked = release.linkable or release.kind == "perturbed"
+        if not asked or alike < ALIKE:
+            text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
+            notes.append(f"linked as asked, though {text}" if asked else text)
+        if not asked and alike < ALIKE:
+            return None
+        notes += [how] if how else []
+        return rows
     index, own = labels
     named = own is not None and not own.equals(pd.RangeIndex(len(frame)))
     if release.kind != "synthetic" and named and own is not None and own.isin(index).all():
@@ -223,6 +242,28 @@ def _rows(
         what = f"{len(frame):,} records against {len(original):,} cannot be linked row by row"
         faults.add(name, what, remedy=remedy)
     return None
+
+
+def _in_either_order(
+    frame: pd.DataFrame,
+    original: pd.DataFrame,
+    labels: tuple[pd.Index, pd.Index | None],
+    variables: tuple[str, ...],
+) -> tuple[np.ndarray, str, float]:
+    """Link files of one length row by row or, where rows then agree better, by their labels."""
+    plain = np.arange(len(frame))
+    alike = agreement(original, frame, variables)
+    index, own = labels
+    if own is None or own.equals(index) or not (index.is_unique and own.is_unique):
+        return plain, "", alike
+    rows = index.get_indexer(own)
+    if (rows < 0).any():
+        return plain, "", alike
+    ordered = original.iloc[rows].reset_index(drop=True)
+    by_label = agreement(ordered, frame, variables)
+    if by_label <= alike:
+        return plain, "", alike
+    return rows.astype(np.int64), "linked by the labels of the index", by_label
 
 
 def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:

@@ -163,8 +163,9 @@ class Comparison(Result):
 
     def summary(self) -> str:
         """Say what was compared, which limits are kept, and what is on the Pareto front."""
+        n = len(self.table) - 1
         lines = [
-            f"{len(self.table) - 1} releases were compared with an original of "
+            f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
             f"{self.table['records'].iloc[0]:,} records on the keys "
             f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
         ]

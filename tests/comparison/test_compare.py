@@ -161,3 +161,49 @@ def test_the_listener_hears_of_every_file() -> None:
 def test_workers_are_a_whole_number() -> None:
     with pytest.raises(InputError, match="workers"):
         riskeval.compare(people(), {"same": people()}, **ROLES, workers=0)
+
+
+def test_records_in_another_order_are_linked_by_their_labels() -> None:
+    original = people(200)
+    shuffled = original.sample(frac=1, random_state=1)
+    blind = shuffled.reset_index(drop=True)
+    releases = {
+        "labels": shuffled,
+        "asked": Release(shuffled, kind="perturbed"),
+        "blind": Release(blind, kind="perturbed"),
+        "places": original.set_axis(shuffled.index),
+    }
+    found = riskeval.compare(original, releases, **ROLES)
+    for name in ("labels", "asked", "places"):
+        assert found.table.loc[name, ["record_linkage", "il1s"]].tolist() == [1, 0]
+    notes = found.releases.set_index("release")["notes"]
+    assert "linked by the labels of the index" in notes["labels"]
+    assert "linked by the labels of the index" in notes["asked"]
+    assert "labels" not in notes["places"]
+    assert found.table.loc["blind", "record_linkage"] < 0.1
+    assert "linked as asked, though rows agree" in notes["blind"]
+
+
+def test_faults_of_a_release_name_the_release() -> None:
+    original = people(200)
+    twice = pd.concat([original, original[["sex"]]], axis=1)
+    light = original.assign(w=original["w"].where(original.index > 0))
+    other = Release(original, levels={"agee": {20: "young"}, "age": ["young"]})
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(original, {"twice": twice, "light": light, "other": other}, **ROLES)
+    text = str(caught.value)
+    assert "'sex': 2 columns have this name" in text
+    assert "w of light: weight is missing" in text
+    assert "'agee': column given as levels of other is not in the data" in text
+    assert "levels of other, age: is ['young']" in text
+
+
+def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bootstrap(*_: object) -> np.ndarray:
+        raise AssertionError("a comparison shows no interval of these")
+
+    monkeypatch.setattr("riskeval.intruders.intervals._bootstrap", bootstrap)
+    found = riskeval.compare(people(200), {"same": people(200)}, **ROLES)
+    assert found.table.loc["same", "disco: ill"] == found.table.loc["original", "disco: ill"]
+    assert found.summary().startswith("1 release was compared")
+    assert "1 of 1 releases is on the Pareto front" in found.summary()
