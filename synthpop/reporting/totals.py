@@ -299,6 +299,31 @@ def _distances(step: Mapping[str, Any], names: Names) -> dict[str, Any]:
 
 
 def _prepared(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+    told = _imputed if "n_imputed" in record else _heaps
+    return told(record, names, external)
+
+
+def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+    """Say which missing values were filled; counts of survey persons stay inside."""
+    variables = record["variables"]
+    titles = [names.title(str(row["variable"])) for row in variables]
+    sentences = [
+        "Missing values of the survey were filled from similar rows before the fit, and count as "
+        "observed since then."
+    ]
+    tables = []
+    if not external:
+        rows = [
+            [title, *(whole(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
+            for title, row in zip(titles, variables, strict=True)
+        ]
+        head = ["Variable", "Missing values", "Filled", "Left missing"]
+        tables = [{"caption": "Missing values", "table": table(head, rows)}]
+    title = f"Missing values filled: {', '.join(titles)}"
+    return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
+
+
+def _heaps(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
     name = record["stage"].partition(" ")[2]
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [

@@ -15,9 +15,12 @@ from synthpop import (
     Anneal,
     Categorical,
     Distribute,
+    Impute,
     Margin,
     Pipeline,
+    Revisit,
     Structure,
+    Survey,
     calibrate,
     write_report,
 )
@@ -28,7 +31,7 @@ from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.reporting.recipe import steps as steps_table
 from synthpop.reporting.totals import headlines, totals_facts, totals_pictures
 from synthpop.stages.heaping import CorrectHeaping
-from tests.small import small_survey
+from tests.small import ROLES, small_frame, small_survey
 
 SEX = pd.DataFrame(
     {"region": np.repeat(["north", "south", "west"], 2), "sex": list("fm") * 3,
@@ -226,3 +229,30 @@ def test_the_trace_has_a_line_for_each_region() -> None:
     assert lines == [[9.0, 0.0], [0.0], [7.0, 1.0], [1.0]]
     many = pd.DataFrame({"region": range(30), "proposals": 1, "objective": 1.0})
     assert len(objective_trace(many).axes[0].lines) == 60
+
+
+def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> None:
+    frame = small_frame(300)
+    frame.loc[frame.index[::4], "status"] = None
+    steps = [
+        Impute("status", given=["age", "sex"]),
+        Structure(["age", "sex"]),
+        Categorical("status"),
+        Revisit("status"),
+    ]
+    fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
+    population = fitted.simulate()
+    facts = totals_facts(None, population, Names({"status": "Status"}), False)
+    assert facts is not None
+    assert headlines(facts)[0].startswith("Missing values filled: Status (status): Missing")
+    row = population.manifest["prepared"][0]["variables"][0]
+    cells = facts["parts"][0]["tables"][0]["table"]["rows"][0]
+    assert cells[1:] == [str(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing")]
+    outside = totals_facts(None, population, Names(), True)
+    assert outside is not None
+    assert outside["parts"][0]["tables"] == []
+    for audience in ("internal", "external"):
+        page = write_report(
+            tmp_path / f"{audience}.html", fitted.survey, population, audience=audience
+        )
+        assert "Missing values filled" in unescape(page.read_text(encoding="utf-8"))
