@@ -250,3 +250,41 @@ def test_conformance(kind: str) -> None:
         setattr(stage, next(iter(type(stage).__dataclass_fields__)), "x")
     assert stage.label.startswith(kind)
     assert "Examples" in str(type(stage).__doc__)
+
+
+def test_a_list_of_names_is_not_held() -> None:
+    """What the caller does with the list afterwards changes no recipe."""
+    names = ["age", "sex"]
+    steps = [
+        Structure(names),
+        Categorical(names),
+        Impute(names, given=names),
+        Revisit(names),
+        Components("income", parts=names, by=names),
+    ]
+    names.append("more")
+    assert steps[0].provides == steps[1].provides == steps[3].revises == ("age", "sex")
+    assert tuple(steps[2].variables) == tuple(steps[2].given) == ("age", "sex")
+    assert tuple(steps[4].parts) == tuple(steps[4].by) == ("age", "sex")
+
+
+@pytest.mark.parametrize("value", ["many", None, -1, True, float("nan")])
+def test_a_smallest_stratum_that_is_no_number_of_persons(value) -> None:
+    options = {"smallest_stratum": value}
+    stages = [
+        Structure(["age", "sex"]),
+        Categorical("status", **options),
+        Relation("region", relationship="sex", head="f", **options),
+        Revisit("status", **options),
+        Continuous("income", **options),
+    ]
+    with pytest.raises(InputError) as caught:
+        Pipeline(stages).fit(small_survey(), seed=1)
+    told = [fault for fault in caught.value.faults if "smallest_stratum" in str(fault)]
+    assert len(told) == 4
+
+
+def test_rules_that_are_no_list() -> None:
+    stages = [Structure(["age", "sex"]), Categorical("status", impossible=3)]
+    with pytest.raises(InputError, match="impossible is 3"):
+        Pipeline(stages).fit(small_survey(), seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,8 +90,8 @@ class Stage(Protocol):
         ...
 
 
-def as_names(argument: str, names: Any) -> Sequence[str]:
-    """Return a single name as a list of one, and a list of names as it is.
+def as_names(argument: str, names: Any) -> tuple[str, ...]:
+    """Return names as a tuple of their own; a single name is a tuple of one.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def as_names(argument: str, names: Any) -> Sequence[str]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         fault = Fault(argument, f"is {names!r}", remedy="Give a list of names.")
         raise InputError("recipe", [fault])
-    return names
+    return tuple(names)
 
 
 def check_in_survey(
@@ -136,6 +137,15 @@ def check_available(
             what = f"{role} {name!r} is unknown"
             remedy = did_you_mean(name, outlook.available)
         faults.add(label, what, remedy=remedy)
+
+
+def check_smallest_stratum(faults: Faults, label: str, smallest: Any) -> None:
+    """Note a `smallest_stratum` that is no number of persons."""
+    number = isinstance(smallest, Real) and not isinstance(smallest, bool)
+    if not (number and smallest >= 0):
+        what = f"smallest_stratum is {smallest!r}"
+        below = ", below zero" if number and smallest < 0 else ""
+        faults.add(label, what + below, remedy="Give 0 or more persons.")
 
 
 def check_numeric_field(faults: Faults, label: str, name: str, outlook: Outlook) -> None:

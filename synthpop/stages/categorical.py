@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,13 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.models.numbers import with_numbers
-from synthpop.stages.base import Outlook, as_names, check_available, check_in_survey
+from synthpop.stages.base import (
+    Outlook,
+    as_names,
+    check_available,
+    check_in_survey,
+    check_smallest_stratum,
+)
 from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
 from synthpop.stages.predictors import (
     NUMERIC,
@@ -142,8 +149,11 @@ class Categorical:
         check_pooling(faults, self.label, self.pooling, self.model, self.numeric)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, [None, "shared"])
-        if self.smallest_stratum < 0:
-            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        check_smallest_stratum(faults, self.label, self.smallest_stratum)
+        if not isinstance(self.impossible, (Sequence, NoneType)):
+            what, remedy = f"impossible is {self.impossible!r}", "Give a list of rules."
+            faults.add(self.label, what, remedy=remedy)
+            return
         for rule in self.impossible or ():
             _check_rule(faults, self.label, self.variable, rule, outlook)
 

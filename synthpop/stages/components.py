@@ -74,7 +74,7 @@ class Components:
     empty: str = "nearest"
 
     def __post_init__(self) -> None:
-        """Take a single name as a list of one."""
+        """Take names as a tuple, a single name as one of one."""
         object.__setattr__(self, "parts", as_names("parts", self.parts))
         object.__setattr__(self, "by", as_names("by", self.by))
 

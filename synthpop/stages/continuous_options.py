@@ -11,6 +11,7 @@ import numpy as np
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.residuals import log_constant, trimmed
+from synthpop.stages.base import check_smallest_stratum
 from synthpop.stages.continuous_households import FORMS
 from synthpop.stages.continuous_values import Rule
 
@@ -65,8 +66,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
         value = getattr(stage, option)
         if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):
             faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
-    if stage.smallest_stratum < 0:
-        faults.add(label, f"smallest_stratum is {stage.smallest_stratum}, below zero")
+    check_smallest_stratum(faults, label, stage.smallest_stratum)
 
 
 def _check_breaks(faults: Faults, stage: Continuous) -> None:

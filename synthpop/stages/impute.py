@@ -68,7 +68,7 @@ class Impute:
     unit: str = "person"
 
     def __post_init__(self) -> None:
-        """Take a single name as a list of one."""
+        """Take names as a tuple, a single name as one of one."""
         object.__setattr__(self, "variables", as_names("variables", self.variables))
         object.__setattr__(self, "given", as_names("given", self.given))
 

@@ -13,7 +13,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.ladder import Ladder, fit_ladder
-from synthpop.stages.base import Outlook, check_available, check_in_survey
+from synthpop.stages.base import Outlook, check_available, check_in_survey, check_smallest_stratum
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
@@ -100,8 +100,7 @@ class Relation:
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling, self.model)
-        if self.smallest_stratum < 0:
-            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        check_smallest_stratum(faults, self.label, self.smallest_stratum)
         field = outlook.survey.get(self.relationship)
         if field is None:
             return

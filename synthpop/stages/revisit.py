@@ -15,7 +15,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import MARGINAL, Ladder, cumulative, fit_ladder
-from synthpop.stages.base import Outlook, as_names, check_available
+from synthpop.stages.base import Outlook, as_names, check_available, check_smallest_stratum
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
@@ -91,7 +91,7 @@ class Revisit:
     pooling: str | float | None = None
 
     def __post_init__(self) -> None:
-        """Take a single name as a list of one."""
+        """Take names as a tuple, a single name as one of one."""
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property
@@ -126,8 +126,7 @@ class Revisit:
         if not whole or self.passes < 1:
             remedy = "Give a whole number, 1 or more."
             faults.add(self.label, f"passes is {self.passes!r}", remedy=remedy)
-        if self.smallest_stratum < 0:
-            faults.add(self.label, f"smallest_stratum is {self.smallest_stratum}, below zero")
+        check_smallest_stratum(faults, self.label, self.smallest_stratum)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column: there is none."""

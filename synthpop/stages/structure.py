@@ -61,7 +61,7 @@ class Structure:
     pooling: float = 0.0
 
     def __post_init__(self) -> None:
-        """Take a single name as a list of one."""
+        """Take names as a tuple, a single name as one of one."""
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property
