@@ -19,6 +19,7 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.models.numbers import with_numbers
+from synthpop.models.pooling import Tilt
 from synthpop.stages.base import (
     Outlook,
     as_names,
@@ -308,7 +309,9 @@ def fit_fallbacks(
             what = f"only {len(here)} persons in the sample: the model pooled over strata"
             found.append(Fallback(label, str(level), what))
         elif len(here) and (here == here[0]).all():
-            found.append(Fallback(label, str(level), "one level in the sample: always drawn"))
+            certain = ladder.pooling.kind == "none" or isinstance(ladder.by_stratum[stratum], Tilt)
+            then = "always drawn" if certain else "others may come from other strata"
+            found.append(Fallback(label, str(level), f"one level in the sample: {then}"))
     if ladder.pooling.left_out:
         what = f"pairs of predictors with too many cells, not tried: {ladder.pooling.left_out}"
         found.append(Fallback(label, "all", what))

@@ -152,3 +152,23 @@ def test_shared_donors_come_from_all_strata_and_counts_stay() -> None:
 def test_shared_donors_need_a_number(pooling) -> None:
     with pytest.raises(InputError, match="number of households"):
         Pipeline([Structure(["age"], pooling=pooling)]).fit(small_survey(), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "always"),
+    [({"pooling": "none"}, True), ({"pooling": 20.0}, True), ({"pooling": np.inf}, True),
+     ({"pooling": 20.0, "model": "empirical"}, False)],
+)  # fmt: skip
+def test_a_stratum_of_one_level_is_told_as_it_is(options, always: bool) -> None:
+    frame = small_frame(900)
+    frame.loc[frame["region"] == "west", "status"] = "retired"
+    stage = Categorical("status", predictors=["sex"], **options)
+    run = fitted(stage, survey=Survey(frame, **ROLES))
+    told = [note.what for note in run.fallbacks if note.stratum == "west"]
+    people = run.simulate(scale=3).frame()
+    only = bool((people.loc[people["region"] == "west", "status"] == "retired").all())
+    assert told == [
+        "one level in the sample: "
+        + ("always drawn" if only else "others may come from other strata")
+    ]
+    assert only == always
