@@ -138,6 +138,9 @@ def compare(
     frame = as_frame(original, "original")
     index = original.index if isinstance(original, pd.DataFrame) else pd.RangeIndex(len(frame))
     roles = getattr(original, "roles", None)  # those of a Survey
+    if weights is not None and not isinstance(weights, str):
+        faults.add("weights", f"is a {type(weights).__name__}", remedy="Name a column.")
+        weights = None
     weights = weights or getattr(roles, "weight", None)
     household = household or getattr(roles, "household", None)
     request = _request(
@@ -181,7 +184,7 @@ def _request(
         "numeric": read_names(faults, frame, numeric, "numeric"),
         "sensitive": read_names(faults, frame, sensitive, "sensitive"),
     }
-    if not keys:
+    if keys is None or (hasattr(keys, "__len__") and len(keys) == 0):
         faults.add("keys", "no key is given", remedy="Name the columns that an intruder knows.")
     check_numbers(faults, Pair(frame, frame, None, None), names["numeric"], "numeric variable")
     for role, name in (("household", household), ("strata", strata)):

@@ -184,7 +184,7 @@ def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
             side.set_visible(False)
         axes.set_title("Overlap of confidence intervals with the original", pad=12)
         bar = figure.colorbar(drawn, ax=axes, shrink=min(1.0, 8 / max(len(wide), 8)), pad=0.02)
-        bar.set_label("Overlap (1: the same interval)")
+        bar.set_label("Overlap")
         bar.outline.set_visible(False)
     return figure
 

@@ -16,6 +16,7 @@ from riskeval.comparison.catalogue import (
 from riskeval.comparison.figures import draw_overlaps
 from riskeval.comparison.page_tables import (
     files_table,
+    judged,
     limits_table,
     meanings_table,
     notes_table,
@@ -232,7 +233,8 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap], external: bool
         broken = mine.loc[[within is False for within in mine["within"]], "title"]
         risks = [
             " to ".join(
-                shown(name, float(it[key]), n, external) for key in ("original", row.release)
+                shown(name, float(it[key]), judged(comparison, name, n), external)
+                for key in ("original", row.release)
             )
             for name, it in places
         ]

@@ -38,10 +38,24 @@ def number_table(comparison: Comparison, group: str, external: bool) -> Table:
         cells = []
         for release in releases:
             own = group in (FILE, LINK) or first["measure"] in ("identical", "close")
-            size = int(records[release] if own else records[ORIGINAL])
+            size = judged(
+                comparison, first["measure"], records[release] if own else records[ORIGINAL]
+            )
             cells.append(_cell(first["measure"], part, release, size, external))
         rows.append((first["title"], _limit(first), *cells))
     return _table(["Number", "Better", *releases], 2, rows)
+
+
+def judged(comparison: Comparison, measure: str, size: int) -> int:
+    """Records that a share was measured on: a part of a larger file for slow measures."""
+    effort = comparison.effort
+    most = {
+        "record_linkage": effort.linkage,
+        "mahalanobis_disclosure": effort.outliers,
+        "rapid": effort.prediction,
+        "close": effort.screen,
+    }
+    return min(int(size), most.get(measure, int(size)))
 
 
 def _cell(measure: str, part: pd.DataFrame, release: str, size: int, external: bool) -> str:

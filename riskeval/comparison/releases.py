@@ -113,6 +113,9 @@ def read_release(
         found.add(name, "has no records")
     if release.kind is not None:
         check_choice(found, f"kind of {name}", release.kind, KINDS)
+    if release.linkable not in (None, True, False):
+        what = f"is {release.linkable!r}"
+        found.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
     parameter = _parameter(found, name, release.parameter)
     shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
     check_columns(found, frame, shared, f"column of {name}")

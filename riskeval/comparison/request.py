@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -164,12 +164,24 @@ def columns_of(item: Regression) -> tuple[str, ...]:
 
 def read_names(faults: Faults, frame: pd.DataFrame, names: Any, role: str) -> tuple[str, ...]:
     """Return names that are all there; note others and repetitions."""
-    found = (names,) if isinstance(names, str) else tuple(names or ())
+    found = _items(faults, names, role, (str,))
     for name in dict.fromkeys(found):
         if found.count(name) > 1:
             faults.add(role, f"{name!r} is given {found.count(name)} times")
     there = check_columns(faults, frame, found, role)
     return found if there else ()
+
+
+def _items(faults: Faults, given: Any, where: str, single: tuple[type, ...]) -> tuple[Any, ...]:
+    """Return one item or a sequence of them as a tuple; note what is neither."""
+    if given is None:
+        return ()
+    if isinstance(given, single):
+        return (given,)
+    if not isinstance(given, Iterable):
+        faults.add(where, f"is {given!r}", remedy="Give one, or a list of them.")
+        return ()
+    return tuple(given)
 
 
 def read_indicators(
@@ -178,25 +190,26 @@ def read_indicators(
     """Return the estimates that are asked for; by default the means of the numeric variables."""
     if given is None:
         return tuple(Indicators(name, by=strata) for name in numeric)
-    items = [given] if isinstance(given, (Indicators, Mapping)) else list(given)
+    items = _items(faults, given, "indicators", (Indicators, Mapping, str))
     found = [_record(faults, "indicators", Indicators, item) for item in items]
     kept = []
     for item in found:
         if item is None:
             continue
-        names = (item.statistics,) if isinstance(item.statistics, str) else tuple(item.statistics)
+        names = _items(faults, item.statistics, "statistics of indicators", (str,))
+        by = _items(faults, item.by, "by of indicators", (str,))
         for name in names:
             if name not in STATISTICS:
                 faults.add(
                     "indicators", f"{name!r} is unknown", remedy=did_you_mean(name, STATISTICS)
                 )
         check_numeric(faults, frame, [item.variable], "variable of indicators")
-        check_columns(faults, frame, domains_of(item), "domain")
+        check_columns(faults, frame, by, "domain")
         if item.gender is not None:
             check_columns(faults, frame, [item.gender], "gender")
         elif "gender_pay_gap" in names:
             faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-        kept.append(Indicators(item.variable, names, item.by, item.gender, item.men, item.women))
+        kept.append(Indicators(item.variable, names, by or None, item.gender, item.men, item.women))
     return tuple(kept)
 
 
@@ -204,9 +217,8 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
     """Return the regressions; a text is the formula of a linear one."""
     from riskeval.utility.formulas import parse_formula
 
-    single = isinstance(given, (str, Regression, Mapping))
     found = []
-    for item in [given] if single else list(given or ()):
+    for item in _items(faults, given, "regressions", (str, Regression, Mapping)):
         record = (
             Regression(item)
             if isinstance(item, str)
@@ -286,5 +298,7 @@ def read_holdout(faults: Faults, given: Any, names: Sequence[str]) -> pd.DataFra
     if given is None:
         return None
     frame = as_frame(given, "holdout")
+    if len(frame) == 0:
+        faults.add("holdout", "has no records")
     check_columns(faults, frame, names, "variable of the hold-out")
     return frame

@@ -207,3 +207,28 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
     assert found.table.loc["same", "disco: ill"] == found.table.loc["original", "disco: ill"]
     assert found.summary().startswith("1 release was compared")
     assert "1 of 1 releases is on the Pareto front" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"keys": 3}, "keys: is 3"),
+        ({"weights": np.ones(50)}, "weights: is a ndarray"),
+        ({"indicators": 3}, "indicators: is 3"),
+        ({"indicators": "pay"}, "indicators: is 'pay'"),
+        ({"indicators": {"variable": "pay", "statistics": 3}}, "statistics of indicators: is 3"),
+        ({"indicators": {"variable": "pay", "by": 3}}, "by of indicators: is 3"),
+        ({"regressions": 3}, "regressions: is 3"),
+        ({"holdout": people(50).iloc[:0]}, "holdout: has no records"),
+    ],
+)
+def test_arguments_of_another_type_are_one_fault(given: dict, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(people(50), {"same": people(50)}, **{**ROLES, **given})
+    assert message in str(caught.value)
+    assert "1 fault\n" in str(caught.value)
+
+
+def test_linkable_is_no_text() -> None:
+    with pytest.raises(InputError, match="linkable of same: is 'no'"):
+        riskeval.compare(people(50), {"same": Release(people(50), linkable="no")}, **ROLES)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,24 @@ def test_how_numbers_are_hidden() -> None:
     assert shown("below_2", 3 / 1_000, 1_000) == "0.3 %"
     assert shown("below_2", 0.0, 1_000, external=True) == "0 %"
     assert shown("levels_kept", 0.001, 1_000, external=True) == "0.1 %"
+
+
+def test_small_counts_of_a_drawn_part_are_hidden(
+    found: riskeval.Comparison, tmp_path: Path
+) -> None:
+    measures, table = found.measures.copy(), found.table.copy()
+    place = (measures["release"] == "micro 3") & (measures["measure"] == "record_linkage")
+    measures.loc[place, "value"] = table.loc["micro 3", "record_linkage"] = 0.02
+    seen = replace(found, measures=measures, table=table)  # 4 of 200 that were drawn, of 400
+    assert found.effort.linkage == 200
+    inside = seen.report(tmp_path / "in.html").read_text(encoding="utf-8")
+    outside = seen.report(tmp_path / "out.html", audience="external").read_text(encoding="utf-8")
+    rows = [
+        text_of(page.split(">Record linkage</t")[1].split("</tr>")[0]) for page in (inside, outside)
+    ]
+    assert " 2 %" in rows[0]
+    assert " 2 %" not in rows[1]
+    assert "&lt; 2.5 %" in rows[1]
 
 
 def test_faults(found: riskeval.Comparison, tmp_path: Path) -> None:
