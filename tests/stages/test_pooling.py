@@ -172,3 +172,19 @@ def test_a_stratum_of_one_level_is_told_as_it_is(options, always: bool) -> None:
         + ("always drawn" if only else "others may come from other strata")
     ]
     assert only == always
+
+
+def test_members_of_a_household_share_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    from synthpop.models.pooling import deal_folds
+
+    dealt = []
+
+    def deal(groups, seed):
+        dealt.append(groups)
+        return deal_folds(groups, seed)
+
+    monkeypatch.setattr("synthpop.models.partial.deal_folds", deal)
+    survey = small_survey()
+    fitted(Categorical("status", predictors=["sex"]), survey=survey)
+    (groups,) = dealt
+    assert np.bincount(groups).tolist() == survey.household_sizes.tolist()
