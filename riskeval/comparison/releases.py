@@ -120,6 +120,12 @@ def read_release(
     shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
     check_columns(found, frame, shared, f"column of {name}")
     _check_levels(found, name, release.levels, original)
+    for number in variables if not found else ():
+        if number in frame and pd.api.types.is_float_dtype(frame[number].dtype):
+            endless = np.isinf(frame[number].to_numpy(np.float64, na_value=np.nan))
+            if endless.any():
+                what = "value is infinite"
+                found.add(f"{number} of {name}", what, rows=np.flatnonzero(endless))
     notes: list[str] = []
     column = default or (weights if weights in frame.columns else None)
     values = _weights(found, name, frame, release.weights, column, notes, weights is not None)

@@ -232,3 +232,10 @@ def test_arguments_of_another_type_are_one_fault(given: dict, message: str) -> N
 def test_linkable_is_no_text() -> None:
     with pytest.raises(InputError, match="linkable of same: is 'no'"):
         riskeval.compare(people(50), {"same": Release(people(50), linkable="no")}, **ROLES)  # type: ignore[arg-type]
+
+
+def test_an_infinite_number_of_a_release_is_a_fault() -> None:
+    original = people(50)
+    some = original.assign(pay=original["pay"].where(original.index > 2, np.inf))
+    with pytest.raises(InputError, match="pay of some: value is infinite"):
+        riskeval.compare(original, {"some": some}, **ROLES)
