@@ -178,6 +178,8 @@ def match_levels(
     x_codes, x_levels = _used(x)
     y_codes, y_levels = _used(y)
     counts = (len(x_levels), len(y_levels))
+    if not y_levels:
+        return Matched(x, y, "", "is missing in all records of the release", (*counts, 0))
     both = set(x_levels) & set(y_levels)
     if not both and not given:
         by_text = _by_text(x, y, x_levels, y_levels)

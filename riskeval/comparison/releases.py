@@ -138,6 +138,12 @@ def read_release(
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
         notes.append(f"taken as {kind}")
+        if kind == "synthetic" and len(frame) < len(original):
+            notes.append(
+                "fewer records than the original, and no labels or identifier that link them: if "
+                "they are persons of the original, give identifier or linkable, or the risk of "
+                "linked records is left out"
+            )
     return Side(
         name, frame, values, rows, kind, release.family or name, parameter, release.levels,
         tuple(notes),

@@ -42,6 +42,11 @@ def test_levels_of_linked_records(x: list, y: list, how: str, shared: int) -> No
     assert found.counts[2] == shared
 
 
+def test_a_variable_that_is_missing_everywhere_is_not_compared() -> None:
+    found = match_levels(series("a", "b"), series(None, None), np.arange(2))
+    assert found.reason == "is missing in all records of the release"
+
+
 def test_levels_that_cannot_be_brought_together() -> None:
     found = match_levels(series(*"aabbcc"), series(*"pqpqpq"), ROWS)
     assert "one level became several" in found.reason
@@ -121,3 +126,22 @@ def test_identical_records_are_counted_one_by_one() -> None:
     known = {tuple(row) for row in x[names].itertuples(index=False)}
     naive = np.mean([tuple(row) in known for row in y[names].itertuples(index=False)])
     assert identical(x, y, names) == naive > 0
+
+
+def test_a_part_of_the_file_without_labels_is_told_of() -> None:
+    original = people(300)
+    names = ("region", "age", "sex", "pay")
+
+    def notes(release: pd.DataFrame | Release) -> str:
+        faults = Faults("compare")
+        side = read_release(faults, "part", release, original, original.index, names, None)
+        assert side is not None
+        assert side.kind == "synthetic"
+        return " ".join(side.notes)
+
+    drawn = original.sample(150, random_state=1).reset_index(drop=True)
+    drawn.index = [f"new {row}" for row in range(150)]
+    assert "give identifier or linkable" in notes(drawn)
+    assert "give identifier" not in notes(Release(drawn, kind="synthetic"))
+    longer = pd.concat([drawn] * 3)
+    assert "give identifier" not in notes(longer.reset_index(drop=True))
