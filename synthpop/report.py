@@ -147,7 +147,7 @@ def report_facts(
         ],
         "totals": totals,
         "stands_out": summary.stands_out(fit, names),
-        "steps": steps(known.manifest["identity"]["recipe"], names) if known else None,
+        "steps": _steps(known, names) if known else None,
         "run": run_facts(known, external) if known else [],
         "fallbacks": fallbacks(known, external) if known else None,
         "households": sections.households(fit),
@@ -172,6 +172,11 @@ def report_facts(
             ).items()
         },
     }
+
+
+def _steps(population: Population, names: Names) -> dict[str, Any]:
+    manifest = population.manifest
+    return steps(manifest["identity"]["recipe"], names, manifest.get("pooling"))
 
 
 def render(facts: Mapping[str, Any]) -> str:

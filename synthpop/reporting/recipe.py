@@ -13,7 +13,10 @@ from synthpop.reporting.wording import number, percent, plural, table, whole
 KINDS = {
     "structure": "Household structure",
     "derive": "Derived variable",
+    "impute": "Missing values filled",
     "categorical": "Categorical variable",
+    "relation": "Variable of related persons",
+    "revisit": "Second pass",
     "continuous": "Continuous variable",
     "components": "Components",
     "correct_heaping": "Heaped ages",
@@ -23,14 +26,37 @@ KINDS = {
 MOST_FALLBACKS = 60
 
 
-def steps(recipe: Any, names: Names) -> dict[str, Any]:
-    """Return the table of steps, in the order in which they ran."""
+def steps(
+    recipe: Any, names: Names, pooling: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the table of steps, in the order in which they ran.
+
+    `pooling` is that of the manifest: label of a model -> how its strata were pooled.
+    """
     rows = []
     for place, stage in enumerate(recipe, 1):
         kind = stage["type"]
         what, how = _described(kind, stage, names)
+        how += _pooled(kind, stage, pooling or {})
         rows.append([str(place), KINDS.get(kind, kind.capitalize()), what, how])
     return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
+
+
+def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say how far the strata of a step were held near each other."""
+    if kind == "revisit":
+        names = [f": {name}" for name in stage["variables"]]
+        found = [item for label, item in pooling.items() if label.endswith(tuple(names))]
+    else:
+        label = f"{kind} {stage.get('name')}"
+        found = [pooling[name] for name in (label, f"{label} (others)") if name in pooling]
+    told = []
+    for item in found:
+        if item["kind"] == "complete" or item["amount"] == "infinite":
+            told.append("as that of all strata")
+        elif item["kind"] == "partial":
+            told.append(f"near that of all strata (weight of {number(item['amount'])} persons)")
+    return f"; model of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
@@ -50,6 +76,9 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         return names.title(stage["name"]), how
     if kind in ("distribute", "anneal"):
         return _finisher(kind, stage, names)
+    if kind == "impute":
+        how = "Taken from similar rows of the survey before the fit"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
     model = stage.get("model") or stage.get("method") or ""
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
@@ -63,6 +92,9 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         how += f"; at most {number(float(stage['upper']))}"
     if stage.get("impossible"):
         how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
+    if kind == "revisit":
+        how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
     return names.title(stage.get("name", "")), how
 
 

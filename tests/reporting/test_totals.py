@@ -220,6 +220,28 @@ def test_steps_in_words(population: Any) -> None:
     )
 
 
+def test_steps_say_how_strata_were_pooled() -> None:
+    recipe = [
+        {"type": "impute", "variables": ["edu"]},
+        {"type": "categorical", "name": "a", "predictors": "all", "model": "multinomial"},
+        {"type": "categorical", "name": "b", "predictors": "all", "model": "tree"},
+        {"type": "revisit", "variables": ["a"], "passes": 2, "model": "multinomial"},
+    ]
+    pooling = {
+        "categorical a": {"kind": "partial", "amount": 30.0},
+        "categorical b": {"kind": "none", "amount": 0.0},
+        "revisit a: a": {"kind": "partial", "amount": "infinite"},
+    }
+    told = steps_table(recipe, Names(), pooling)["rows"]
+    assert told[0][1:3] == ["Missing values filled", "edu"]
+    assert told[1][3].endswith("model of a stratum near that of all strata (weight of 30 persons)")
+    assert "stratum" not in told[2][3]
+    assert told[3][3].replace("\u00a0", " ") == (
+        "Drawn again given all others (multinomial, given all), 2 passes; "
+        "model of a stratum as that of all strata"
+    )
+
+
 def test_the_trace_has_a_line_for_each_region() -> None:
     trace = pd.DataFrame(
         {"region": list("aabb"), "proposals": [0, 10, 0, 20], "objective": [9.0, 0.0, 7.0, 1.0]}
