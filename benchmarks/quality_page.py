@@ -29,8 +29,8 @@ REASONS: tuple[tuple[str, str, str], ...] = (
     (
         "con_multinom_age",
         "",
-        "age by its value has a linear effect on the classes, that of children without income "
-        "among them; age in classes does better (`full`)",
+        "age is cut at deciles, and where income begins: ten classes, coarser than the groups that "
+        "are compared",
     ),
     ("con_lm", "", "a regression misses the shape of income, in the reference nearly as much"),
     ("conf_lm", "", "a regression misses the shape of income, in the reference nearly as much"),
