@@ -62,7 +62,7 @@ def test_faulty_arguments(call: Callable[[], Any], message: str) -> None:
 
 def test_a_single_name_is_a_list_of_one() -> None:
     assert Structure("age").provides == ("age",)
-    assert Components("income", parts="wage", by="status").by == ["status"]
+    assert Components("income", parts="wage", by="status").by == ("status",)
     assert Components("income", parts="wage", by="status").provides == ("wage",)
 
 
