@@ -32,25 +32,20 @@ class Distribution(Protocol):
         """Return the quantile function."""
 
 
-def draw_between(
-    tail: Distribution,
-    rng: np.random.Generator,
-    size: int,
-    lower: float | None,
-    upper: float | None,
+def drawn_between(
+    tail: Distribution, uniforms: np.ndarray, lower: float | None, upper: float | None
 ) -> np.ndarray:
-    """Draw from a tail by inversion, given that the values lie between `lower` and `upper`.
+    """Turn uniform numbers into draws from a tail, given that these lie between two bounds.
 
     Parameters
     ----------
     tail : GpdTail or ParetoTail
-    rng : Generator
-    size : int
+    uniforms : float array, shape (n,)
     lower, upper : float or None
 
     Returns
     -------
-    array, shape (size,)
+    array, shape (n,)
     """
     low = 0.0 if lower is None else float(tail.cdf(lower))
     high = 1.0 if upper is None else float(tail.cdf(upper))
@@ -60,7 +55,7 @@ def draw_between(
             "upper", f"no probability between {lower} and {upper}", remedy="Widen the interval."
         )
     faults.raise_if_any()
-    drawn = tail.quantile(low + (high - low) * rng.random(size))
+    drawn = tail.quantile(low + (high - low) * uniforms)
     return np.clip(drawn, lower, upper) if lower is not None or upper is not None else drawn
 
 
@@ -154,7 +149,7 @@ class ParetoTail(Result):
         -------
         array, shape (size,)
         """
-        return draw_between(self, rng, size, lower, upper)
+        return drawn_between(self, rng.random(size), lower, upper)
 
     def summary(self) -> str:
         """Return what the tail says about large values."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.models.pareto import ParetoTail, draw_between, fit_pareto, van_kerm_threshold
+from synthpop.models.pareto import ParetoTail, drawn_between, fit_pareto, van_kerm_threshold
 from synthpop.weighted import check_option, clean
 
 __all__ = ["GpdTail", "ParetoTail", "fit_gpd", "fit_pareto", "van_kerm_threshold"]
@@ -141,7 +141,7 @@ class GpdTail(Result):
         >>> bool(100 <= drawn.min() and drawn.max() <= 150)
         True
         """
-        return draw_between(self, rng, size, lower, upper)
+        return drawn_between(self, rng.random(size), lower, upper)
 
     def summary(self) -> str:
         """Return what the tail says about large values."""

@@ -20,6 +20,7 @@ from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.models.numbers import with_numbers
 from synthpop.models.pooling import Tilt
+from synthpop.models.spreading import spread
 from synthpop.stages.base import (
     Outlook,
     as_names,
@@ -92,7 +93,9 @@ class Categorical:
 
     Notes
     -----
-    One uniform number per person, or household, from the stream (stage, variable, stratum, block).
+    One uniform number per person, or household, from the stream (stage, variable, stratum, block),
+    spread evenly within cells of predictors: a class comes as often as expected there, give or
+    take about one person (`synthpop.models.spreading`).
 
     Examples
     --------
@@ -226,7 +229,8 @@ class Categorical:
             allowed=model.allowed,
         )
         out = np.empty(block.n_persons, dtype=field.dtype)
-        draw_classes(cells, row_of_cell, table, rng.random(block.n_persons), MISSING, out)
+        uniforms = spread(row_of_cell[cells], len(table), rng)
+        draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
         return {field.name: out}
 
 

@@ -15,6 +15,7 @@ from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
+from synthpop.models.spreading import spread
 from synthpop.stages.base import (
     Outlook,
     as_names,
@@ -60,7 +61,8 @@ class Components:
     Sample persons whose total is below 1 % of the sum of their absolute parts are no donors: their
     fractions would blow up other totals. The parts of a person add up to the total up to
     rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
-    per person from the stream (stage, total, parts, stratum, block).
+    per person from the stream (stage, total, parts, stratum, block), spread evenly within cells
+    (`synthpop.models.spreading`).
 
     Examples
     --------
@@ -173,7 +175,7 @@ class Components:
             model.starts,
             model.cumulative,
             model.fractions,
-            rng.random(n),
+            spread(cells, strides(model.coding.variables)[1], rng),
             out,
         )
         return dict(zip(self.parts, out, strict=True))

@@ -13,6 +13,8 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import Ladder, fit_ladder
+from synthpop.models.pareto import drawn_between
+from synthpop.models.spreading import spread
 from synthpop.models.tails import GpdTail, ParetoTail
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field
 from synthpop.stages.categorical import (
@@ -145,12 +147,12 @@ class Continuous:
     Counts and matched values of a survey column of whole numbers are whole numbers (int64) in the
     population; values of all other methods are float64.
 
-    Two uniform numbers per person from the stream (stage, variable, stratum, block), and one for
-    each value of the tail; around a regression one uniform number per person and one for each
-    value (counts: as many as the generator's own Poisson and gamma draws take). With fewer than
-    20 sample values in the top class even so, the tail falls back to uniform draws. This, strata
-    without a model of their own, and persons whose combination of predictors the sample does not
-    tell are recorded.
+    Two uniform numbers per person from the stream (stage, variable, stratum, block), spread
+    evenly: that of the class within cells of predictors, that of the value within classes (see
+    `synthpop.models.spreading`); around a regression one more for each value (counts: as many as
+    the generator's own Poisson and gamma draws take). With fewer than 20 sample values in the top
+    class even so, the tail falls back to uniform draws. This, strata without a model of their own,
+    and persons whose combination of predictors the sample does not tell are recorded.
 
     Examples
     --------
@@ -343,13 +345,15 @@ class Continuous:
         )
         n = block.n_persons
         classes = np.empty(n, dtype=np.int16)
-        draw_classes(cells, row_of_cell, table, rng.random(n), 0, classes)
+        uniforms = spread(row_of_cell[cells], len(table), rng)
+        draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
         out = np.empty(n)
         first, last = drawing_bounds(model.low, model.high)
-        draw_in_classes(classes, first, last, model.slope, rng.random(n), out)
+        inside = spread(classes, len(model.low), rng)
+        draw_in_classes(classes, first, last, model.slope, inside, out)
         top = np.flatnonzero(classes == len(model.low) - 1)
         if model.tail is not None:
-            out[top] = model.tail.draw(rng, len(top), upper=self.upper)
+            out[top] = drawn_between(model.tail, inside[top], None, self.upper)
         if model.values is not None:
             rows = row_of_cell[cells]
             out[top] = self._values(model, model.values, block, rows, len(table), top, rng)

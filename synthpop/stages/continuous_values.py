@@ -22,6 +22,7 @@ from synthpop.models.regression import (
     predict_regression,
 )
 from synthpop.models.residuals import median_and_mad, residual_table, trimmed
+from synthpop.models.spreading import spread
 from synthpop.stages.predictors import Coding
 
 N_DONORS = 5
@@ -330,7 +331,7 @@ def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generat
     n = len(rows)
     if rule.draw in ("poisson", "negative-binomial"):
         return rule.from_model(_draw_counts(rule, laws, rows, rng))
-    uniforms = rng.random(n)
+    uniforms = spread(rows, len(laws.centre), rng)
     if rule.draw == "normal":
         from scipy.special import ndtri
 

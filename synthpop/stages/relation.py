@@ -13,6 +13,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.ladder import Ladder, fit_ladder
+from synthpop.models.spreading import spread
 from synthpop.stages.base import Outlook, check_available, check_in_survey, check_smallest_stratum
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
@@ -62,7 +63,8 @@ class Relation:
 
     Notes
     -----
-    One uniform number per person from the stream (stage, variable, stratum, block).
+    One uniform number per person from the stream (stage, variable, stratum, block), spread evenly
+    within cells of predictors (`synthpop.models.spreading`).
 
     Examples
     --------
@@ -198,14 +200,13 @@ class Relation:
         if missing:
             what = "households without a head: their first member"
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
-        uniforms = rng.random(block.n_persons)
         head_values = self._draw(
             model.head_ladder,
             model.head_coding,
             block,
             heads,
             block.columns,
-            uniforms,
+            rng,
             field,
             stratum,
         )
@@ -221,7 +222,7 @@ class Relation:
                 block,
                 others,
                 columns,
-                uniforms,
+                rng,
                 field,
                 stratum,
             )
@@ -234,7 +235,7 @@ class Relation:
         block: Block,
         rows: np.ndarray,
         columns: Any,
-        uniforms: np.ndarray,
+        rng: np.random.Generator,
         field: Field,
         stratum: str,
     ) -> np.ndarray:
@@ -253,7 +254,8 @@ class Relation:
             coding, ladder, part, label=self.label, stratum_name=stratum
         )
         out = np.empty(len(rows), dtype=field.dtype)
-        draw_classes(cells, row_of_cell, table, uniforms[rows], MISSING, out)
+        uniforms = spread(row_of_cell[cells], len(table), rng)
+        draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
         return out
 
 

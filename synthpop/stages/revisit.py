@@ -15,6 +15,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import MARGINAL, Ladder, cumulative, fit_ladder
+from synthpop.models.spreading import spread
 from synthpop.stages.base import Outlook, as_names, check_available, check_smallest_stratum
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
@@ -72,7 +73,8 @@ class Revisit:
     Rules of what is impossible, of the steps that made the variables, are kept in both directions.
     A person keeps its value where its combination of the others has no answer in the stratum's
     model nor in the pooled one; this is recorded. One uniform number per person, variable and pass
-    from the stream (revisit, variables, stratum, block). Source: Geman and Geman (1984),
+    from the stream (revisit, variables, stratum, block), spread evenly within cells
+    (`synthpop.models.spreading`). Source: Geman and Geman (1984),
     doi:10.1109/TPAMI.1984.4767596; with models that are fitted one by one, van Buuren (2007),
     doi:10.1177/0962280206074463.
 
@@ -234,7 +236,7 @@ def _drawn(
         part.coding, part.ladder, block, label=label, allowed=part.allowed
     )
     out = np.empty(block.n_persons, dtype=field.dtype)
-    uniforms = rng.random(block.n_persons)
+    uniforms = spread(row_of_cell[cells], len(probabilities), rng)
     draw_classes(cells, row_of_cell, cumulative(probabilities), uniforms, MISSING, out)
     kept = (step >= MARGINAL)[row_of_cell[cells]]
     if kept.any():

@@ -14,6 +14,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import cumulative
+from synthpop.models.spreading import spread
 from synthpop.stages.base import Outlook, as_names, check_in_survey
 
 METHODS = ("direct", "multinomial", "distribution")
@@ -46,9 +47,10 @@ class Structure:
 
     Notes
     -----
-    One uniform number per household from the stream (structure, stratum, block); the sizes of
-    the other methods from (structure, sizes, stratum). Missing values of the variables
-    are copied.
+    One uniform number per household from the stream (structure, stratum, block), spread evenly
+    (`synthpop.models.spreading`), so that each sample household is taken as often as its weight
+    says, give or take about one; the sizes of the other methods from (structure, sizes, stratum).
+    Missing values of the variables are copied.
 
     Examples
     --------
@@ -138,7 +140,8 @@ class Structure:
         sizes, counts = np.unique(np.diff(block.offsets), return_counts=True)
         start = 0
         for size, count in zip(sizes, counts, strict=True):
-            donors = _draw(model, block.stratum, int(size), rng.random(int(count)))
+            one = np.zeros(int(count), dtype=np.int64)
+            donors = _draw(model, block.stratum, int(size), spread(one, 1, rng))
             expand(donors, int(size), model.offsets, start, rows)
             start += int(size) * int(count)
         columns = {}

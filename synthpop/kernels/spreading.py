@@ -1,0 +1,32 @@
+"""Uniform numbers that are spread evenly within and across groups of persons."""
+
+import numpy as np
+
+from synthpop.microdata.accelerate import kernel
+
+GOLDEN = 0.6180339887498949  # fractional part of the golden section
+
+
+@kernel
+def spread_uniforms(groups, starts, shift, uniforms, out):
+    """Turn independent uniform numbers into evenly spread ones.
+
+    groups (n,): group of each person; starts (g,): where each group begins when persons are sorted
+    by group, changed in place; shift: the first number; uniforms, out (n,). The persons of a
+    group are put in random order (Fisher and Yates); the person in place k of all then has the
+    fractional part of shift + k * golden section.
+    """
+    n = len(groups)
+    stops = np.empty_like(starts)
+    for g in range(len(starts)):
+        stops[g] = starts[g + 1] if g + 1 < len(starts) else n
+    places = np.arange(n)
+    for i in range(n):
+        g = groups[i]
+        first = starts[g]
+        chosen = first + int(uniforms[i] * (stops[g] - first))
+        place = places[chosen]
+        places[chosen] = places[first]
+        starts[g] = first + 1
+        u = shift + place * GOLDEN
+        out[i] = u - np.floor(u)

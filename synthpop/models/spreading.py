@@ -1,0 +1,49 @@
+"""Random numbers that give each group of persons its share of every outcome.
+
+Independent uniform numbers u give a group of n persons np(1 - p) too many or too few cases of
+variance of an outcome with probability p. Here each u is uniform on [0, 1) too, but those of a
+group of persons, in random order, are consecutive terms of the sequence
+
+    u_k = frac(u_0 + k phi),   phi = (sqrt(5) - 1) / 2,
+
+whose discrepancy is of order log(n) / n (Niederreiter 1992, doi:10.1137/1.9781611970081): an
+outcome comes as often as expected, give or take about one person. The sequence runs on from one
+group to the next, so that small groups with alike distributions are balanced together. This is
+systematic sampling of outcomes; each person's distribution is the same as with independent draws.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a uniform number for each person, spread evenly within groups.
+
+    Parameters
+    ----------
+    groups : int array, shape (n,)
+        0 ... n_groups - 1; neighbouring groups should be alike.
+    n_groups : int
+    rng : Generator
+        One number for each person and one for all.
+
+    Returns
+    -------
+    float array, shape (n,)
+        In [0, 1).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> u = spread(np.repeat([0, 1], 500), 2, rng)
+    >>> int((u[:500] < 0.3).sum()), int((u[500:] < 0.3).sum())
+    (150, 150)
+    """
+    from synthpop.kernels.spreading import spread_uniforms
+
+    uniforms = rng.random(len(groups))
+    counts = np.bincount(groups, minlength=n_groups)
+    starts = np.cumsum(counts) - counts
+    spread_uniforms(groups, starts, rng.random(), uniforms, uniforms)
+    return uniforms
