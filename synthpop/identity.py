@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.calibration.margins import Margin, margin_list
+from synthpop.generate import check_workers
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams
@@ -60,6 +62,20 @@ def check_arguments(scale: float, rows_per_block: int) -> None:
     if not (_is_a(rows_per_block, int) and rows_per_block >= 1):
         remedy = "Give a whole number, 1 or more."
         faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
+    faults.raise_if_any()
+
+
+def check_run(workers: Any, out: Any, on_event: Any) -> None:
+    """Refuse workers that are not understood, a folder that is no path, a listener that is none."""
+    faults = Faults("simulate")
+    with faults.gathering():
+        check_workers(workers)
+    if not (out is None or isinstance(out, (str, os.PathLike))):
+        remedy = "Give the path of a folder, or none to hold the population in memory."
+        faults.add("out", f"is {out!r}", remedy=remedy)
+    if not (on_event is None or callable(on_event)):
+        remedy = "Give a function of one event, or leave it out."
+        faults.add("on_event", f"is {on_event!r}", remedy=remedy)
     faults.raise_if_any()
 
 

@@ -17,7 +17,6 @@ from synthpop.generate import (
     Recipe,
     Simulated,
     Workers,
-    check_workers,
     map_blocks,
     merge_fallbacks,
     simulate_block,
@@ -25,6 +24,7 @@ from synthpop.generate import (
 from synthpop.identity import (
     check_arguments,
     check_count,
+    check_run,
     chosen_strata,
     fingerprint,
     replicate_seed,
@@ -246,22 +246,18 @@ class FittedPipeline:
         Raises
         ------
         InputError
-            An argument makes no sense.
+            Lists every argument that makes no sense.
         OutputError
             The folder holds another run, or cannot be written.
         """
-        check_arguments(scale, rows_per_block)
-        check_workers(workers)
-        seed = self.seed if seed is None else resolve_seed(seed)
-        streams = Streams(seed)
-        structure, model = self.stages[0], self.models[0]
-        assert isinstance(structure, Structure)
-        plans = make_plan(model, structure.method, scale, streams, rows_per_block)
-        layout = sized(self.layout, plans)
-        wanted = self._wanted(strata)
-        plans = [plan for plan in plans if plan.stratum in wanted]
-        notes = structure_fallbacks(model, household_table(model, plans), scale, wanted)
-        recipe = Recipe(self.stages, self.models, layout, self.sample.strata_levels, streams)
+        faults = Faults("simulate")
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
+        counts = household_table(self.models[0], plans)
+        notes = structure_fallbacks(self.models[0], counts, scale, wanted)
+        layout, levels = sized(self.layout, every), self.sample.strata_levels
+        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed))
         identity = {
             "version": __version__,
             "seed": seed,
@@ -274,7 +270,7 @@ class FittedPipeline:
             "survey": fingerprint(self.sample),
         }
         if strata is not None:
-            identity["strata"] = [str(self.sample.strata_levels[k]) for k in wanted]
+            identity["strata"] = [str(levels[k]) for k in wanted]
         identity = json.loads(json.dumps(identity, default=str))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if out is None:
@@ -318,12 +314,16 @@ class FittedPipeline:
         Raises
         ------
         InputError
-            An argument makes no sense.
+            Lists every argument that makes no sense, before the first population is made.
         """
-        check_count("replicates", n)
-        seed = self.seed if seed is None else resolve_seed(seed)
-        for number in range(1, int(n) + 1):
-            yield self.simulate(
+        faults = Faults("replicates")
+        with faults.gathering():
+            check_count("replicates", n)
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
+        return (
+            self.simulate(
                 seed=replicate_seed(seed, number),
                 scale=scale,
                 strata=strata,
@@ -332,6 +332,37 @@ class FittedPipeline:
                 rows_per_block=rows_per_block,
                 on_event=on_event,
             )
+            for number in range(1, int(n) + 1)
+        )
+
+    def _planned(
+        self,
+        faults: Faults,
+        seed: int | None,
+        scale: float,
+        strata: Sequence[Any] | str | None,
+        rows_per_block: int,
+    ) -> tuple[int, list[int], list[BlockPlan], list[BlockPlan]]:
+        """Return seed, wanted strata, and the blocks of all and of the wanted strata.
+
+        What is wrong with the arguments is raised together with the faults found before.
+        """
+        structure, model = self.stages[0], self.models[0]
+        assert isinstance(structure, Structure)
+        used, wanted = self.seed, list(range(len(self.sample.strata_levels)))
+        every: list[BlockPlan] = []
+        plans: list[BlockPlan] = []
+        with faults.gathering():
+            used = self.seed if seed is None else resolve_seed(seed)
+        with faults.gathering():
+            wanted = self._wanted(strata)
+        with faults.gathering():
+            check_arguments(scale, rows_per_block)
+            every = make_plan(model, structure.method, scale, Streams(used), rows_per_block)
+            plans = [plan for plan in every if plan.stratum in wanted]
+            household_table(model, plans)
+        faults.raise_if_any()
+        return used, wanted, every, plans
 
     def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
         """Return the strata to simulate, as positions."""

@@ -9,7 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import (
+    Anneal,
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Margin,
+    Pipeline,
+    Structure,
+    Survey,
+)
 from synthpop.microdata.errors import InputError
 from synthpop.plan import check_size
 from tests.small import ROLES, small_frame, small_survey
@@ -58,6 +68,36 @@ def test_faulty_arguments(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
+
+
+EVERY_FAULT: list[tuple[dict[str, Any], list[str]]] = [
+    ({"strata": "nowhere", "scale": -1}, ["strata", "scale"]),
+    ({"strata": "nowhere", "scale": 1e9}, ["strata", "scale"]),
+    ({"strata": [], "rows_per_block": 0, "scale": "2"}, ["strata", "rows_per_block", "scale"]),
+    ({"seed": -1, "workers": 0, "scale": 1e-9}, ["seed", "workers", "scale"]),
+    ({"seed": "x", "strata": ["a", "b"]}, ["seed", "strata", "strata"]),
+    ({"out": 5, "on_event": "print", "workers": "many"}, ["out", "on_event", "workers"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), EVERY_FAULT, ids=range(len(EVERY_FAULT)))
+def test_simulate_tells_every_faulty_argument_at_once(
+    arguments: dict[str, Any], named: list[str]
+) -> None:
+    with pytest.raises(InputError) as caught:
+        fit().simulate(**arguments)
+    assert sorted(fault.where for fault in caught.value.faults) == sorted(named)
+    with pytest.raises(InputError) as caught:
+        fit().replicates(0, **arguments)  # at the call, before the first population is asked for
+    assert sorted(fault.where for fault in caught.value.faults) == sorted(["n", *named])
+
+
+def test_strata_that_finishers_forbid_are_told_with_other_faults() -> None:
+    table = pd.DataFrame({"sex": ["f", "m"], "total": [1, 1]})
+    fitted = fit(Anneal([Margin(table)]))
+    with pytest.raises(InputError) as caught:
+        fitted.simulate(strata="north", scale=-1)
+    assert sorted(fault.where for fault in caught.value.faults) == ["scale", "strata"]
 
 
 def test_a_single_name_is_a_list_of_one() -> None:

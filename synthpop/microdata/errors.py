@@ -15,7 +15,8 @@ The tree::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -135,6 +136,23 @@ class Faults:
         positions = np.asarray(list(rows) if not isinstance(rows, np.ndarray) else rows)
         shown = tuple(int(row) for row in positions[:SHOWN_ROWS])
         self.found.append(Fault(where, what, shown, len(positions), remedy))
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Add the faults of an `InputError` that is raised inside to these, and go on behind it.
+
+        Examples
+        --------
+        >>> faults = Faults("simulate")
+        >>> with faults.gathering():
+        ...     raise InputError("random numbers", [Fault("seed", "must not be negative")])
+        >>> [fault.where for fault in faults.found]
+        ['seed']
+        """
+        try:
+            yield
+        except InputError as problem:
+            self.found.extend(problem.faults)
 
     def raise_if_any(self) -> None:
         """Raise the error with every fault, or return when there is none."""
