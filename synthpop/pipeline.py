@@ -92,6 +92,11 @@ class Pipeline:
 
     stages: Sequence[Stage | Preparation | Finisher]
 
+    def __post_init__(self) -> None:
+        """Keep a list of steps as a tuple of its own."""
+        if isinstance(self.stages, list):
+            object.__setattr__(self, "stages", tuple(self.stages))
+
     def fit(
         self,
         survey: Survey | Population,

@@ -27,6 +27,7 @@ from synthpop.stages.base import (
     check_available,
     check_in_survey,
     check_smallest_stratum,
+    keep_own,
 )
 from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
 from synthpop.stages.predictors import (
@@ -113,7 +114,8 @@ class Categorical:
     pooling: str | float | None = None
 
     def __post_init__(self) -> None:
-        """Check that there are names."""
+        """Check that there are names; keep copies of lists."""
+        keep_own(self)
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 

@@ -16,7 +16,7 @@ from synthpop.models.ladder import Ladder, fit_ladder
 from synthpop.models.pareto import drawn_between
 from synthpop.models.spreading import spread
 from synthpop.models.tails import GpdTail, ParetoTail
-from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field
+from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_pooling,
@@ -179,6 +179,10 @@ class Continuous:
     numeric: str = "classes"
     pooling: str | float | None = None
     inside: str = "linear"
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
 
     @property
     def label(self) -> str:

@@ -13,7 +13,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.stages.base import Outlook, check_available
+from synthpop.stages.base import Outlook, check_available, keep_own
 
 
 def _are_numbers(values: Any) -> bool:
@@ -58,6 +58,10 @@ class Derive:
     breaks: Sequence[float] | None = None
     labels: Sequence[str] | None = None
     mapping: Mapping[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
 
     @property
     def label(self) -> str:

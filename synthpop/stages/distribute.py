@@ -19,6 +19,7 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
     Finished,
     Prospect,
@@ -67,6 +68,10 @@ class Distribute:
     margins: Margin | Sequence[Margin]
     tolerance: float = 0.0
     max_proposals: int | None = None
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
 
     @property
     def label(self) -> str:

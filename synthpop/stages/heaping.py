@@ -14,6 +14,7 @@ from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
+from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import as_lists
 
 
@@ -57,6 +58,10 @@ class CorrectHeaping:
     heaps: str | Sequence[float] = "5year"
     method: str = "lognormal"
     window: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
 
     @property
     def label(self) -> str:

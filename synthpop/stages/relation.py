@@ -14,7 +14,13 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.models.ladder import Ladder, fit_ladder
 from synthpop.models.spreading import spread
-from synthpop.stages.base import Outlook, check_available, check_in_survey, check_smallest_stratum
+from synthpop.stages.base import (
+    Outlook,
+    check_available,
+    check_in_survey,
+    check_smallest_stratum,
+    keep_own,
+)
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
@@ -80,6 +86,10 @@ class Relation:
     predictors: Predictors = "all"
     smallest_stratum: int = SMALLEST_STRATUM
     pooling: str | float | None = None
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
 
     @property
     def label(self) -> str:

@@ -16,7 +16,13 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.models.ladder import MARGINAL, Ladder, cumulative, fit_ladder
 from synthpop.models.spreading import spread
-from synthpop.stages.base import Outlook, as_names, check_available, check_smallest_stratum
+from synthpop.stages.base import (
+    Outlook,
+    as_names,
+    check_available,
+    check_smallest_stratum,
+    keep_own,
+)
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
@@ -94,6 +100,7 @@ class Revisit:
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
+        keep_own(self)
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property
