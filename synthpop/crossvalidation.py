@@ -18,6 +18,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 from synthpop.recipe import check_recipe, make_layout, make_sample, take_apart
 from synthpop.stages.categorical import Categorical, coded_field, codes_of
 from synthpop.stages.continuous import Continuous
@@ -26,6 +27,7 @@ from synthpop.stages.relation import Relation
 from synthpop.stages.structure import Structure
 
 Candidate = Categorical | Relation | Continuous
+KIND = "kind of step"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,34 +83,55 @@ class CrossValidation(Result):
 
     def summary(self) -> str:
         """Say which candidate is best and which others cannot be told from it."""
-        first, rest = self.table.iloc[0], self.table.iloc[1:]
+        first = self.table.iloc[0]
         name = {"log_score": "log score", "crps": "continuous ranked probability score"}
         lines = [
-            f"{first['variable']}: {len(self.table)} candidates, {self.folds} folds of whole "
-            f"households ({self.n_persons:,} persons), seed {self.seed}.",
-            f"Lowest {name[self.score]}: {self.best} ({first[self.score]:.6g}).",
+            f"{first['variable']}: {plural(len(self.table), 'candidate')} judged on "
+            f"{plural(self.folds, 'fold')} of whole households "
+            f"({plural(self.n_persons, 'person')}), seed {self.seed}.",
+            f"Lowest {name[self.score]}: {self.best} ({first[self.score]:.4g}).",
+            *others_told(self.table),
         ]
-        if len(rest):
-            near = rest[rest["difference"] <= 2 * rest["standard_error"]]["candidate"]
-            told = ", ".join(near) if len(near) else "none"
-            lines.append(
-                f"Candidates within two standard errors of it, which this survey does not tell "
-                f"apart from it: {told}. Folds share most of what they learn from, so the errors "
-                f"are rather too small."
-            )
         second = "brier" if self.score == "log_score" else "pinball_50"
         other = self.table["candidate"].iloc[int(self.table[second].to_numpy().argmin())]
         if other != self.best:
-            what = "Brier score" if second == "brier" else "median"
-            lines.append(f"By its {what} the best is {other}.")
-        surprised = self.table[self.table["zero"] > 0]
-        if len(surprised) and self.score == "log_score":
-            worst = surprised.sort_values("zero").iloc[-1]
+            what = "Brier score" if second == "brier" else "pinball score of the median"
+            lines.append(f"By the {what} the best is {other}.")
+        surprised = self.table[self.table["zero"] > 0].sort_values("zero", ascending=False)
+        if len(surprised):
+            pairs = zip(surprised["candidate"], surprised["zero"], strict=True)
+            told = "; ".join(f"{label} ({share:.2%})" for label, share in pairs)
             lines.append(
-                f"{worst['candidate']} announced {worst['zero']:.2%} of the persons' own values "
-                f"as impossible; each counts as probability {self.smallest_probability:.2g}."
+                f"Announced as impossible what persons have, in brackets how many: {told}. Each "
+                f"such value counts as probability {self.smallest_probability:.2g}."
+                if self.score == "log_score"
+                else f"Announced no value for persons who have one, in brackets how many: {told}. "
+                f"They are scored by the values of all."
             )
         return "\n".join(lines)
+
+
+def others_told(table: pd.DataFrame) -> list[str]:
+    """Say which candidates cannot be told from the best one, the first row."""
+    rest = table.iloc[1:]
+    if rest.empty:
+        return []
+    same = rest["difference"] == 0
+    near = ~same & (rest["difference"] <= 2 * rest["standard_error"])
+    lines = []
+    if same.any():
+        lines.append(f"The same score: {'; '.join(rest['candidate'][same])}.")
+    if near.any():
+        told = "; ".join(rest["candidate"][near])
+        lines.append(f"Not told from it by this survey (within two standard errors): {told}.")
+    worse = int((~same & ~near).sum())
+    if worse:
+        others = plural(worse, "other candidate is", "other candidates are")
+        lines.append(f"{others} worse by more than two standard errors of the difference.")
+    lines.append(
+        "Folds share most of what they learn from, so standard errors are rather too small."
+    )
+    return lines
 
 
 def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Candidate]:
@@ -138,7 +161,10 @@ def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Ca
 
 
 def _told(value: Any) -> str:
-    return repr(value) if not hasattr(value, "fit") else type(value).__name__
+    """Return an option as it is written in Python, a tuple as a list, in one line."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_told, value))}]"
+    return " ".join(repr(value).split())
 
 
 def cross_validate(
@@ -265,13 +291,14 @@ def _labelled(candidates: Any) -> dict[str, Any]:
     """Candidates by label; those of a list are called by the options that tell them apart."""
     faults = Faults("cross-validation")
     if isinstance(candidates, Mapping):
-        found = {str(label): stage for label, stage in candidates.items()}
+        found = {str(label): _of_one_name(stage) for label, stage in candidates.items()}
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str):
-        labels = [_label(stage) for stage in candidates]
+        stages = [_of_one_name(stage) for stage in candidates]
+        labels = _labels(stages)
         again = {label for label in labels if labels.count(label) > 1}
         for label in sorted(again):
-            faults.add("candidates", f"{label!r} is there twice", remedy="Leave one of them.")
-        found = dict(zip(labels, candidates, strict=True))
+            faults.add("candidates", f"{label} is there twice", remedy="Leave one of them.")
+        found = dict(zip(labels, stages, strict=True))
     else:
         found = {}
     if not found:
@@ -280,35 +307,67 @@ def _labelled(candidates: Any) -> dict[str, Any]:
     return found
 
 
-def _label(stage: Any) -> str:
+def _of_one_name(stage: Any) -> Any:
+    """Return a step for a list of one name as a step for that name."""
+    if isinstance(stage, Categorical) and len(stage.provides) == 1 and stage.name != stage.variable:
+        return replace(stage, name=stage.variable)
+    return stage
+
+
+def _labels(stages: Sequence[Any]) -> list[str]:
+    """Return the options in which candidates differ; where they do not, those that were given."""
+    told = [_options(stage) for stage in stages]
+    names = dict.fromkeys(option for item in told for option in item)
+    apart = [name for name in names if len({item[name] for item in told if name in item}) > 1]
+    labels = [_label(item, [name for name in apart if name in item]) for item in told]
+    if "" not in labels and len(set(labels)) == len(labels):
+        return labels
+    return [_label(item, _given(stage)) for stage, item in zip(stages, told, strict=True)]
+
+
+def _options(stage: Any) -> dict[str, str]:
+    """Return the kind of a candidate and its options, the model first."""
     if not isinstance(stage, Candidate):
-        return repr(stage)
-    told = [
-        f"{item.name}={_told(value)}"
+        return {KIND: repr(stage)}
+    names = sorted((item.name for item in fields(stage) if item.name != "name"), key=_is_no_model)
+    return {KIND: type(stage).__name__, **{name: _told(getattr(stage, name)) for name in names}}
+
+
+def _given(stage: Any) -> list[str]:
+    """Return the model of a candidate and the options that are not their default."""
+    if not isinstance(stage, Candidate):
+        return [KIND]
+    names = [
+        item.name
         for item in fields(stage)
         if item.name not in ("name", "relationship", "head")
-        and (item.name in ("model", "method") or not _same(getattr(stage, item.name), item.default))
-        and ((value := getattr(stage, item.name)) is not None)
+        and (not _is_no_model(item.name) or getattr(stage, item.name) != item.default)
     ]
-    return ", ".join(told)
+    return sorted(names, key=_is_no_model)
 
 
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and repr(value) == repr(default)
+def _is_no_model(option: str) -> bool:
+    return option not in ("model", "method")
+
+
+def _label(told: Mapping[str, str], options: Sequence[str]) -> str:
+    return ", ".join(told[name] if name == KIND else f"{name}={told[name]}" for name in options)
 
 
 def _check_options(
     named: Mapping[str, Any], name: str, folds: Any, draws: Any, smallest: Any
 ) -> None:
     faults = Faults("cross-validation")
+    if not isinstance(name, str):
+        faults.add("name", f"is {name!r}", remedy="Give the name of one variable.")
     for label, stage in named.items():
         if not isinstance(stage, Candidate):
             remedy = "Give Categorical, Relation or Continuous stages."
             faults.add(label, f"{stage!r} is no candidate", remedy=remedy)
-        elif stage.name != name:
-            faults.add(
-                label, f"makes {stage.name!r}, not {name!r}", remedy="Compare like with like."
-            )
+        elif isinstance(name, str) and stage.name != name:
+            made = ", ".join(map(repr, stage.provides))
+            remedy = "Compare candidates for one variable."
+            faults.add(label, f"makes {made}, not {name!r}", remedy=remedy)
     there = [stage for stage in named.values() if isinstance(stage, Candidate)]
     if len({isinstance(stage, Continuous) for stage in there}) > 1:
         what = "are Continuous and others: their scores cannot be compared"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ from synthpop.comparison.scores import (
     log_scores,
     pinball_of_draws,
 )
-from synthpop.crossvalidation import grid
+from synthpop.crossvalidation import grid, others_told
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.streams import Streams
 from synthpop.pipeline import Pipeline
@@ -29,6 +31,7 @@ STATUS = {
     "age and sex": Categorical("status", predictors=["age", "sex"]),
     "sex": Categorical("status", predictors=["sex"]),
 }
+STATUS_BY_AGE = Categorical("status", predictors=["age"])
 
 
 def naive_crps(draws: np.ndarray, y: float) -> float:
@@ -140,7 +143,7 @@ def test_the_candidate_that_knows_more_wins() -> None:
     assert table.loc["age and sex", ["difference", "standard_error"]].tolist() == [0.0, 0.0]
     assert table.loc["age and sex", "brier"] < table.loc["sex", "brier"]
     assert "Lowest log score: age and sex" in found.summary()
-    assert "does not tell apart from it: none" in found.summary()
+    assert "1 other candidate is worse by more than two standard errors" in found.summary()
     assert found.to_frame() is found.table
 
 
@@ -197,7 +200,9 @@ def test_impossible_values_count_as_the_smallest_probability() -> None:
     assert small.table["log_score"][0] - large.table["log_score"][0] == pytest.approx(gap)
     assert small.table["zero"][0] == pytest.approx(1 / 60)
     assert small.table["brier"][0] == large.table["brier"][0]
-    assert "announced 1.67% of the persons' own values as impossible" in small.summary()
+    assert "Announced as impossible" in small.summary()
+    assert "model='empirical', predictors=[] (1.67%)" in small.summary()
+    assert "counts as probability 1e-06" in small.summary()
     assert cross_validate(survey, "x", stage, seed=1).smallest_probability == pytest.approx(
         5 / (2 * 4 * 60)
     )
@@ -283,16 +288,65 @@ def test_lower_steps_of_the_ladder_are_told() -> None:
     assert found.table["fallbacks"][0] == pytest.approx(1.0)
 
 
-def test_labels_of_a_list_are_the_options() -> None:
-    stages = [
-        Categorical("status", predictors=["sex"]),
-        Categorical("status", predictors=["sex"], model=DecisionTreeClassifier()),
+def labels(*stages) -> list[str]:
+    return list(cross_validate(small_survey(30), "status", stages, folds=2, seed=1).candidates)
+
+
+def test_labels_of_a_list_are_the_options_in_which_candidates_differ() -> None:
+    sex = Categorical("status", predictors=["sex"])
+    tree = DecisionTreeClassifier(max_depth=2)
+    assert labels(sex, replace(sex, model=tree)) == [
+        "model='multinomial'",
+        "model=DecisionTreeClassifier(max_depth=2)",
     ]
-    found = cross_validate(small_survey(60), "status", stages, seed=1)
-    assert set(found.candidates) == {
-        "predictors=['sex'], model='multinomial'",
-        "predictors=['sex'], model=DecisionTreeClassifier",
-    }
+    assert labels(sex, replace(sex, predictors=["age", "sex"])) == [
+        "predictors=['sex']",
+        "predictors=['age', 'sex']",
+    ]
+    assert labels(sex, replace(sex, numeric="values")) == ["numeric='classes'", "numeric='values'"]
+    assert labels(sex) == ["model='multinomial', predictors=['sex']"]
+    other = Relation("status", relationship="sex", head="f", predictors=["sex"])
+    assert labels(sex, other) == ["Categorical", "Relation"]
+
+
+def test_a_list_of_one_name_is_that_name() -> None:
+    listed = Categorical(["status"], predictors=["sex"])
+    found = cross_validate(small_survey(30), "status", {"a": listed}, folds=2, seed=1)
+    assert found.best_stage == Categorical("status", predictors=["sex"])
+    assert labels(listed) == ["model='multinomial', predictors=['sex']"]
+    several = Categorical(["status", "sex"], predictors=["age"])
+    with pytest.raises(InputError, match="makes 'status', 'sex', not 'status'"):
+        labels(several)
+    with pytest.raises(InputError, match=r"name: is \['status'\]. Give the name of one variable"):
+        cross_validate(small_survey(30), ["status"], {"a": listed})  # type: ignore[arg-type]
+
+
+def test_the_summary_speaks_of_one_candidate_and_of_several() -> None:
+    sex = Categorical("status", predictors=["sex"])
+    survey = small_survey(60)
+    alone = cross_validate(survey, "status", [sex], folds=2, seed=1).summary()
+    assert "1 candidate judged on 2 folds" in alone
+    assert "standard error" not in alone
+    stages = {"a": sex, "again": sex, "nothing": replace(sex, predictors=[]), "age": STATUS_BY_AGE}
+    told = cross_validate(survey, "status", stages, seed=1).summary()
+    assert "4 candidates judged on 5 folds" in told
+    assert "Lowest log score: age (" in told
+    assert "3 other candidates are worse by more than two standard errors" in told
+    del stages["age"], stages["nothing"]
+    told = cross_validate(survey, "status", stages, seed=1).summary()
+    assert "Lowest log score: a (" in told
+    assert "The same score: again." in told
+    assert "worse" not in told
+
+
+def test_the_summary_tells_who_is_near() -> None:
+    columns = ["candidate", "difference", "standard_error"]
+    rows = [("a", 0.0, 0.0), ("b", 0.1, 0.06), ("c", 0.1, 0.05), ("d", 0.1, 0.04)]
+    near, *rest = others_told(pd.DataFrame(rows, columns=columns))
+    assert near == "Not told from it by this survey (within two standard errors): b; c."
+    assert (
+        rest[0] == "1 other candidate is worse by more than two standard errors of the difference."
+    )
 
 
 def test_all_faults_at_once() -> None:
