@@ -16,6 +16,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.models.numbers import with_numbers
@@ -45,6 +46,7 @@ from synthpop.stages.predictors import (
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
+ALL_ROWS = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,21 +307,32 @@ def check_pooling(
 
 
 def fit_fallbacks(
-    label: str, ladder: Ladder, classes: np.ndarray, sample: Sample
+    label: str,
+    ladder: Ladder,
+    classes: np.ndarray,
+    sample: Sample,
+    rows: np.ndarray | slice = ALL_ROWS,
+    who: str = "",
 ) -> tuple[Fallback, ...]:
-    """Return what the fit had to fall back to: strata too small, or with one level; no maximum."""
+    """Return what the fit had to fall back to: strata too small, or with one level; no maximum.
+
+    `rows` are those that the ladder learned from, `who` begins each text.
+    """
     found = []
+    classes, strata = classes[rows], sample.strata[rows]
     for stratum, level in enumerate(sample.strata_levels):
-        here = classes[sample.strata == stratum]
+        here = classes[strata == stratum]
         if ladder.by_stratum[stratum] is None and ladder.pooling.kind != "complete":
-            what = f"only {len(here)} persons in the sample: the model pooled over strata"
+            many = f"only {plural(len(here), 'person')}" if len(here) else "no persons"
+            what = f"{who}{many} in the sample: the model pooled over strata"
             found.append(Fallback(label, str(level), what))
         elif len(here) and (here == here[0]).all():
             certain = ladder.pooling.kind == "none" or isinstance(ladder.by_stratum[stratum], Tilt)
             then = "always drawn" if certain else "others may come from other strata"
-            found.append(Fallback(label, str(level), f"one level in the sample: {then}"))
+            found.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
     if ladder.pooling.left_out:
-        what = f"pairs of predictors with too many cells, not tried: {ladder.pooling.left_out}"
+        pairs = ladder.pooling.left_out
+        what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
         found.append(Fallback(label, "all", what))
     fits = zip(
         [*map(str, sample.strata_levels), "all"], [*ladder.by_stratum, ladder.pooled], strict=True
@@ -327,7 +340,8 @@ def fit_fallbacks(
     for level, model in fits:
         gap = getattr(model, "gap", 0.0)
         if gap > LARGEST_GAP:
-            what = f"the fit ended before its maximum: margins are off by up to {100 * gap:.2g} %"
+            off = f"margins are off by up to {100 * gap:.2g} %"
+            what = f"{who}the fit ended before its maximum: {off}"
             found.append(Fallback(label, level, f"{what} of the weight"))
     return tuple(found)
 

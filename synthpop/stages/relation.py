@@ -12,6 +12,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 from synthpop.models.ladder import Ladder, fit_ladder
 from synthpop.models.spreading import spread
 from synthpop.stages.base import (
@@ -27,6 +28,7 @@ from synthpop.stages.categorical import (
     check_pooling,
     coded_field,
     codes_of,
+    fit_fallbacks,
     pairs_of,
     pooling_of,
 )
@@ -156,6 +158,8 @@ class Relation:
             pooling=pooling,
             pairs=pairs_of(self.predictors),
         )
+        notes = self._fit_fallbacks(missing, others)
+        notes += fit_fallbacks(self.label, head_ladder, classes, sample, heads, "heads: ")
         other_ladder = None
         if len(others):
             other_design = make_design(with_head, wide, classes, n_classes, others)
@@ -167,6 +171,8 @@ class Relation:
                 pooling=pooling,
                 pairs=pairs_of(self.predictors),
             )
+            who = "other members: "
+            notes += fit_fallbacks(self.label, other_ladder, classes, sample, others, who)
         return RelationModel(
             fields=(field,),
             relation=relation,
@@ -175,18 +181,17 @@ class Relation:
             other_coding=wide,
             other_ladder=other_ladder,
             strata_levels=sample.strata_levels,
-            fallbacks=self._fit_fallbacks(sample, missing, others),
+            fallbacks=notes,
         )
 
     def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
         return field.levels.index(self.head), tuple(field.levels.index(x) for x in self.direct)
 
-    def _fit_fallbacks(
-        self, sample: Sample, missing: int, others: np.ndarray
-    ) -> tuple[Fallback, ...]:
+    def _fit_fallbacks(self, missing: int, others: np.ndarray) -> tuple[Fallback, ...]:
         found = []
         if missing:
-            what = f"{missing} sample households have no head: their first member"
+            homes = plural(missing, "sample household has", "sample households have")
+            what = f"{homes} no head: their first member"
             found.append(Fallback(self.label, "all", what))
         if not len(others):
             what = (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Derive, Pipeline, Relation, Structure, Survey
+from synthpop import Categorical, Derive, Pipeline, Relation, Structure, Survey
 from synthpop.microdata.errors import InputError
 from tests.reference_data import survey_data
 from tests.small import ROLES, small_frame
@@ -49,6 +49,50 @@ def test_direct_relations_inherit_and_others_follow_their_model() -> None:
     assert abs(agreement(people, "partner") - agreement(sample, "partner", "w")) < 0.03
     heads = people[people["relation"] == "head"]["faith"].value_counts(normalize=True)
     assert abs(heads["a"] - 0.6) < 0.05
+
+
+def few_in_the_west(others: int) -> pd.DataFrame:
+    """In the west 5 households, of whose other members so many are left."""
+    frame = frame_with_faith()
+    west = frame["region"] == "west"
+    homes = frame["hid"][west].unique()[:5]
+    kept = frame[~west | frame["hid"].isin(homes)].copy()
+    left = (kept["region"] == "west") & (kept["relation"] != "head")
+    drop = kept.index[left][others:]
+    kept = kept.drop(drop)
+    kept["size"] = kept.groupby("hid")["hid"].transform("size")
+    return kept
+
+
+def test_small_strata_are_recorded_for_heads_and_for_others() -> None:
+    def notes(frame: pd.DataFrame, **options) -> list[tuple[str, str]]:
+        stage = Relation(
+            "faith", relationship="relation", head="head", predictors=["sex"], **options
+        )
+        steps = [Structure(["age", "sex", "relation"]), stage]
+        fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
+        return [(item.stratum, item.what) for item in fitted.fallbacks]
+
+    pooled = "in the sample: the model pooled over strata"
+    frame = few_in_the_west(1)
+    told = notes(frame)
+    assert ("west", f"heads: only 5 persons {pooled}") in told
+    assert ("west", f"other members: only 1 person {pooled}") in told
+    assert ("west", f"other members: no persons {pooled}") in notes(few_in_the_west(0))
+    assert {stratum for stratum, _ in told} == {"west"}
+    told = notes(frame, smallest_stratum=0, pooling="none")
+    assert ("west", "other members: one level in the sample: always drawn") in told
+    assert not [what for _, what in told if "pooled" in what]
+
+
+def test_a_small_stratum_of_a_category_is_told_in_the_singular() -> None:
+    frame = frame_with_faith()
+    one = frame[frame["region"] == "west"].drop_duplicates("hid").iloc[:1].assign(size=1)
+    frame = pd.concat([frame[frame["region"] != "west"], one])
+    steps = [Structure(["age", "sex"]), Categorical("faith", predictors=["sex"])]
+    fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
+    what = "only 1 person in the sample: the model pooled over strata"
+    assert [(item.stratum, item.what) for item in fitted.fallbacks] == [("west", what)]
 
 
 def test_without_direct_the_children_have_a_model_of_their_own() -> None:
