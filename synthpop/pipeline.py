@@ -37,6 +37,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.models.donors import DonorPooling
 from synthpop.models.pooling import Pooling
 from synthpop.plan import BlockPlan, household_table, make_plan
 from synthpop.population import Population
@@ -189,8 +190,8 @@ class FittedPipeline:
         return tuple(item for model in self.models for item in model.fallbacks)
 
     @property
-    def pooling(self) -> dict[str, Pooling]:
-        """How strata borrowed from each other: stage (and part of it) -> `Pooling`."""
+    def pooling(self) -> dict[str, Pooling | DonorPooling]:
+        """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
         return pooling_of_models(self.stages, self.models)
 
     def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:

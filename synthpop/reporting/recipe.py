@@ -44,6 +44,8 @@ def steps(
 
 def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[str, Any]]) -> str:
     """Say how far the strata of a step were held near each other."""
+    if kind == "structure":
+        return _donors(pooling.get(kind, {"kind": "none"}))
     if kind == "revisit":
         names = [f": {name}" for name in stage["variables"]]
         found = [item for label, item in pooling.items() if label.endswith(tuple(names))]
@@ -57,6 +59,17 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         elif item["kind"] == "partial":
             told.append(f"near that of all strata (weight of {number(item['amount'])} persons)")
     return f"; model of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
+
+
+def _donors(item: Mapping[str, Any]) -> str:
+    """Say how far households of other strata were donors."""
+    if item["kind"] == "none":
+        return ""
+    kept = "totals of a stratum as in its own sample"
+    if item["amount"] == "infinite":
+        return f"; households of all strata alike, {kept}"
+    many = number(item["amount"], 2)
+    return f"; households of other strata too (weight of {many} beside the own), {kept}"
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
@@ -86,7 +99,9 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     if stage.get("tail"):
         tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
         how += f"; {tail} tail in the top class"
-    if stage.get("by_household"):
+    if stage.get("by_household") == "head":
+        how += "; members of a household given its first"
+    elif stage.get("by_household"):
         how += f"; one value per household ({stage['by_household']})"
     if stage.get("upper") is not None:
         how += f"; at most {number(float(stage['upper']))}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -13,11 +13,26 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.models.cells import distinct_cells
+from synthpop.models.donors import (
+    ALONE,
+    MOST_DONORS,
+    MOST_KINDS,
+    DonorPooling,
+    Donors,
+    Households,
+    choose_amount,
+    own_donors,
+    persons_of_kinds,
+    shared_donors,
+)
 from synthpop.models.ladder import cumulative
 from synthpop.models.spreading import spread
 from synthpop.stages.base import Outlook, as_names, check_in_survey
+from synthpop.stages.predictors import make_coding, sample_digits
 
 METHODS = ("direct", "multinomial", "distribution")
+POOLING = ("cross-validated", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +53,15 @@ class Structure:
         as estimated, their sizes drawn from the weighted distribution of sizes in the stratum.
         "multinomial": the same from a multinomial model of size given the stratum; with the
         stratum as only predictor its probabilities are those of "distribution".
-    pooling : float
-        0: a household takes a sample household of its own stratum. Above: one of the same size
-        from any stratum with probability pooling / (n + pooling), n the sample households of its
-        stratum and size. Rare kinds of households are then found in every stratum; but the age
-        and sex of a stratum are no longer those of its weighted sample, so leave it at 0 where
-        weights were calibrated to them.
+    pooling : "cross-validated", "none" or a number
+        "none", or 0: a household takes a sample household of its own stratum. A number k: donors
+        are the stratum's n own households of its size and, with the weight of k more, those of
+        the same size in all strata, so that rare kinds of households are found in every stratum.
+        Their weights are calibrated such that the stratum keeps its own totals of household sizes
+        and of kinds of persons: combinations of the variables, numbers in classes (more than 60
+        combinations: each variable by itself). "cross-validated": k is chosen by
+        cross-validation over households. Where weights were calibrated to finer totals within
+        strata that must hold exactly, set "none". See `synthpop.models.donors`.
 
     Notes
     -----
@@ -60,7 +78,7 @@ class Structure:
 
     variables: Sequence[str]
     method: str = "direct"
-    pooling: float = 0.0
+    pooling: str | float = "cross-validated"
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
@@ -84,10 +102,12 @@ class Structure:
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, self.variables, outlook, "variable")
         check_choice(faults, f"{self.label}: method", self.method, METHODS)
-        number = isinstance(self.pooling, Real) and not isinstance(self.pooling, bool)
-        if not (number and 0 <= self.pooling < np.inf):
+        amount = self.pooling
+        number = isinstance(amount, Real) and not isinstance(amount, bool)
+        if not (number and float(amount) >= 0) and amount not in POOLING:
             what = f"is {self.pooling!r}"
-            faults.add(f"{self.label}: pooling", what, remedy="Give a number of households, or 0.")
+            remedy = 'Give "cross-validated", "none" or a number of households.'
+            faults.add(f"{self.label}: pooling", what, remedy=remedy)
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
 
@@ -104,24 +124,52 @@ class Structure:
         cell = strata.astype(np.int64) * n_sizes + size_code.reshape(-1)
         weights = sample.household_weights
         totals = np.bincount(cell, weights=weights, minlength=n_strata * n_sizes)
-        donors = np.argsort(cell, kind="stable")
-        starts = np.searchsorted(cell[donors], np.arange(n_strata * n_sizes + 1))
-        donor_weights = weights[donors]
-        if self.pooling > 0:
-            donors, donor_weights, starts = with_donors_of_all(
-                donors, donor_weights, starts, n_sizes, float(self.pooling)
-            )
+        donors, pooling, notes = self._donors(sample, strata, size_code.reshape(-1), n_sizes, rng)
         return StructureModel(
             fields=tuple(sample.fields[name] for name in self.variables),
             columns={name: sample.columns[name] for name in self.variables},
             offsets=sample.offsets,
             sizes=levels,
             totals=totals.reshape(n_strata, n_sizes),
-            donors=donors,
-            donor_weights=donor_weights,
-            starts=starts,
+            donors=donors.households,
+            donor_weights=donors.weights,
+            starts=donors.starts,
             strata_levels=sample.strata_levels,
+            pooling=pooling,
+            fallbacks=notes,
         )
+
+    def _donors(
+        self,
+        sample: Sample,
+        strata: np.ndarray,
+        sizes: np.ndarray,
+        n_sizes: int,
+        rng: np.random.Generator,
+    ) -> tuple[Donors, DonorPooling, tuple[Fallback, ...]]:
+        """Return the donors of each stratum and size, and how far they are of other strata."""
+        levels, weights = sample.strata_levels, sample.household_weights
+        own = own_donors(strata, sizes, weights, len(levels), n_sizes)
+        if self.pooling in ("none", 0) or len(levels) == 1 or not self.variables:
+            return own, ALONE, ()
+        if len(levels) * len(strata) > MOST_DONORS:
+            what = f"more than {MOST_DONORS:,} donors of all strata: those of the own stratum only"
+            return own, ALONE, (Fallback(self.label, "all", what),)
+        coding = make_coding(sample, [(name,) for name in self.variables])
+        digits = sample_digits(sample, coding)
+        kind = distinct_cells(digits, coding.sizes)[1]
+        many = int(kind.max(initial=-1)) >= MOST_KINDS
+        persons = persons_of_kinds(digits if many else kind[:, None], sample.offsets)
+        households = Households(strata, sizes, weights, persons, len(levels), n_sizes)
+        if self.pooling == "cross-validated":
+            seed = int(rng.integers(2**31))
+            pooling = choose_amount(households, kind, sample.offsets, sample.weights, seed)
+        else:
+            pooling = DonorPooling("partial", float(self.pooling))
+        donors, failed = shared_donors(households, pooling.amount)
+        what = "totals with donors of other strata could not be met: those of the own stratum only"
+        notes = tuple(Fallback(self.label, str(levels[k]), what) for k in failed)
+        return donors, replace(pooling, kept=tuple(self.variables)), notes
 
     def observed(self, model: StructureModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -161,7 +209,7 @@ class StructureModel:
         Household sizes of the sample.
     totals : float array, shape (K, L)
         Estimated number of households by stratum and size.
-    donors, donor_weights : arrays, shape (H,)
+    donors, donor_weights : arrays, shape (d,)
     starts : int array, shape (K * L + 1,)
         Where the donors of each stratum and size start.
     """
@@ -175,43 +223,8 @@ class StructureModel:
     donor_weights: np.ndarray
     starts: np.ndarray
     strata_levels: tuple[Any, ...]
+    pooling: DonorPooling = ALONE
     fallbacks: tuple[Fallback, ...] = ()
-
-
-def with_donors_of_all(
-    donors: np.ndarray, weights: np.ndarray, starts: np.ndarray, n_sizes: int, pooling: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the donors of the same size in all strata to each stratum's own.
-
-    Parameters
-    ----------
-    donors : int array, shape (H,)
-        Sorted by stratum and size.
-    weights : float array, shape (H,)
-    starts : int array, shape (K * n_sizes + 1,)
-    pooling : float
-        Number of households that the added ones stand for, beside the n of the stratum's own.
-
-    Examples
-    --------
-    >>> found = with_donors_of_all(np.array([0, 1]), np.ones(2), np.array([0, 1, 2]), 1, 1.0)
-    >>> [item.tolist() for item in found]
-    [[0, 0, 1, 1, 0, 1], [0.5, 0.25, 0.25, 0.5, 0.25, 0.25], [0, 3, 6]]
-    """
-    all_donors, all_weights, ends = [], [], [0]
-    for cell in range(len(starts) - 1):
-        own = np.arange(starts[cell], starts[cell + 1])
-        if len(own):
-            same = range(cell % n_sizes, len(starts) - 1, n_sizes)
-            others = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in same])
-            part = len(own) / (len(own) + pooling)
-            all_donors += [donors[own], donors[others]]
-            all_weights += [
-                part * weights[own] / weights[own].sum(),
-                (1 - part) * weights[others] / weights[others].sum(),
-            ]
-        ends.append(ends[-1] + (len(own) + len(others) if len(own) else 0))
-    return np.concatenate(all_donors), np.concatenate(all_weights), np.array(ends)
 
 
 def household_counts(

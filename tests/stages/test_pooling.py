@@ -128,32 +128,6 @@ def test_pooling_that_makes_no_sense_is_refused(stage, text: str) -> None:
     assert "fault" in str(caught.value)
 
 
-def test_shared_donors_come_from_all_strata_and_counts_stay() -> None:
-    frame = small_frame(600)
-    frame["age"] = np.where(frame["region"] == "north", 20, 70)
-    survey = Survey(frame, **ROLES)
-
-    def run(pooling: float):
-        stages = [Structure(["age", "sex"], pooling=pooling)]
-        return Pipeline(stages).fit(survey, seed=1).simulate(scale=5)
-
-    own, some, much = run(0.0), run(20.0), run(5_000.0)
-    north = [
-        float((p.frame().query("region == 'north'")["age"] == 70).mean()) for p in (own, some, much)
-    ]
-    assert north[0] == 0.0
-    assert 0.02 < north[1] < 0.3
-    assert 0.4 < north[2] < 0.6
-    counts = [p.households().groupby(["region", "size"], observed=True).size() for p in (own, some)]
-    assert (counts[0] == counts[1]).all()
-
-
-@pytest.mark.parametrize("pooling", [-1.0, float("nan"), float("inf"), "much", True])
-def test_shared_donors_need_a_number(pooling) -> None:
-    with pytest.raises(InputError, match="number of households"):
-        Pipeline([Structure(["age"], pooling=pooling)]).fit(small_survey(), seed=1)
-
-
 @pytest.mark.parametrize(
     ("options", "always"),
     [({"pooling": "none"}, True), ({"pooling": 20.0}, True), ({"pooling": np.inf}, True),
