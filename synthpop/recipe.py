@@ -174,8 +174,11 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
         if maker is not None and not isinstance(maker, Categorical):
             what = f"{name!r} cannot be drawn again: {maker.label} makes it"
             faults.add(step.label, what, remedy="Name variables of Categorical.")
-        if getattr(maker, "by_household", None) is not None:
+        form = getattr(maker, "by_household", None)
+        if form is not None:
             what = f"{name!r} is a variable of the household: its members would differ"
+            if form == "head":
+                what = f"{name!r} is drawn given the head: a draw given other variables forgets it"
             faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
             source = getattr(item, "source", getattr(item, "relationship", None))

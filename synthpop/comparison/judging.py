@@ -98,7 +98,7 @@ class Judge:
         n_classes = len(model.fields[0].levels) + 1
         probabilities = np.empty((len(truth), n_classes))
         lower = 0.0
-        drawn = not isinstance(stage, Categorical)
+        drawn = not isinstance(stage, Categorical) or stage.by_household == "head"
         for rows, block in blocks_of(self.held_out, self.draws if drawn else 1):
             if drawn:
                 probabilities[rows] = self._shares(stage, model, block, len(rows), n_classes)

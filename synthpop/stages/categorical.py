@@ -31,6 +31,16 @@ from synthpop.stages.base import (
     keep_own,
 )
 from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
+from synthpop.stages.heads import (
+    HEAD,
+    OTHERS_SEED,
+    Part,
+    drawn_given_heads,
+    first_members,
+    heads_and_others,
+    level_digits,
+    whole,
+)
 from synthpop.stages.predictors import (
     NUMERIC,
     AllowedRule,
@@ -39,13 +49,13 @@ from synthpop.stages.predictors import (
     check_predictors,
     distribution_table,
     make_coding,
-    make_design,
     resolve_terms,
     usable,
 )
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
+BY_HOUSEHOLD = (None, HEAD, "shared")
 ALL_ROWS = slice(None)
 
 
@@ -78,21 +88,25 @@ class Categorical:
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
         model, with the stratum as a predictor. A number: the stratum's model is held near the
-        pooled one with the weight of so many persons. "cross-validated": that number, and the
-        strength of pairs of predictors in the pooled model, are chosen by cross-validation over
-        households; a formula gets no pairs but its own. Numbers and "cross-validated" are for the
-        models "multinomial" (with numeric "classes") and "empirical". Default: "cross-validated"
-        for the multinomial model with classes, otherwise "none". What was chosen is in
-        `FittedPipeline.pooling`. See `synthpop.models.pooling`.
+        pooled one with the weight of so many persons. "cross-validated": that number is chosen by
+        cross-validation over households, and for the multinomial model with classes the strength
+        of pairs of predictors in the pooled model too; a formula gets no pairs but its own.
+        Default: "cross-validated" for the multinomial model with classes, otherwise "none", since
+        other models are fitted about five times then. What was chosen is in
+        `FittedPipeline.pooling`; how each model is held, in `synthpop.models.pooling`.
     numeric : "classes" or "values"
         How predictors that are numbers enter: cut at weighted deciles where they have more than
         20 distinct values, or as they are (the model is linear in them, a learner splits their
         values; a value that the sample does not have enters as the nearest that it has). In
         interactions of a formula they have classes always.
-    by_household : None or "shared"
-        "shared": a variable of the household, as its tenure or, of an enterprise, its legal form:
-        the model is fitted to first members with household weights, drawn once for a household
-        with the predictors of its first member, and given to all.
+    by_household : None, "head" or "shared"
+        None: members of a household are drawn independently, given their predictors. "head": its
+        first member is drawn from a model of first members, the others from a model of such
+        members that has the first member's value as a further predictor; this keeps the likeness
+        of members that predictors do not tell. "shared": a variable of the household, as its
+        tenure or, of an enterprise, its legal form: the model is fitted to first members with
+        household weights, drawn once for a household with the predictors of its first member, and
+        given to all.
 
     Notes
     -----
@@ -154,9 +168,9 @@ class Categorical:
         check_in_survey(faults, self.label, self.provides, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling, self.model, self.numeric)
+        check_pooling(faults, self.label, self.pooling)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        check_choice(faults, f"{self.label}: by_household", self.by_household, [None, "shared"])
+        check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
         if not isinstance(self.impossible, (Sequence, NoneType)):
             what, remedy = f"impossible is {self.impossible!r}", "Give a list of rules."
@@ -173,7 +187,7 @@ class Categorical:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
         field = coded_field(sample, self.variable)
         notes: tuple[Fallback, ...] = ()
-        if self.by_household is not None:
+        if self.by_household == "shared":
             held = codes_of(sample, self.variable, field).astype(np.float64)
             notes = unshared(held, sample.offsets, self.label)
             sample = heads_of_sample(sample)
@@ -182,29 +196,51 @@ class Categorical:
         terms = resolve_terms(self.predictors, names, basic)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
         coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
-        n_classes = len(field.levels) + 1
-        ladder = fit_ladder(
-            self.model,
-            make_design(sample, coding, classes, n_classes),
-            smallest_stratum=self.smallest_stratum,
-            seed=int(rng.integers(2**31)),
-            pooling=pooling_of(self.pooling, self.model, coding.numbers),
-            pairs=pairs_of(self.predictors),
-        )
-        return CategoricalModel(
+        parts = self._parts(sample, coding, field, classes)
+        ladders = []
+        seed = int(rng.integers(2**31))
+        for number, part in enumerate(parts):
+            ladder = fit_ladder(
+                self.model,
+                part.design,
+                smallest_stratum=self.smallest_stratum,
+                seed=seed + number * OTHERS_SEED,
+                pooling=pooling_of(self.pooling, self.model, coding.numbers),
+                pairs=pairs_of(self.predictors),
+            )
+            ladders.append(ladder)
+            found = fit_fallbacks(self.label, ladder, classes, sample, part.rows, part.who)
+            notes = (*notes, *found)
+        model = CategoricalModel(
             fields=(field,),
             coding=coding,
-            ladder=ladder,
+            ladder=ladders[0],
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=sample.strata_levels,
-            fallbacks=(*notes, *fit_fallbacks(self.label, ladder, classes, sample)),
+            fallbacks=notes,
         )
+        if len(parts) == 1:
+            return model
+        return replace(model, others=replace(model, coding=parts[1].coding, ladder=ladders[1]))
+
+    def _parts(
+        self, sample: Sample, coding: Coding, field: Field, classes: np.ndarray
+    ) -> tuple[Part, ...]:
+        """Return everybody, or first members and the others."""
+        n_classes = len(field.levels) + 1
+        if self.by_household == HEAD:
+            members, digits = first_members(sample.offsets), level_digits(field)
+            return heads_and_others(
+                sample, members, coding, digits, classes - 1, classes, n_classes,
+                ordered=field.ordered,
+            )  # fmt: skip
+        return whole(sample, coding, classes, n_classes)
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
         field = model.fields[0]
         codes = codes_of(sample, field.name, field).astype(field.dtype)
-        if self.by_household is not None:
+        if self.by_household == "shared":
             codes = np.repeat(codes[sample.offsets[:-1]], np.diff(sample.offsets))
         return {field.name: codes}
 
@@ -212,7 +248,15 @@ class Categorical:
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a level for each person of the block, or for each household."""
-        if self.by_household is None:
+        others = model.others
+        if others is not None:
+            return drawn_given_heads(
+                block,
+                self.variable,
+                (model.coding, lambda part: self._simulate(model, part, rng)),
+                (others.coding, lambda part: self._simulate(others, part, rng)),
+            )
+        if self.by_household != "shared":
             return self._simulate(model, block, rng)
         columns = self._simulate(model, heads_of_block(block), rng)
         sizes = np.diff(block.offsets)
@@ -240,7 +284,10 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalModel:
-    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros."""
+    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros.
+
+    With `others` this is of first members, and they are drawn given these.
+    """
 
     fields: tuple[Field, ...]
     coding: Coding
@@ -248,6 +295,7 @@ class CategoricalModel:
     allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+    others: CategoricalModel | None = None
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:
@@ -278,32 +326,17 @@ def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:
     return () if formula else None
 
 
-def check_pooling(
-    faults: Faults, label: str, pooling: Any, model: Any, numeric: str = "classes"
-) -> None:
-    """Note a pooling that is not understood, or that the model does not have."""
+def check_pooling(faults: Faults, label: str, pooling: Any) -> None:
+    """Note a pooling that is not understood."""
     if pooling is None:
         return
-    number = isinstance(pooling, Real) and not isinstance(pooling, bool)
-    if number:
-        if not pooling >= 0:
-            faults.add(f"{label}: pooling", f"is {pooling}", remedy="Give 0 or more persons.")
-    else:
-        known = ["none", "cross-validated", "complete", "a number"]
-        check_choice(faults, f"{label}: pooling", pooling, known)
-        if pooling not in known or pooling == "a number":
-            return
-    if not (number or pooling == "cross-validated"):
-        return
-    if not (isinstance(model, str) and model in MODELS):
-        what = "partial pooling has no meaning for this model"
-        remedy = 'It is for the models multinomial and empirical; or set "none" or "complete".'
-        faults.add(f"{label}: pooling", what, remedy=remedy)
-    elif model == "multinomial" and numeric == "values":
-        what = 'partial pooling has no meaning with numeric = "values"'
-        faults.add(
-            f"{label}: pooling", what, remedy='Set numeric = "classes", or pooling = "none".'
-        )
+    if not isinstance(pooling, Real) or isinstance(pooling, bool):
+        known = ["none", "cross-validated", "complete"]
+        if pooling not in known:
+            remedy = did_you_mean(pooling, [*known, "a number"])
+            faults.add(f"{label}: pooling", f"{pooling!r} is not allowed", remedy=remedy)
+    elif not pooling >= 0:
+        faults.add(f"{label}: pooling", f"is {pooling}", remedy="Give 0 or more persons.")
 
 
 def fit_fallbacks(

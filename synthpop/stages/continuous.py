@@ -35,6 +35,7 @@ from synthpop.stages.continuous_classes import (
     with_zeros,
 )
 from synthpop.stages.continuous_households import (
+    FORMS,
     heads_of_block,
     heads_of_sample,
     joined,
@@ -50,6 +51,16 @@ from synthpop.stages.continuous_values import (
     notes_of,
     record_steps,
 )
+from synthpop.stages.heads import (
+    HEAD,
+    OTHERS_SEED,
+    Part,
+    drawn_given_heads,
+    first_members,
+    heads_and_others,
+    number_digits,
+    whole,
+)
 from synthpop.stages.predictors import (
     NUMERIC,
     Coding,
@@ -57,7 +68,6 @@ from synthpop.stages.predictors import (
     check_predictors,
     distribution_table,
     make_coding,
-    make_design,
     resolve_terms,
     usable,
 )
@@ -116,10 +126,14 @@ class Continuous:
         Draw from the weighted residuals; from those of the 50 sample persons with fitted values
         around one's own (and all that tie with them), for a spread that differs between persons;
         or from a normal distribution with their weighted median and MAD.
-    by_household : None, "sum", "mean" or "shared"
-        Give all members the sum or mean of their simulated values (later steps see the sample's
-        values joined alike), or one value simulated with the predictors of the first member and
-        fitted to first members.
+    by_household : None, "head", "sum", "mean" or "shared"
+        None: members of a household are drawn independently, given their predictors. "head": its
+        first member is drawn from models of first members, the others from models of such members
+        that have the first member's value as a further predictor: in weighted deciles of the
+        values that are not zero, with classes of their own for missing, zero and negative ones.
+        Class limits and tail are those of all. "sum", "mean": all members get the sum or mean of
+        their values (later steps see the sample's values joined alike). "shared": one value
+        simulated with the predictors of the first member, fitted to first members.
     upper : float, optional
         Largest value that may be drawn. "binned": not below the second largest class limit, and
         without it the largest sample value but for a tail. Otherwise no bound without it; not for
@@ -204,7 +218,7 @@ class Continuous:
         check_numeric_field(faults, self.label, self.name, outlook)
         check_predictors(faults, self.label, self.predictors, outlook)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        check_pooling(faults, self.label, self.pooling, "multinomial", self.numeric)
+        check_pooling(faults, self.label, self.pooling)
         check_options(faults, self)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
@@ -223,16 +237,19 @@ class Continuous:
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
         coding = make_coding(sample, terms, numeric=self.numeric, without=np.isnan(values))
-        design = make_design(sample, coding, classes.codes, len(classes.low))
-        ladder = fit_ladder(
-            "multinomial",
-            design,
-            smallest_stratum=self.smallest_stratum,
-            seed=int(rng.spawn(1)[0].integers(2**31)),
-            pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
-            pairs=pairs_of(self.predictors),
-        )
-        notes = (*self._notes(classes, ladder, sample), *notes)
+        parts = self._parts(sample, coding, classes, values)
+        ladders, seed = [], int(rng.spawn(1)[0].integers(2**31))
+        for number, part in enumerate(parts):
+            ladder = fit_ladder(
+                "multinomial",
+                part.design,
+                smallest_stratum=self.smallest_stratum,
+                seed=seed + number * OTHERS_SEED,
+                pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
+                pairs=pairs_of(self.predictors),
+            )
+            ladders.append(ladder)
+            notes = (*self._notes(classes, ladder, sample, part), *notes)
         tail, found = fit_tail(
             self.tail,
             values,
@@ -241,30 +258,66 @@ class Continuous:
             bounded=self.upper is not None,
             label=self.label,
         )
-        regression = None
-        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
-        if classes.modelled and len(rows):
-            rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
-            regression, why = fit_values(
-                rule,
-                design.rows(rows),
-                values[rows],
-                smallest_stratum=self.smallest_stratum,
-                seed=int(rng.integers(2**31)),
-            )
-            found = (*found, *notes_of(why, self.label, everybody))
-        return ContinuousModel(
+        fits, why = self._regressions(parts, classes, values, sample, everybody, rng)
+        model = ContinuousModel(
             fields=self._fields(sample),
             coding=coding,
-            ladder=ladder,
+            ladder=ladders[0],
             low=classes.low,
             high=classes.high,
             slope=self._slopes(values, sample.weights, classes),
             tail=tail,
-            values=regression,
+            values=fits[0],
             strata_levels=sample.strata_levels,
-            fallbacks=(*notes, *found),
+            fallbacks=(*notes, *found, *why),
         )
+        if len(parts) == 1:
+            return model
+        others = replace(model, coding=parts[1].coding, ladder=ladders[1], values=fits[1])
+        return replace(model, others=others)
+
+    def _parts(
+        self, sample: Sample, coding: Coding, classes: Classes, values: np.ndarray
+    ) -> tuple[Part, ...]:
+        """Return everybody, or first members and the others."""
+        if self.by_household == HEAD:
+            members = first_members(sample.offsets)
+            digits = number_digits(values[members.heads], sample.weights[members.heads])
+            return heads_and_others(
+                sample, members, coding, digits, values, classes.codes, len(classes.low),
+                ordered=True,
+            )  # fmt: skip
+        return whole(sample, coding, classes.codes, len(classes.low))
+
+    def _regressions(
+        self,
+        parts: tuple[Part, ...],
+        classes: Classes,
+        values: np.ndarray,
+        sample: Sample,
+        everybody: Sample,
+        rng: np.random.Generator,
+    ) -> tuple[list[Values | None], tuple[Fallback, ...]]:
+        """Fit what is drawn in the last class, where it is modelled; one rule for all parts."""
+        fits: list[Values | None] = [None] * len(parts)
+        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
+        if not classes.modelled or not len(rows):
+            return fits, ()
+        rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
+        seed, found = int(rng.integers(2**31)), []
+        for number, part in enumerate(parts):
+            here = np.flatnonzero(part.design.classes == len(classes.low) - 1)
+            if len(here):
+                fits[number], why = fit_values(
+                    rule,
+                    part.design.rows(here),
+                    values[part.rows[here]],
+                    smallest_stratum=self.smallest_stratum,
+                    seed=seed + number * OTHERS_SEED,
+                )
+                found += [replace(note, what=part.who + note.what)
+                          for note in notes_of(why, self.label, everybody)]  # fmt: skip
+        return fits, tuple(found)
 
     def _fields(self, sample: Sample) -> tuple[Field, ...]:
         """Return the new columns: whole numbers where survey and method have such only."""
@@ -302,9 +355,11 @@ class Continuous:
             return np.zeros(len(classes.low))
         return class_slopes(values, weights, classes)
 
-    def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
+    def _notes(
+        self, classes: Classes, ladder: Ladder, sample: Sample, part: Part
+    ) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
-        found = fit_fallbacks(self.label, ladder, classes.codes, sample)
+        found = fit_fallbacks(self.label, ladder, classes.codes, sample, part.rows, part.who)
         fits = zip(sample.strata_levels, ladder.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}
         return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
@@ -312,7 +367,7 @@ class Continuous:
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns, joined by household where asked."""
         values = sample.columns[self.name].astype(np.float64)
-        if self.by_household is not None:
+        if self.by_household in FORMS:
             values = joined(values, sample.offsets, self.by_household)
         return {self.name: values.astype(model.fields[0].dtype)}
 
@@ -326,7 +381,15 @@ class Continuous:
     def _of_units(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        if self.by_household is None:
+        others = model.others
+        if others is not None:
+            return drawn_given_heads(
+                block,
+                self.name,
+                (model.coding, lambda part: self._simulate(model, part, rng)),
+                (others.coding, lambda part: self._simulate(others, part, rng)),
+            )
+        if self.by_household not in FORMS:
             return self._simulate(model, block, rng)
         unit = heads_of_block(block) if self.by_household == "shared" else block
         columns = self._simulate(model, unit, rng)
@@ -393,7 +456,8 @@ class Continuous:
 class ContinuousModel:
     """What `Continuous` learned: classes (the first is missing), their distribution, the values.
 
-    The values of the last class come from the tail or the regression where there is one.
+    The values of the last class come from the tail or the regression where there is one. With
+    `others` this is of first members, and they are drawn given these.
     """
 
     fields: tuple[Field, ...]
@@ -406,3 +470,4 @@ class ContinuousModel:
     values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+    others: ContinuousModel | None = None

@@ -14,6 +14,7 @@ from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.base import check_smallest_stratum
 from synthpop.stages.continuous_households import FORMS
 from synthpop.stages.continuous_values import Rule
+from synthpop.stages.heads import HEAD
 
 if TYPE_CHECKING:
     from synthpop.stages.continuous import Continuous
@@ -44,7 +45,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
     check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "local", "normal"])
     check_choice(faults, f"{label}: inside", stage.inside, ["linear", "uniform"])
-    check_choice(faults, f"{label}: by_household", stage.by_household, [None, *FORMS])
+    check_choice(faults, f"{label}: by_household", stage.by_household, [None, HEAD, *FORMS])
     if kind in (*METHODS, LEARNER):
         for option, methods in MEANING.items():
             if kind not in methods and _given(stage, option):

@@ -32,18 +32,22 @@ from synthpop.stages.categorical import (
     pairs_of,
     pooling_of,
 )
+from synthpop.stages.heads import (
+    OTHERS_SEED,
+    block_of,
+    heads_and_others,
+    level_digits,
+    members_beside,
+)
 from synthpop.stages.predictors import (
     Coding,
     Predictors,
     check_predictors,
     distribution_table,
     make_coding,
-    make_design,
     resolve_terms,
     usable,
 )
-
-HEAD_VALUE = "(value of the head)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class Relation:
         check_available(faults, self.label, [self.relationship], outlook, "relationship")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling, self.model)
+        check_pooling(faults, self.label, self.pooling)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
         field = outlook.survey.get(self.relationship)
         if field is None:
@@ -135,51 +139,35 @@ class Relation:
         relation = self._relation_codes(sample.fields[self.relationship])
         codes = sample.columns[self.relationship]
         heads, missing = head_of_each(codes, relation[0], sample.offsets)
-        is_head = np.zeros(sample.n_persons, dtype=bool)
-        is_head[heads] = True
-        others = np.flatnonzero(~is_head & ~np.isin(codes, relation[1]))
+        members = members_beside(heads, sample.offsets, np.isin(codes, relation[1]))
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
         coding = make_coding(sample, terms, without=classes == 0)
-        sizes = np.diff(sample.offsets)
-        with_head = sample.with_columns(
-            {HEAD_VALUE: Field.categorical(HEAD_VALUE, field.levels)},
-            {HEAD_VALUE: np.repeat(classes[heads] - 1, sizes)},
-        )
-        wide = make_coding(with_head, [*terms, (HEAD_VALUE,)], without=classes == 0)
+        parts = heads_and_others(
+            sample, members, coding, level_digits(field), classes - 1, classes, n_classes,
+            ordered=field.ordered,
+        )  # fmt: skip
         seed = int(rng.integers(2**31))
-        head_design = make_design(sample, coding, classes, n_classes, np.sort(heads))
         pooling = pooling_of(self.pooling, self.model)
-        head_ladder = fit_ladder(
-            self.model,
-            head_design,
-            smallest_stratum=self.smallest_stratum,
-            seed=seed,
-            pooling=pooling,
-            pairs=pairs_of(self.predictors),
-        )
-        notes = self._fit_fallbacks(missing, others)
-        notes += fit_fallbacks(self.label, head_ladder, classes, sample, heads, "heads: ")
-        other_ladder = None
-        if len(others):
-            other_design = make_design(with_head, wide, classes, n_classes, others)
-            other_ladder = fit_ladder(
+        notes, ladders = self._fit_fallbacks(missing, len(parts)), []
+        for number, part in enumerate(parts):
+            ladder = fit_ladder(
                 self.model,
-                other_design,
+                part.design,
                 smallest_stratum=self.smallest_stratum,
-                seed=seed + 10_000,
+                seed=seed + number * OTHERS_SEED,
                 pooling=pooling,
                 pairs=pairs_of(self.predictors),
             )
-            who = "other members: "
-            notes += fit_fallbacks(self.label, other_ladder, classes, sample, others, who)
+            ladders.append(ladder)
+            notes += fit_fallbacks(self.label, ladder, classes, sample, part.rows, part.who)
         return RelationModel(
             fields=(field,),
             relation=relation,
             head_coding=coding,
-            head_ladder=head_ladder,
-            other_coding=wide,
-            other_ladder=other_ladder,
+            head_ladder=ladders[0],
+            other_coding=parts[-1].coding,
+            other_ladder=ladders[1] if len(ladders) > 1 else None,
             strata_levels=sample.strata_levels,
             fallbacks=notes,
         )
@@ -187,13 +175,13 @@ class Relation:
     def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
         return field.levels.index(self.head), tuple(field.levels.index(x) for x in self.direct)
 
-    def _fit_fallbacks(self, missing: int, others: np.ndarray) -> tuple[Fallback, ...]:
+    def _fit_fallbacks(self, missing: int, n_parts: int) -> tuple[Fallback, ...]:
         found = []
         if missing:
             homes = plural(missing, "sample household has", "sample households have")
             what = f"{homes} no head: their first member"
             found.append(Fallback(self.label, "all", what))
-        if not len(others):
+        if n_parts < 2:
             what = (
                 "no member of the sample is neither head nor direct: such members take the head's"
             )
@@ -215,32 +203,14 @@ class Relation:
         if missing:
             what = "households without a head: their first member"
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
-        head_values = self._draw(
-            model.head_ladder,
-            model.head_coding,
-            block,
-            heads,
-            block.columns,
-            rng,
-            field,
-            stratum,
-        )
-        out = np.repeat(head_values, np.diff(block.offsets))
-        is_head = np.zeros(block.n_persons, dtype=bool)
-        is_head[heads] = True
-        others = np.flatnonzero(~is_head & ~np.isin(codes, model.relation[1]))
-        if len(others) and model.other_ladder is not None:
-            columns = {**block.columns, HEAD_VALUE: out}
-            out[others] = self._draw(
-                model.other_ladder,
-                model.other_coding,
-                block,
-                others,
-                columns,
-                rng,
-                field,
-                stratum,
-            )
+        members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
+        first = block_of(block, heads, model.head_coding)
+        drawn = self._draw(model.head_ladder, model.head_coding, first, rng, field, stratum)
+        out = members.handed_on(drawn)
+        if len(members.others) and model.other_ladder is not None:
+            rest = block_of(block, members.others, model.other_coding, out)
+            coding = model.other_coding
+            out[members.others] = self._draw(model.other_ladder, coding, rest, rng, field, stratum)
         return {field.name: out}
 
     def _draw(
@@ -248,27 +218,17 @@ class Relation:
         ladder: Ladder,
         coding: Coding,
         block: Block,
-        rows: np.ndarray,
-        columns: Any,
         rng: np.random.Generator,
         field: Field,
         stratum: str,
     ) -> np.ndarray:
-        """Draw a level for the persons in `rows`."""
+        """Draw a level for each person of a block."""
         from synthpop.kernels.draws import draw_classes
 
-        names = [item.name for item in coding.variables]
-        part = Block(
-            block.stratum,
-            block.number,
-            np.arange(len(rows) + 1),
-            {name: columns[name][rows] for name in names},
-            block.fallbacks,
-        )
         cells, row_of_cell, table = distribution_table(
-            coding, ladder, part, label=self.label, stratum_name=stratum
+            coding, ladder, block, label=self.label, stratum_name=stratum
         )
-        out = np.empty(len(rows), dtype=field.dtype)
+        out = np.empty(block.n_persons, dtype=field.dtype)
         uniforms = spread(row_of_cell[cells], len(table), rng)
         draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
         return out
