@@ -129,7 +129,7 @@ class Revisit:
         check_available(faults, self.label, self.variables, outlook, "variable")
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling, self.model, self.numeric)
+        check_pooling(faults, self.label, self.pooling)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
         if not whole or self.passes < 1:
