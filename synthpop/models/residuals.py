@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from synthpop.weighted import quantile
 
 MAD_OF_NORMAL = 0.6744897501960817
+IQR_OF_NORMAL = 1.349
+BANDWIDTH = 0.225
 
 
 def trimmed(y: np.ndarray, weights: np.ndarray, trim: tuple[float, float]) -> np.ndarray:
@@ -64,6 +68,105 @@ def median_and_mad(residuals: np.ndarray, weights: np.ndarray) -> tuple[float, f
     middle = float(quantile(residuals, weights, [0.5])[0])
     spread = float(quantile(np.abs(residuals - middle), weights, [0.5])[0])
     return middle, spread / MAD_OF_NORMAL
+
+
+def around(fitted: np.ndarray, centre: np.ndarray, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stretch of the sorted fitted values around each centre.
+
+    Parameters
+    ----------
+    fitted : float array, shape (d,)
+        Sorted.
+    centre : float array, shape (c,)
+    reach : int
+        How many persons; all that tie with one of them are taken too. Where as many tie with the
+        centre, these alone are taken.
+
+    Returns
+    -------
+    start, stop : int arrays, shape (c,)
+
+    Examples
+    --------
+    >>> around(np.array([1.0, 2, 3, 3, 9]), np.array([2.9]), 2)
+    (array([1]), array([4]))
+    """
+    d = len(fitted)
+    reach = min(reach, d)
+    left, right = (np.searchsorted(fitted, centre, side=side) for side in ("left", "right"))
+    start = np.clip((left + right - reach) // 2, 0, d - reach)
+    return (
+        np.searchsorted(fitted, fitted[start], side="left"),
+        np.searchsorted(fitted, fitted[start + reach - 1], side="right"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """The residuals of each cell: a stretch of one long table.
+
+    Attributes
+    ----------
+    start, stop : int arrays, shape (c,)
+    width : float array, shape (c,)
+        How far from a residual its draws may lie.
+    table, cumulative : float arrays, shape (d,)
+        Residuals that increase within a stretch, and their cumulated shares of its weight.
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    width: np.ndarray
+    table: np.ndarray
+    cumulative: np.ndarray
+
+
+def sorted_stretches(
+    start: np.ndarray, stop: np.ndarray, residuals: np.ndarray, weights: np.ndarray
+) -> Stretches:
+    """Return the residuals of each cell, sorted, and the bandwidth of their density.
+
+    Parameters
+    ----------
+    start, stop : int arrays, shape (c,)
+        The residuals of a cell, at least one.
+    residuals, weights : float arrays, shape (d,)
+
+    Notes
+    -----
+    The width is a quarter of Silverman's bandwidth (1986, eq. 3.31, doi:10.1201/9781315140919),
+    0.9 min(sd, IQR / 1.35) n^(-1/5), sd and IQR by weight; without the IQR where it is 0.
+
+    Examples
+    --------
+    >>> found = sorted_stretches(
+    ...     np.array([0, 1]), np.array([2, 3]), np.array([3.0, -1, 0]), np.ones(3)
+    ... )
+    >>> found.table.tolist(), found.start.tolist(), found.cumulative.tolist()
+    ([-1.0, 3.0, -1.0, 0.0], [0, 2], [0.5, 1.0, 0.5, 1.0])
+    """
+    pairs, which = np.unique(np.column_stack([start, stop]), axis=0, return_inverse=True)
+    length = pairs[:, 1] - pairs[:, 0]
+    last = np.cumsum(length)
+    first = last - length
+    entry = np.arange(last[-1]) + np.repeat(pairs[:, 0] - first, length)
+    stretch = np.repeat(np.arange(len(pairs)), length)
+    order = np.lexsort((residuals[entry], stretch))
+    table, w = residuals[entry][order], weights[entry][order]
+    total = np.add.reduceat(w, first)
+    share = w / np.repeat(total, length)
+    cumulative = np.cumsum(share)
+    cumulative -= np.repeat(cumulative[first] - share[first], length)
+    cumulative[last - 1] = 1.0
+    mean = np.add.reduceat(share * table, first)
+    spread = np.sqrt(np.add.reduceat(share * (table - np.repeat(mean, length)) ** 2, first))
+    low, high = (
+        table[first + np.add.reduceat(cumulative < level, first)] for level in (0.25, 0.75)
+    )
+    robust = np.where(high > low, (high - low) / IQR_OF_NORMAL, spread)
+    width = BANDWIDTH * np.minimum(spread, robust) / length**0.2
+    which = which.reshape(-1)
+    return Stretches(first[which], last[which], width[which], table, cumulative)
 
 
 def log_constant(y: np.ndarray, weights: np.ndarray) -> float:

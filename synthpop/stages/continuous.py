@@ -115,16 +115,19 @@ class Continuous:
         positive values.
     trim : (float, float)
         Share of the values left out of the regression below and above, by weighted quantiles of
-        the stratum; their residuals are not drawn either.
+        the stratum; their residuals are not drawn either, but with residuals="local", where they
+        can become an error of persons alike only.
     log : bool
         Regression of the logarithm.
     constant : float, optional
         Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
         are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
         Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
-    residuals : "empirical", "local" or "normal"
-        Draw from the weighted residuals; from those of the 50 sample persons with fitted values
-        around one's own (and all that tie with them), for a spread that differs between persons;
+    residuals : "local", "empirical" or "normal"
+        Draw from the weighted residuals of the 30 sample persons with fitted values around one's
+        own (and all that tie with them), for a spread and shape that differ between persons; a
+        draw lies between the residual of a person and half-way to the next one, so that values
+        of real persons are not repeated. Or from the weighted residuals of all in the stratum;
         or from a normal distribution with their weighted median and MAD.
     by_household : None, "head", "sum", "mean" or "shared"
         None: members of a household are drawn independently, given their predictors. "head": its
@@ -138,8 +141,7 @@ class Continuous:
         Largest value that may be drawn. "binned": not below the second largest class limit, and
         without it the largest sample value but for a tail. Otherwise no bound without it; not for
         "pmm". The smallest sample value is always the lower bound. Draws around a regression are
-        from the part of their distribution between the bounds; local ones beyond a bound are
-        moved to it.
+        from the part of their distribution between the bounds.
     intervals : (str, str), optional
         "binned": names of two further columns that hold the bounds of the class each value was
         drawn from (what an intruder who knows the generating process would know).
@@ -185,7 +187,7 @@ class Continuous:
     trim: tuple[float, float] = (0.01, 0.01)
     log: bool = False
     constant: float | None = None
-    residuals: str = "empirical"
+    residuals: str = "local"
     by_household: str | None = None
     upper: float | None = None
     intervals: tuple[str, str] | None = None

@@ -21,12 +21,18 @@ from synthpop.models.regression import (
     negative_binomial_size,
     predict_regression,
 )
-from synthpop.models.residuals import median_and_mad, residual_table, trimmed
+from synthpop.models.residuals import (
+    around,
+    median_and_mad,
+    residual_table,
+    sorted_stretches,
+    trimmed,
+)
 from synthpop.models.spreading import spread
 from synthpop.stages.predictors import Coding
 
 N_DONORS = 5
-N_LOCAL = 50
+N_LOCAL = 30
 VALUES_PER_COEFFICIENT = 3
 LARGEST_LOG = 700.0
 ALL = -1
@@ -86,7 +92,7 @@ class Source:
     centre : float
     table, cumulative : float arrays, shape (d,)
         Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
-        their shares of weight.
+        their cumulated shares of weight.
     fitted : float array, shape (d,)
         Fitted values of donors or residuals, sorted; empty for other draws.
     location, scale : float
@@ -131,6 +137,9 @@ class Laws:
     stop: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    width: np.ndarray
     location: np.ndarray
     scale: np.ndarray
     size: np.ndarray
@@ -231,11 +240,24 @@ def _fit_source(
         location, scale = median_and_mad(residuals, w[keep])
         return replace(source, location=location, scale=scale)
     if rule.draw == "local":
-        order = np.argsort(fitted[keep], kind="stable")
-        share = np.cumsum(w[keep][order]) / w[keep].sum()
-        return replace(source, table=residuals[order], cumulative=share, fitted=fitted[keep][order])
+        return _with_all_residuals(source, design, y, fitted, keep)
     table, cumulative = residual_table(residuals, w[keep])
     return replace(source, table=table, cumulative=cumulative)
+
+
+def _with_all_residuals(
+    source: Source, design: Design, y: np.ndarray, fitted: np.ndarray, keep: np.ndarray
+) -> Source:
+    """Return a source with everybody's residual: also of values that the fit left out.
+
+    Those are drawn for persons alike, so that they cannot become large errors of others.
+    """
+    centre, known = source.predict(design.digits)
+    centre[keep], known[keep] = fitted[keep], True
+    rows = np.flatnonzero(known & np.isfinite(y))
+    rows = rows[np.argsort(centre[rows], kind="stable")]
+    share = np.cumsum(design.weights[rows]) / design.weights[rows].sum()
+    return replace(source, table=(y - centre)[rows], cumulative=share, fitted=centre[rows])
 
 
 def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
@@ -249,64 +271,91 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     used = [(n, source, seen) for n, source, seen in sources if source is not None]
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
-    low, high, location, scale, size = (np.zeros(c) for _ in range(5))
-    offset, tables = 0, []
+    low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
+    offset, parts = 0, []
     for number, source, seen in used:
         rows = np.flatnonzero(step < 0)
         found, known = source.predict(seen[rows])
         rows, found = rows[known], found[known]
+        if not len(rows):
+            continue
         step[rows], centre[rows] = number, found
         location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
-        a, b, low[rows], high[rows] = _range(values.rule, source, found)
-        start[rows], stop[rows] = a + offset, b + offset
+        part = _part(values.rule, source, found)
+        start[rows], stop[rows] = part.start + offset, part.stop + offset
+        low[rows], high[rows], width[rows] = part.low, part.high, part.width
+        least[rows], most[rows] = part.least, part.most
         if values.rule.draw == "donors":
             centre[rows] = 0.0
-        offset += len(source.table)
-        tables.append(source)
-    table = np.concatenate([source.table for source in tables])
-    cumulative = np.concatenate([source.cumulative for source in tables])
-    return Laws(centre, step, start, stop, low, high, location, scale, size, table, cumulative)
+        offset += len(part.table)
+        parts.append(part)
+    table = np.concatenate([np.empty(0), *(part.table for part in parts)])
+    cumulative = np.concatenate([np.empty(0), *(part.cumulative for part in parts)])
+    return Laws(
+        centre, step, start, stop, low, high, least, most, width, location, scale, size,
+        table, cumulative,
+    )  # fmt: skip
 
 
-def _range(rule: Rule, source: Source, centre: np.ndarray) -> tuple[Any, Any, Any, Any]:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What cells draw from one source: see `Laws`; numbers where all cells have the same."""
+
+    start: Any
+    stop: Any
+    low: Any
+    high: Any
+    table: np.ndarray
+    cumulative: np.ndarray
+    least: Any = -np.inf
+    most: Any = np.inf
+    width: Any = 0.0
+
+
+def _part(rule: Rule, source: Source, centre: np.ndarray) -> Part:
     """Stretch of the table, and part of the distribution, that respects the bounds."""
-    whole = np.zeros(len(centre)), np.ones(len(centre))
-    if rule.draw in ("poisson", "negative-binomial"):
-        return 0, 1, *whole
+    from synthpop.kernels.residuals import bound_stretches
+
+    table, cumulative = source.table, source.cumulative
+    if rule.draw in ("poisson", "negative-binomial") or (rule.draw, source.scale) == ("normal", 0):
+        return Part(0, 1, 0.0, 1.0, table, cumulative)
     if rule.draw == "donors":
         a, b = _nearest(source.fitted, centre)
-        return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+        low = np.where(a > 0, cumulative[a - 1], 0.0)
+        return Part(a, b, low, cumulative[b - 1], table, cumulative)
+    least, most = _errors_within(rule, centre)
+    if rule.draw == "normal":
+        return Part(0, 1, *_part_of_normal(source, least, most), table, cumulative)
+    start, stop = np.zeros(len(centre), np.int64), np.full(len(centre), len(table))
+    width = np.zeros(len(centre))
     if rule.draw == "local":
-        a, b = _around(source.fitted, centre)
-        return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+        weights = np.diff(cumulative, prepend=0.0)
+        held = sorted_stretches(*around(source.fitted, centre, N_LOCAL), table, weights)
+        start, stop, width = held.start, held.stop, held.width
+        table, cumulative = held.table, held.cumulative
+    a, b = np.empty_like(start), np.empty_like(stop)
+    bound_stretches(table, start, stop, least, most, a, b)
+    none = b <= a  # no residual leads inside: any, and the value is the nearest bound
+    a, b = np.where(none, start, a), np.where(none, stop, b)
+    low = np.where(a > start, cumulative[a - 1], 0.0)
+    return Part(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
+
+
+def _errors_within(rule: Rule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest error of each cell that keep the bounds."""
     low, high = float(rule.to_model(rule.lower)), float(rule.to_model(rule.upper))
     least = low - centre - ROUNDING * (1.0 if np.isinf(low) else np.abs(centre) + abs(low))
     most = high - centre + ROUNDING * (1.0 if np.isinf(high) else np.abs(centre) + abs(high))
-    if rule.draw == "normal":
-        from scipy.special import ndtr
-
-        if source.scale == 0:
-            return 0, 1, *whole
-        low = ndtr((least - source.location) / source.scale)
-        high = ndtr((most - source.location) / source.scale)
-        none = ~(high > low)
-        return 0, 1, np.where(none, 0.0, low), np.where(none, 1.0, high)
-    a = np.searchsorted(source.table, least, side="left")
-    b = np.searchsorted(source.table, most, side="right")
-    none = b <= a  # no residual leads inside: any, and the value is the nearest bound
-    a, b = np.where(none, 0, a), np.where(none, len(source.table), b)
-    return a, b, np.where(a > 0, source.cumulative[a - 1], 0.0), source.cumulative[b - 1]
+    return least, most
 
 
-def _around(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stretch of the residuals with fitted values around each centre, with all that tie."""
-    d = len(fitted)
-    reach = min(N_LOCAL, d)
-    start = np.clip(np.searchsorted(fitted, centre) - reach // 2, 0, d - reach)
-    return (
-        np.searchsorted(fitted, fitted[start], side="left"),
-        np.searchsorted(fitted, fitted[start + reach - 1], side="right"),
-    )
+def _part_of_normal(source: Source, least: np.ndarray, most: np.ndarray) -> tuple[Any, Any]:
+    from scipy.special import ndtr
+
+    low = ndtr((least - source.location) / source.scale)
+    high = ndtr((most - source.location) / source.scale)
+    none = ~(high > low)
+    return np.where(none, 0.0, low), np.where(none, 1.0, high)
 
 
 def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -347,6 +396,9 @@ def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generat
         laws.stop,
         laws.low,
         laws.high,
+        laws.least,
+        laws.most,
+        laws.width,
         laws.table,
         laws.cumulative,
         uniforms,

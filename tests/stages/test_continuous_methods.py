@@ -114,6 +114,8 @@ def positive_frame(noise: float = 1.0) -> pd.DataFrame:
 
 def x_of(frame: pd.DataFrame, **options) -> pd.DataFrame:
     options = {"method": "regression", "predictors": ["sex"], "trim": (0.0, 0.0), **options}
+    if options["method"] != "pmm":
+        options = {"residuals": "empirical", **options}
     return income(frame, "x", **options).frame()
 
 
@@ -213,7 +215,7 @@ def test_values_cut_off_that_have_no_logarithm_are_recorded() -> None:
 
 def test_bounds_cut_the_distribution_without_a_heap() -> None:
     frame = positive_frame()
-    for options in ({}, {"residuals": "normal"}, {"log": True}):
+    for options in ({}, {"residuals": "normal"}, {"residuals": "local"}, {"log": True}):
         drawn = x_of(frame, upper=215.0, **options)["x"]
         assert drawn.max() <= 215
         assert drawn.min() >= frame["x"].min()
@@ -306,8 +308,9 @@ def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
         north = population.frame().query("region == 'north'").groupby("sex")["x"].mean()
         return float(north["f"] - north["m"])
 
-    own = income(frame, "x", method="regression", predictors=["sex"])
-    pooled = income(frame, "x", method="regression", predictors=["sex"], smallest_stratum=10**6)
+    options = {"method": "regression", "predictors": ["sex"], "residuals": "empirical"}
+    own = income(frame, "x", **options)
+    pooled = income(frame, "x", **options, smallest_stratum=10**6)
     assert abs(gap(own) - 50) < 1
     assert abs(gap(pooled)) < 25
     assert sum("values by the model pooled" in f.what for f in pooled.fallbacks) == 3
@@ -426,7 +429,10 @@ def test_counts_respect_upper_as_a_truncated_distribution(method: str) -> None:
 def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
     cell = np.array([0])
     one, zero = np.ones(1), np.zeros(1)
-    laws = Laws(4 * one, cell, cell, cell + 1, zero, one, zero, zero, size * one, zero, one)
+    bounds, rest = (-np.inf * one, np.inf * one), (zero, zero, zero)
+    laws = Laws(
+        4 * one, cell, cell, cell + 1, zero, one, *bounds, *rest, size * one, zero, one
+    )  # fmt: skip
     rng, rows = np.random.default_rng(0), np.zeros(20_000, dtype=np.int64)
     free = draw_values(Rule("counts", "poisson"), laws, rows, rng)
     cut = draw_values(Rule("counts", "poisson", upper=5.0), laws, rows, rng)
@@ -470,7 +476,7 @@ def test_a_learner_finds_interactions_that_a_sum_cannot() -> None:
     old = frame["age"] > 40
     frame["x"] = np.where(old == (frame["sex"] == "f"), 100.0, 10.0)
     tree = DecisionTreeRegressor(min_samples_leaf=5)
-    options = {"predictors": ["age_class", "sex"], "trim": (0.0, 0.0)}
+    options = {"predictors": ["age_class", "sex"], "trim": (0.0, 0.0), "residuals": "empirical"}
 
     def spread(method) -> float:
         people = income(frame, "x", method=method, **options).frame()

@@ -15,7 +15,6 @@ from synthpop import (
     Survey,
     open_population,
 )
-from synthpop.stages.continuous_values import N_LOCAL, _around
 from tests.small import ROLES, small_frame
 from tests.stages.continuous_cases import frame_with_income, income, simulate
 
@@ -120,19 +119,35 @@ def test_local_residuals_respect_bounds() -> None:
     people = amounts("local", upper=1500.0)
     assert people["amount"].max() <= 1500.0
     assert people["amount"].min() >= spread_frame()["amount"].min()
+    old = people["amount"][people["age"] > 60]
+    assert (old == 1500.0).mean() < 0.05  # only where no residual stays below the bound
+    assert old.max() > 1499
 
 
-def test_neighbours_against_the_naive_way() -> None:
-    rng = np.random.default_rng(0)
-    fitted = np.sort(rng.integers(0, 400, 600).astype(float))
-    for centre in rng.uniform(-10, 410, 50):
-        a, b = (int(x[0]) for x in _around(fitted, np.array([centre])))
-        assert b - a >= N_LOCAL
-        inside, outside = fitted[a:b], np.delete(fitted, np.arange(a, b))
-        assert not np.isin(outside, inside).any()  # all that tie
-        below = int((fitted < centre).sum())
-        first = min(max(below - N_LOCAL // 2, 0), len(fitted) - N_LOCAL)
-        assert set(fitted[first : first + N_LOCAL]) == set(inside)
-    few = np.array([1.0, 2.0])
-    a, b = _around(few, np.array([5.0]))
-    assert (a[0], b[0]) == (0, 2)
+def test_local_residuals_do_not_repeat_values_of_persons() -> None:
+    sample, people = spread_frame(), amounts("local")
+    assert np.isin(people["amount"].round(6), sample["amount"].round(6)).mean() < 0.001
+    frame = sample.assign(amount=sample["amount"].round(-3))  # heaps, which are nobody's own
+    stage = Continuous("amount", method="regression", predictors=["sex"], trim=(0, 0))
+    drawn = simulate(stage, survey=Survey(frame, **ROLES)).frame()["amount"]
+    assert np.isin(drawn.round(6), frame["amount"]).mean() > 0.9
+
+
+def test_local_residuals_reach_persons_alike_from_outside_of_trimming() -> None:
+    frame = spread_frame()
+    rich = (frame["age"] > 80) & (frame.index % 5 == 0)
+    frame.loc[rich, "amount"] *= 100
+    options = {"method": "regression", "predictors": ["age"], "numeric": "values"}
+    stage = Continuous("amount", **options, trim=(0, 0.1))
+    people = simulate(stage, survey=Survey(frame, **ROLES)).frame()
+    old = people["age"] > 80
+    share = np.average(rich[frame["age"] > 80], weights=frame.loc[frame["age"] > 80, "w"])
+    assert abs((people.loc[old, "amount"] > 1e5).mean() - share) < 0.06
+    assert (people.loc[people["age"] < 50, "amount"] < 5000).all()
+    fitted = Continuous("amount", **options, trim=(0, 0.1), residuals="empirical")
+    none = simulate(fitted, survey=Survey(frame, **ROLES)).frame()["amount"]
+    assert none.max() < 5000
+
+
+def test_local_is_the_default() -> None:
+    assert Continuous("amount", method="regression").residuals == "local"
