@@ -41,12 +41,14 @@ def draw_donors(cumulative, first, uniforms, out):
 
 
 @kernel
-def draw_in_classes(classes, low, high, slope, uniforms, out):
-    """Draw inside the class of each person, from a density that is linear there.
+def draw_in_classes(classes, low, high, slope, steps, knots, uniforms, out):
+    """Draw inside the class of each person, from a density that is linear or a step function.
 
     low, high (R,): a value is low + x (high - low) with x in (0, 1], so classes are (low, high]; a
     class with low == high is a point (zero, or NaN for missing); a class with low > high is
-    [high, low), the form of negative classes. slope (R,) in [-1, 1]: the density of x is
+    [high, low), the form of negative classes. steps (R,): where above 1, a value lies between two
+    neighbours of the knots[r, : steps[r] + 1], which run from low to high, each pair as likely as
+    any other; two that are equal are a point. Elsewhere slope (R,) in [-1, 1]: the density of x is
     1 + slope (2 x - 1); zero is uniform. Its distribution function (1 - s) x + s x^2 is inverted.
     """
     for i in range(len(classes)):
@@ -54,6 +56,10 @@ def draw_in_classes(classes, low, high, slope, uniforms, out):
         a, b, s = low[r], high[r], slope[r]
         if a == b:
             out[i] = b
+        elif steps[r] > 1:
+            v = (1.0 - uniforms[i]) * steps[r]
+            j = int(np.ceil(v)) - 1
+            out[i] = knots[r, j + 1] - (j + 1 - v) * (knots[r, j + 1] - knots[r, j])
         elif s == 0.0:
             out[i] = b - uniforms[i] * (b - a)
         else:

@@ -26,7 +26,7 @@ from synthpop.stages.categorical import (
 )
 from synthpop.stages.continuous_classes import (
     Classes,
-    class_slopes,
+    Inside,
     classes_up_to_zero,
     drawing_bounds,
     fit_tail,
@@ -153,10 +153,12 @@ class Continuous:
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other in the model of classes; see `Categorical`. It does
         not change the regressions, which are pooled where a stratum has too few values.
-    inside : "linear" or "uniform"
-        How values lie inside their class. "linear": with a density that rises or falls such that
-        the class keeps its weighted mean, as far as such a density can; uniform where the sample
-        has fewer than 20 values. "uniform": evenly, as in the book.
+    inside : "steps", "linear" or "uniform"
+        How values lie inside their class. "steps": evenly between weighted quantiles of the
+        sample's values there, at most 32 steps of 20 values or more; values that many persons
+        share stay such. With fewer than 40 values as "linear": with a density that rises or falls
+        such that the class keeps its weighted mean, as far as such a density can; uniform with
+        fewer than 20. "uniform": evenly, as in the book.
 
     Notes
     -----
@@ -194,7 +196,7 @@ class Continuous:
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
     pooling: str | float | None = None
-    inside: str = "linear"
+    inside: str = "steps"
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -267,7 +269,7 @@ class Continuous:
             ladder=ladders[0],
             low=classes.low,
             high=classes.high,
-            slope=self._slopes(values, sample.weights, classes),
+            inside=Inside.of(self.inside, values, sample.weights, classes),
             tail=tail,
             values=fits[0],
             strata_levels=sample.strata_levels,
@@ -351,12 +353,6 @@ class Continuous:
             where=sample.rows,
         )
 
-    def _slopes(self, values: np.ndarray, weights: np.ndarray, classes: Classes) -> np.ndarray:
-        """Slope of the density in each class, shape (R,)."""
-        if self.inside == "uniform":
-            return np.zeros(len(classes.low))
-        return class_slopes(values, weights, classes)
-
     def _notes(
         self, classes: Classes, ladder: Ladder, sample: Sample, part: Part
     ) -> tuple[Fallback, ...]:
@@ -419,7 +415,8 @@ class Continuous:
         out = np.empty(n)
         first, last = drawing_bounds(model.low, model.high)
         inside = spread(classes, len(model.low), rng)
-        draw_in_classes(classes, first, last, model.slope, inside, out)
+        law = model.inside
+        draw_in_classes(classes, first, last, law.slope, law.steps, law.knots, inside, out)
         top = np.flatnonzero(classes == len(model.low) - 1)
         if model.tail is not None:
             out[top] = drawn_between(model.tail, inside[top], None, self.upper)
@@ -467,7 +464,7 @@ class ContinuousModel:
     ladder: Ladder
     low: np.ndarray
     high: np.ndarray
-    slope: np.ndarray
+    inside: Inside
     tail: GpdTail | ParetoTail | None
     values: Values | None
     strata_levels: tuple[Any, ...]

@@ -13,8 +13,11 @@ from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
 from synthpop.models.cells import DECILES_AND_TAILS
 from synthpop.models.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto, van_kerm_threshold
+from synthpop.weighted import quantile
 
 FEWEST_IN_TAIL = 20
+FEWEST_IN_STEP = 20
+MOST_STEPS = 32
 ZERO_SHARE = 0.005
 
 
@@ -128,6 +131,63 @@ def class_slopes(values: np.ndarray, weights: np.ndarray, classes: Classes) -> n
     mean = np.bincount(code, weights=weights[here] * place, minlength=n)
     enough = (count >= FEWEST_IN_TAIL) & (total > 0)
     return np.where(enough, np.clip(6 * (mean / np.where(total > 0, total, 1.0) - 0.5), -1, 1), 0.0)
+
+
+def class_steps(
+    values: np.ndarray, weights: np.ndarray, classes: Classes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut each class at weighted quantiles of its values into steps of equal weight.
+
+    A class of n values has min(32, n // 20) steps, one where it is a point, has no end or fewer than
+    40 values. The inner knots are values of the sample: the first that has, from the end nearer
+    to zero, j of the steps' shares at least; where many values are equal, so are some knots.
+
+    Returns
+    -------
+    steps : int array, shape (R,)
+    knots : float array, shape (R, most steps + 1)
+        From the end nearer to zero to the other; NaN beyond the steps of a class.
+    """
+    first, last = drawing_bounds(classes.low, classes.high)
+    wide = np.isfinite(first) & np.isfinite(last) & (first != last)
+    count = np.bincount(classes.codes, minlength=len(first))
+    steps = np.where(wide, np.clip(count // FEWEST_IN_STEP, 1, MOST_STEPS), 1)
+    knots = np.full((len(first), int(steps.max()) + 1), np.nan)
+    for r in np.flatnonzero(steps > 1):
+        here = (classes.codes == r) & (weights > 0)
+        if not here.any():
+            steps[r] = 1
+            continue
+        sign = 1.0 if last[r] > first[r] else -1.0
+        probs = np.arange(1, steps[r]) / steps[r]
+        inner = sign * quantile(sign * values[here], weights[here], probs)
+        knots[r, : steps[r] + 1] = np.concatenate([[first[r]], inner, [last[r]]])
+    return steps, knots
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """How values lie inside their classes; see `synthpop.kernels.draws.draw_in_classes`.
+
+    Attributes
+    ----------
+    slope : float array, shape (R,)
+    steps : int array, shape (R,)
+    knots : float array, shape (R, most steps + 1)
+    """
+
+    slope: np.ndarray
+    steps: np.ndarray
+    knots: np.ndarray
+
+    @classmethod
+    def of(cls, kind: str, values: np.ndarray, weights: np.ndarray, classes: Classes) -> Inside:
+        """Learn it: `kind` "steps", "linear" or "uniform"."""
+        n = len(classes.low)
+        slope = np.zeros(n) if kind == "uniform" else class_slopes(values, weights, classes)
+        if kind != "steps":
+            return cls(slope, np.ones(n, dtype=np.int64), np.full((n, 2), np.nan))
+        return cls(slope, *class_steps(values, weights, classes))
 
 
 def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -44,7 +44,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     _check_method(faults, stage)
     check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
     check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "local", "normal"])
-    check_choice(faults, f"{label}: inside", stage.inside, ["linear", "uniform"])
+    check_choice(faults, f"{label}: inside", stage.inside, ["steps", "linear", "uniform"])
     check_choice(faults, f"{label}: by_household", stage.by_household, [None, HEAD, *FORMS])
     if kind in (*METHODS, LEARNER):
         for option, methods in MEANING.items():

@@ -8,6 +8,7 @@ import pytest
 from synthpop.kernels import cells, components, draws, households, scaling
 
 FORMS = ["compiled", "python"]
+NO_KNOTS = np.full((4, 2), np.nan)
 
 
 def form(kernel, which: str):
@@ -73,8 +74,9 @@ def test_draws_inside_classes_respect_the_closed_end(which: str) -> None:
     high = np.array([np.nan, 0.0, 20.0, -5.0])  # the last is [-5, 0)
     out = np.empty(5)
     form(draws.draw_in_classes, which)(
-        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out
-    )
+        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.ones(4, dtype=np.int64), NO_KNOTS,
+        np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out,
+    )  # fmt: skip
     assert np.isnan(out[0])
     assert out[1:].tolist() == [0.0, 20.0, 15.0, -5.0]
 
@@ -86,13 +88,33 @@ def test_draws_inside_classes_follow_the_linear_density(which: str, slope: float
     out = np.empty(len(uniforms))
     form(draws.draw_in_classes, which)(
         np.zeros(len(uniforms), dtype=np.int16),
-        np.array([10.0]), np.array([20.0]), np.array([slope]), uniforms, out,
+        np.array([10.0]), np.array([20.0]), np.array([slope]), np.array([1]), NO_KNOTS,
+        uniforms, out,
     )  # fmt: skip
     x = (out - 10) / 10
     distribution = (1 - slope) * x + slope * x**2
     np.testing.assert_allclose(distribution, 1 - uniforms, atol=1e-12)
     assert out[:4000].mean() == pytest.approx(10 * (1.5 + slope / 6), abs=1e-3)
     assert ((out >= 10) & (out <= 20)).all()
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_draws_inside_classes_follow_steps(which: str) -> None:
+    """Evenly between each pair of knots; an equal pair is a point; classes may run downwards."""
+    knots = np.array([[0.0, 0.1, 7.3, 7.3, 10.0], [0.0, -0.5, -4.0, np.nan, np.nan]])
+    low, high = np.array([0.0, 0.0]), np.array([10.0, -4.0])
+    uniforms = np.concatenate([np.arange(400) / 400, [np.nextafter(1, 0)]])
+    for r, steps in ((0, 4), (1, 2)):
+        out = np.empty(len(uniforms))
+        classes = np.full(len(uniforms), r, dtype=np.int16)
+        form(draws.draw_in_classes, which)(
+            classes, low, high, np.ones(2), np.array([4, 2]), knots, uniforms, out
+        )
+        naive = np.interp((1 - uniforms) * steps, np.arange(steps + 1), knots[r, : steps + 1])
+        np.testing.assert_allclose(out, naive, atol=1e-12)
+        assert out[0] == high[r]  # the closed end
+        assert (np.abs(out[:-1]) > 0).all()
+        assert ((out == 7.3).sum() >= 100) == (r == 0)
 
 
 @pytest.mark.parametrize("which", FORMS)

@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.stages.continuous_classes import FEWEST_IN_TAIL, Classes, class_slopes
+from synthpop.stages.continuous_classes import (
+    FEWEST_IN_TAIL,
+    Classes,
+    class_slopes,
+    class_steps,
+)
 from tests.small import small_frame
 from tests.stages.continuous_cases import income
 
@@ -131,6 +136,47 @@ def test_values_inside_classes_keep_the_mean_unless_they_are_to_be_uniform() -> 
         inside: abs(
             income(frame, "x", inside=inside, predictors=["sex"]).frame()["x"].mean() / mean - 1
         )
-        for inside in ("linear", "uniform")
+        for inside in ("steps", "linear", "uniform")
     }
     assert error["linear"] < 0.5 * error["uniform"]
+    assert error["steps"] < 0.5 * error["uniform"]
+
+
+def test_steps_are_weighted_quantiles_of_a_class() -> None:
+    rng = np.random.default_rng(1)
+    values = np.concatenate([10 * rng.random(100), -5 * rng.random(60), 20 + rng.random(39)])
+    weights = rng.random(199) + 0.2
+    low = np.array([np.nan, 0.0, -5.0, 20.0, 30.0])
+    high = np.array([np.nan, 10.0, 0.0, 21.0, np.inf])
+    codes = np.repeat([1, 2, 3], [100, 60, 39])
+    steps, knots = class_steps(values, weights, Classes(codes, low, high))
+    assert steps.tolist() == [1, 5, 3, 1, 1]
+    order = np.argsort(values[:100])
+    share = np.cumsum(weights[:100][order]) / weights[:100].sum()
+    naive = [values[:100][order][np.argmax(share >= j / 5)] for j in range(1, 5)]
+    assert knots[1, :6].tolist() == [0.0, *naive, 10.0]
+    falling = -np.sort(-values[100:160])
+    assert knots[2, 0] == 0.0
+    assert knots[2, 3] == -5.0
+    assert (np.diff(knots[2, :4]) < 0).all()
+    assert set(knots[2, 1:3]) < set(falling)
+    unweighted, even = class_steps(values, np.ones(199), Classes(codes, low, high))
+    assert unweighted.tolist() == steps.tolist()
+    assert (even[1, 1:5] != knots[1, 1:5]).any()
+
+
+def test_values_that_many_share_stay_and_the_distribution_is_nearer() -> None:
+    """Rounded wages: the heaps of the sample are heaps of the population, its quantiles too."""
+    frame = small_frame(3000)
+    wages = np.random.default_rng(5).lognormal(8, 1, len(frame))
+    rounded = np.random.default_rng(6).random(len(frame)) < 0.5
+    frame["x"] = np.where(rounded, 1000 * np.ceil(wages / 1000), wages)
+    grid = np.sort(frame["x"].to_numpy())
+    cdf = [np.average(frame["x"] <= x, weights=frame["w"]) for x in grid[::10]]
+    found = {}
+    for inside in ("steps", "linear", "uniform"):
+        drawn = np.sort(income(frame, "x", inside=inside, predictors=["sex"]).frame()["x"])
+        place = np.searchsorted(drawn, grid[::10], side="right") / len(drawn)
+        found[inside] = float(np.abs(place - cdf).max()), float(np.mean(drawn % 1000 == 0))
+    assert found["steps"][0] < 0.4 * min(found["linear"][0], found["uniform"][0])
+    assert found["steps"][1] > 0.25
