@@ -1,6 +1,6 @@
 """Scaling of class probabilities to margins that a penalty holds near where they start.
 
-c cells, m terms, R classes, L levels of all terms stacked.
+c cells, m terms, R classes, L levels of all terms stacked, B blocks of cells that share no level.
 """
 
 import numpy as np
@@ -27,59 +27,149 @@ def change_of_effect(target, fitted, ridge, effect):
         step = (target - grown - ridge * (effect + d)) / (grown + ridge)
         step = min(max(step, -LARGEST_CHANGE), LARGEST_CHANGE)
         d += step
-        if abs(step) < 1e-10:
+        if abs(step) < 1e-5:  # what is left is about its square
             break
     return d
 
 
 @kernel
-def shrink_to_margins(levels, totals, target, ridge, effects, probabilities, tolerance, max_sweeps):
-    """Change effects and probabilities until target - fitted = ridge * effect for all levels.
+def change_rows(low, high, ridge, settled, target, effects, margin, factors, fits):
+    """Change the effects of the rows low ... high - 1, given the fitted weights in margin.
 
-    levels (c, m): stacked level of each term, -1 for none; totals (c,): weight of each cell, sum 1;
-    target (L, R): weight of each level and class; ridge (L,): penalty, as a share of all weight.
-    effects (L, R) and probabilities (c, R), which must have these effects in them, are changed in
-    place. Returns the number of sweeps and the largest gap of the last one.
+    factors (L, R) takes by what probabilities are to be multiplied; margin is set to zero; fits
+    (L, R) takes whether any cell of the level can have the class. Returns the largest gap.
     """
-    n_cells, m = levels.shape
-    n_levels, n_classes = target.shape
-    margin = np.zeros((n_levels, n_classes))
+    gap = 0.0
+    for level in range(low, high):
+        for r in range(target.shape[1]):
+            fitted = margin[level, r]
+            margin[level, r] = 0.0
+            factors[level, r] = 1.0
+            fits[level, r] = fitted > 0.0
+            if fitted <= 0.0:
+                continue
+            off = abs(target[level, r] - ridge * effects[level, r] - fitted)
+            gap = max(gap, off)
+            if off >= settled:
+                d = change_of_effect(target[level, r], fitted, ridge, effects[level, r])
+                effects[level, r] = max(effects[level, r] + d, LOWEST_EFFECT)
+                factors[level, r] = np.exp(d)
+    return gap
+
+
+@kernel
+def centre_rows(low, high, constant, effects, fits):
+    """Give the effects of a penalised term the sums of zero that they have at the maximum.
+
+    A number added to all classes of a level changes no probability; nor does one added to all
+    levels for a class and taken from its constant (row `constant`, -1 for none). Only the penalty
+    changes, and scaling comes near its minimum slowly. Pairs that do not fit stay as they are.
+    """
+    n_classes = effects.shape[1]
+    for level in range(low, high):
+        total, count = 0.0, 0
+        for r in range(n_classes):
+            if fits[level, r]:
+                total += effects[level, r]
+                count += 1
+        for r in range(n_classes):
+            if fits[level, r]:
+                effects[level, r] -= total / count
+    if constant < 0:
+        return
+    for r in range(n_classes):
+        total, count = 0.0, 0
+        for level in range(low, high):
+            if fits[level, r]:
+                total += effects[level, r]
+                count += 1
+        if count > 0:
+            effects[constant, r] += total / count
+            for level in range(low, high):
+                if fits[level, r]:
+                    effects[level, r] -= total / count
+
+
+@kernel
+def multiply_and_add(
+    first, last, now, following, totals, factors, probabilities, margin
+):  # fmt: skip
+    """Multiply cells first ... last - 1 by the factors of one term, add up margins of the next.
+
+    now, following (c,): row of the level of both terms.
+    """
+    n_classes = probabilities.shape[1]
+    for c in range(first, last):
+        row, total = now[c], 0.0
+        for r in range(n_classes):
+            probabilities[c, r] *= factors[row, r]
+            total += probabilities[c, r]
+        scale = 1.0 / total if total > 0.0 else 1.0
+        row, weight = following[c], totals[c]
+        for r in range(n_classes):
+            probabilities[c, r] *= scale
+            margin[row, r] += weight * probabilities[c, r]
+
+
+@kernel
+def shrink_block(
+    first, last, levels, starts, totals, target, ridge, effects, probabilities, margin, factors,
+    fits, tolerance, max_sweeps,
+):  # fmt: skip
+    """Do the work of `shrink_to_margins` for one block: cells first ... last - 1.
+
+    margin, factors and fits, shape (L, R), are working space; margin holds zeros.
+    """
+    terms = np.flatnonzero(ridge < np.inf)
+    if len(terms) == 0 or last == first:
+        return 0, 0.0
+    n_classes = probabilities.shape[1]
+    for c in range(first, last):
+        for r in range(n_classes):
+            margin[levels[terms[0], c], r] += totals[c] * probabilities[c, r]
+    constant = starts[0] if ridge[0] == 0.0 else -1
     sweeps = 0
     while True:
         gap = 0.0
-        for j in range(m):
-            low, high = n_levels, 0
-            for c in range(n_cells):
-                if levels[c, j] >= 0:
-                    low, high = min(low, levels[c, j]), max(high, levels[c, j] + 1)
-            margin[low:high] = 0.0
-            for c in range(n_cells):
-                level = levels[c, j]
-                if level >= 0:
-                    for r in range(n_classes):
-                        margin[level, r] += totals[c] * probabilities[c, r]
-            for level in range(low, high):
-                for r in range(n_classes):
-                    fitted = margin[level, r]
-                    held = target[level, r] - ridge[level] * effects[level, r]
-                    if fitted > 0.0:
-                        gap = max(gap, abs(held - fitted))
-                    if fitted <= 0.0 or abs(held - fitted) < 0.01 * tolerance:
-                        margin[level, r] = 1.0
-                        continue
-                    d = change_of_effect(target[level, r], fitted, ridge[level], effects[level, r])
-                    effects[level, r] = max(effects[level, r] + d, LOWEST_EFFECT)
-                    margin[level, r] = np.exp(d)
-            for c in range(n_cells):
-                level = levels[c, j]
-                if level >= 0:
-                    total = 0.0
-                    for r in range(n_classes):
-                        probabilities[c, r] *= margin[level, r]
-                        total += probabilities[c, r]
-                    if total > 0.0:
-                        for r in range(n_classes):
-                            probabilities[c, r] /= total
+        for place in range(len(terms)):
+            j, following = terms[place], terms[(place + 1) % len(terms)]
+            low, high = starts[j], starts[j + 1]
+            off = change_rows(
+                low, high, ridge[j], 0.01 * tolerance, target, effects, margin, factors, fits
+            )
+            gap = max(gap, off)
+            if ridge[j] > 0.0:
+                centre_rows(low, high, constant, effects, fits)
+            multiply_and_add(
+                first, last, levels[j], levels[following], totals, factors, probabilities, margin
+            )
         sweeps += 1
         if gap < tolerance or sweeps >= max_sweeps:
+            margin[starts[0] : starts[-1]] = 0.0
             return sweeps, gap
+
+
+@kernel
+def shrink_to_margins(
+    levels, blocks, starts, totals, target, ridge, effects, probabilities, tolerance, max_sweeps
+):
+    """Change effects and probabilities until target - fitted = ridge * effect for all levels.
+
+    levels (m, c): row of each term's level; blocks (B + 1,): where the cells of each block start;
+    starts (B, m + 1): where the rows of each of its terms start; totals (c,): weight of each cell,
+    sum 1 in a block; target (L, R): weight of each level and class; ridge (B, m): penalty, as a
+    share of all weight, infinite for a term whose effects stay as they are; 0 for the first term
+    only if it is the constant. effects (L, R) and probabilities (c, R), which must have these
+    effects in them, are changed in place. Returns the number of sweeps and the largest gap of the
+    last one, each of shape (B,).
+    """
+    n_blocks = len(starts)
+    margin, factors = np.zeros(effects.shape), np.zeros(effects.shape)
+    fits = np.zeros(effects.shape, dtype=np.bool_)
+    sweeps, gaps = np.zeros(n_blocks, dtype=np.int64), np.zeros(n_blocks)
+    for b in range(n_blocks):
+        sweeps[b], gaps[b] = shrink_block(
+            blocks[b], blocks[b + 1], levels, starts[b], totals, target, ridge[b], effects,
+            probabilities, margin, factors, fits, tolerance, max_sweeps,
+        )  # fmt: skip
+    return sweeps, gaps

@@ -17,7 +17,8 @@ from synthpop.models.learners import fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.models.numbers import with_numbers
-from synthpop.models.pooling import ALONE, Pooling, Tilt, tilted
+from synthpop.models.pooling import ALONE, Mixture, Pooling, mixed
+from synthpop.models.tilting import Tilt, tilted
 
 STRATUM, POOLED, MARGINAL = 0, 1, 2
 STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
@@ -57,6 +58,11 @@ class Design:
     n_strata: int
     numbers: tuple[np.ndarray | None, ...] = ()
     households: np.ndarray | None = None
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Household of each person; a number for each person where households are not told."""
+        return np.arange(len(self.classes)) if self.households is None else self.households
 
     def rows(self, rows: np.ndarray) -> Design:
         """Return the design of some persons."""
@@ -156,9 +162,10 @@ def fit_ladder(
     seed : int
         Used by models that learn with randomness, and to deal households to folds.
     pooling : "none", "complete", "cross-validated" or a number
-        Amount of partial pooling (`synthpop.models.pooling`); only "none" and "complete" for
-        models other than the multinomial, with classes as predictors, and the table.
+        Amount of partial pooling, and the way of it that the model has
+        (`synthpop.models.pooling`).
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
+        Only for multinomial models with classes as predictors.
     """
     from synthpop.models.partial import fit_partial
 
@@ -253,11 +260,15 @@ def predict_pooled(
 def predict_own(ladder: Ladder, stratum: int, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return what a stratum's own model says of cells, and which cells it knows."""
     own = ladder.by_stratum[stratum]
-    if not isinstance(own, Tilt):
+    if not isinstance(own, (Tilt, Mixture)):
         return predict_model(ladder.model, own, digits)
     base, known = predict_pooled(ladder, stratum, digits)
-    found, seen = tilted(own, base, digits)
-    return found, known & seen
+    if isinstance(own, Tilt):
+        found, seen = tilted(own, base, digits)
+        return found, known & seen
+    if own.own is None:
+        return base, known
+    return mixed(*predict_model(ladder.model, own.own, digits), base, known, own.share)
 
 
 def cumulative(probabilities: np.ndarray) -> np.ndarray:

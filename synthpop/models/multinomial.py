@@ -88,7 +88,8 @@ def fit_multinomial(
     levels = _stacked(digits, offsets)
     target = np.zeros((offsets[-1], n_classes))
     for j in range(levels.shape[1]):
-        np.add.at(target, (levels[:, j], classes), shares)
+        place = levels[:, j] * n_classes + classes
+        target += np.bincount(place, shares, target.size).reshape(target.shape)
     totals = np.bincount(inverse, weights=shares, minlength=len(first))
     factors = np.ones_like(target)
     probabilities = np.full((len(first), n_classes), 1.0 / n_classes)

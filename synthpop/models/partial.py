@@ -1,4 +1,7 @@
-"""Fit of ladders with partial pooling, and the choice of its amount by cross-validation."""
+"""Fit of ladders with partial pooling: strata as tilts of the pooled multinomial model.
+
+The other two ways of `synthpop.models.pooling` are in `synthpop.models.mixing`.
+"""
 
 from __future__ import annotations
 
@@ -9,41 +12,43 @@ from typing import Any
 import numpy as np
 
 from synthpop.models.cells import distinct_cells
-from synthpop.models.empirical import fit_empirical, predict_empirical
-from synthpop.models.ladder import (
-    Design,
-    Ladder,
-    fit_model,
-    predict_model,
-    predict_pooled,
-    uses_strata,
-)
-from synthpop.models.multinomial import fit_multinomial
-from synthpop.models.pooling import (
-    COARSE,
-    FOLDS,
-    GRID,
-    PAIRS_GRID,
+from synthpop.models.choosing import GRID, best, deal_splits, log_score, search
+from synthpop.models.ladder import Design, Ladder, uses_strata
+from synthpop.models.mixing import choose_mixture, fit_mixed
+from synthpop.models.multinomial import (
     TOLERANCE,
-    Cells,
-    Pooling,
-    Tilt,
-    best,
-    deal_folds,
-    level_rows,
-    log_score,
-    moved,
+    MultinomialModel,
+    fit_multinomial,
+    predict_multinomial,
+)
+from synthpop.models.numbers import with_numbers
+from synthpop.models.pooling import Pooling
+from synthpop.models.terms import (
+    Layout,
+    Margins,
+    Terms,
+    lay_out,
+    margins_of,
     pair_terms,
     pairs_within_bounds,
     single_terms,
-    smoothed_shares,
-    solve_tilt,
-    tilt_cells,
 )
+from synthpop.models.tilting import State, shrink, tilts_of
+
+PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+COARSE = 1e-4  # tolerance while amounts are compared
+
+
+def way_of(model: Any, numbers: Sequence[np.ndarray | None] = ()) -> str:
+    """Return how strata of a model are held near each other: "tilt", "cells" or "mixture"."""
+    if isinstance(model, str) and model == "empirical":
+        return "cells"
+    plain = isinstance(model, str) and model == "multinomial" and not with_numbers(numbers)
+    return "tilt" if plain else "mixture"
 
 
 def fit_partial(
-    model: str,
+    model: Any,
     design: Design,
     marginals: np.ndarray,
     enough: np.ndarray,
@@ -55,247 +60,220 @@ def fit_partial(
 
     Parameters
     ----------
-    model : "multinomial" or "empirical"
+    model : as in `fit_ladder`
     design : Design
     marginals : float array, shape (n_strata, R)
     enough : bool array, shape (n_strata,)
         Strata that have something of their own.
     seed : int
-        Deals households to folds.
+        Deals households to folds, and is used by models that learn with randomness.
     amount : "cross-validated" or a number
         With a number the pooled model has no pairs of predictors.
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
-        Those with too many cells are left out (`pairs_within_bounds`).
+        Those with too many cells are left out (`pairs_within_bounds`). Only multinomial models
+        with classes as predictors get pairs.
     """
-    wanted: tuple[tuple[int, ...], ...] = ()
-    pooling = Pooling("partial", np.inf, np.inf)
-    if amount == "cross-validated":
+    way = way_of(model, design.numbers)
+    asked: tuple[tuple[int, ...], ...] = ()
+    if way == "tilt" and isinstance(amount, str):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
-        asked = asked if model == "multinomial" else ()
-        wanted = pairs_within_bounds(design.digits, design.sizes, design.n_classes, asked)
+    wanted = pairs_within_bounds(design.digits, design.sizes, design.n_classes, asked)
+    if isinstance(amount, str):
         pooling = choose_pooling(model, design, enough, seed, wanted)
-        pooling = replace(pooling, left_out=len(asked) - len(wanted))
     else:
-        pooling = replace(pooling, amount=float(amount))
-    ladder = replace(fit_base(model, design, marginals), pooling=pooling)
-    if np.isfinite(pooling.pairs):
-        ladder = with_pairs(ladder, design, wanted, pooling.pairs)
-    units = [
-        Unit.of(ladder, design, stratum) if own else None for stratum, own in enumerate(enough)
-    ]
-    return with_strata_of(ladder, units, pooling.amount)
-
-
-def fit_base(
-    model: str, design: Design, marginals: np.ndarray, tolerance: float | None = None
-) -> Ladder:
-    """Fit the pooled model; no stratum has anything of its own yet."""
-    wide = design.with_strata() if uses_strata(model, design) else design
-    if model == "multinomial" and tolerance is not None:
-        pooled = fit_multinomial(
-            wide.digits, wide.classes, wide.weights, wide.sizes, wide.n_classes, tolerance=tolerance
-        )
-    else:
-        pooled = fit_model(model, wide, 0)
-    return Ladder(model, (None,) * design.n_strata, pooled, marginals)
-
-
-def with_pairs(
-    ladder: Ladder, design: Design, pairs: Sequence[tuple[int, ...]], amount: float
-) -> Ladder:
-    """Add to the pooled model what pairs of predictors tell."""
-    cells, base = _pair_cells(ladder, design, pairs)
-    return replace(ladder, pairs=solve_tilt(cells, base, amount))
-
-
-def _pair_cells(
-    ladder: Ladder, design: Design, terms: Sequence[tuple[int, ...]]
-) -> tuple[Cells, np.ndarray]:
-    wide = design.with_strata() if uses_strata("multinomial", design) else design
-    cells = tilt_cells(wide.digits, wide.classes, wide.weights, wide.sizes, wide.n_classes, terms)
-    found = predict_model("multinomial", ladder.pooled, wide.digits[cells.first])[0]
-    return cells, found
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """The sample of one stratum beside the pooled model.
-
-    Attributes
-    ----------
-    part : Design
-    base : float array, shape (c, R)
-        Pooled probabilities of its distinct cells.
-    cells : Cells
-    """
-
-    part: Design
-    base: np.ndarray
-    cells: Cells
-
-    @classmethod
-    def of(cls, ladder: Ladder, design: Design, stratum: int) -> Unit:
-        """Take a stratum out of a design."""
-        part = design.rows(np.flatnonzero(design.strata == stratum))
-        terms = single_terms(part.digits.shape[1])
-        cells = tilt_cells(
-            part.digits, part.classes, part.weights, part.sizes, part.n_classes, terms
-        )
-        base = predict_pooled(ladder, stratum, part.digits[cells.first])[0]
-        return cls(part, base, cells)
-
-    def fit(
-        self, model: str, amount: float, start: Any = None, tolerance: float = TOLERANCE
-    ) -> Any:
-        """Return what the stratum has of its own with this amount of pooling."""
-        if model == "multinomial":
-            return solve_tilt(self.cells, self.base, amount, start=start, tolerance=tolerance)
-        part = self.part
-        own = fit_empirical(part.digits, part.classes, part.weights, part.sizes, part.n_classes)
-        first, inverse = distinct_cells(part.digits, part.sizes)
-        place = [own.cells[tuple(row)] for row in part.digits[first].tolist()]
-        sizes, prior = np.zeros(len(own.shares)), np.zeros_like(own.shares)
-        sizes[place], prior[place] = np.bincount(inverse), self.base
-        return replace(own, shares=smoothed_shares(own.shares, sizes, prior, amount))
-
-
-def with_strata_of(ladder: Ladder, units: list[Unit | None], amount: float) -> Ladder:
-    """Add to a ladder what each stratum has of its own."""
-    own = [None if unit is None else unit.fit(ladder.model, amount) for unit in units]
-    return replace(ladder, by_stratum=tuple(own))
-
-
-# the choice of the amount
+        pooling = Pooling("partial", float(amount), way=way)
+    pooling = replace(pooling, left_out=len(asked) - len(wanted))
+    if way == "tilt":
+        return fit_tilted(design, marginals, enough, pooling, wanted)
+    return fit_mixed(model, design, marginals, enough, seed, pooling)
 
 
 def choose_pooling(
-    model: str,
+    model: Any,
     design: Design,
     enough: np.ndarray,
     seed: int,
     pairs: Sequence[tuple[int, ...]] = (),
 ) -> Pooling:
-    """Choose pairs, then the amount of pooling, by cross-validation over households."""
-    groups = np.arange(len(design.classes)) if design.households is None else design.households
-    folds = deal_folds(groups, seed)
-    splits = [
-        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)
-    ]
-    splits = [(rest, held) for rest, held in splits if len(rest) and len(held)]
-    if len(splits) < 2:
-        return Pooling("partial", np.inf, np.inf, "cross-validated")
-    uniform = np.full((design.n_strata, design.n_classes), 1.0 / design.n_classes)
-    parts = [(design.rows(rest), design.rows(held)) for rest, held in splits]
-    ladders = [fit_base(model, rest, uniform, COARSE) for rest, _ in parts]
-    hold = np.inf
-    if model == "multinomial" and pairs:
-        hold, ladders = _choose_pairs(ladders, parts, pairs)
-    trials = [
-        _Trial.of(ladder, rest, held, int(stratum))
-        for ladder, (rest, held) in zip(ladders, parts, strict=True)
-        for stratum in np.flatnonzero(enough & _present(rest) & _present(held))
-    ]
-    if not trials:
-        return Pooling("partial", np.inf, hold, "cross-validated")
-    scores = _scores(trials, model)
-    return Pooling("partial", best(scores), hold, "cross-validated", tuple(scores))
+    """Choose the amount of pooling by cross-validation over households.
+
+    Arguments as in `fit_partial`; only the multinomial model with classes has pairs.
+    """
+    way = way_of(model, design.numbers)
+    if way == "tilt":
+        return choose_tilt(design, enough, seed, pairs)
+    return choose_mixture(model, design, enough, seed, way)
 
 
-def _present(design: Design) -> np.ndarray:
-    found: np.ndarray = np.bincount(design.strata, minlength=design.n_strata) > 0
-    return found
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The distinct cells of a design, stratum by stratum.
+
+    Attributes
+    ----------
+    digits : int array, shape (c, m)
+    blocks : int array, shape (n_strata + 1,)
+        Where the cells of each stratum start.
+    of_person : int array, shape (n,)
+    """
+
+    digits: np.ndarray
+    blocks: np.ndarray
+    of_person: np.ndarray
+
+    @classmethod
+    def of(cls, design: Design) -> Cells:
+        """Find the cells of a design."""
+        both = np.column_stack([design.strata, design.digits])
+        first, of_person = distinct_cells(both, (design.n_strata, *design.sizes))
+        blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
+        return cls(design.digits[first], blocks, of_person)
+
+    def wide(self, design: Design) -> np.ndarray:
+        """Return digits as the pooled model takes them, shape (c, m) or (c, m + 1)."""
+        if not uses_strata("multinomial", design):
+            return self.digits
+        strata = np.repeat(np.arange(design.n_strata), np.diff(self.blocks))
+        return np.column_stack([self.digits, strata])
+
+    def by_stratum(self, design: Design) -> Layout:
+        """Return the layout of strata, each with a constant and its levels of the predictors."""
+        return lay_out(self.digits, self.blocks, design.sizes, single_terms(len(design.sizes)))
+
+    def together(self, design: Design, terms: Terms) -> Layout:
+        """Return the layout of all cells as one sample."""
+        return lay_out(self.digits, np.array([0, len(self.digits)]), design.sizes, terms)
+
+    def margins(self, layout: Layout, design: Design, rows: np.ndarray) -> Margins:
+        """Return the margins of some persons."""
+        return margins_of(
+            layout, self.of_person[rows], design.classes[rows], design.weights[rows],
+            design.n_classes,
+        )  # fmt: skip
 
 
-def _choose_pairs(
-    ladders: list[Ladder],
-    parts: list[tuple[Design, Design]],
-    pairs: Sequence[tuple[int, ...]],
-) -> tuple[float, list[Ladder]]:
-    """Return the penalty of pairs with the best score and the ladders that have it."""
-    prepared = [
-        _pair_cells(ladder, rest, pairs) for ladder, (rest, _) in zip(ladders, parts, strict=True)
-    ]
-    tried = {np.inf: ladders}
-    scores = [(np.inf, _pooled_score(ladders, parts))]
-    now = ladders
-    for amount in PAIRS_GRID:
-        now = [
-            replace(
-                ladder, pairs=solve_tilt(cells, base, amount, start=ladder.pairs, tolerance=COARSE)
-            )
-            for ladder, (cells, base) in zip(now, prepared, strict=True)
-        ]
-        tried[amount] = now
-        scores.append((amount, _pooled_score(now, parts)))
-        if scores[-1][1] < scores[-2][1]:
-            break
-    return best(scores), tried[best(scores)]
+def fit_tilted(
+    design: Design,
+    marginals: np.ndarray,
+    enough: np.ndarray,
+    pooling: Pooling,
+    pairs: Sequence[tuple[int, ...]] = (),
+) -> Ladder:
+    """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
+    cells, everybody = Cells.of(design), np.arange(len(design.classes))
+    pooled, base = fit_base(design, everybody, cells)
+    pairs_tilt = None
+    if np.isfinite(pooling.pairs):
+        together = cells.together(design, pairs)
+        margins = cells.margins(together, design, everybody)
+        state = State.without_effects(together, base)
+        told = shrink(together, margins, pooling.pairs, state)
+        (pairs_tilt,) = tilts_of(together, state.effects, *told)
+        base = state.probabilities
+    layout = cells.by_stratum(design)
+    margins = cells.margins(layout, design, everybody[enough[design.strata]])
+    state = State.without_effects(layout, base)
+    told = shrink(layout, margins, pooling.amount, state)
+    tilts = tilts_of(layout, state.effects, *told)
+    own = tuple(tilt if here else None for tilt, here in zip(tilts, enough, strict=True))
+    return Ladder("multinomial", own, pooled, marginals, pooling, pairs_tilt)
 
 
-def _pooled_score(ladders: list[Ladder], parts: list[tuple[Design, Design]]) -> float:
-    total = 0.0
-    for ladder, (_, held) in zip(ladders, parts, strict=True):
-        for stratum in np.flatnonzero(_present(held)):
-            rows = np.flatnonzero(held.strata == stratum)
-            first, inverse = distinct_cells(held.digits[rows], held.sizes)
-            found = predict_pooled(ladder, int(stratum), held.digits[rows][first])[0]
-            total += log_score(found[inverse], held.classes[rows], held.weights[rows])
-    return total
+def fit_base(
+    design: Design, rows: np.ndarray, cells: Cells, tolerance: float = TOLERANCE
+) -> tuple[MultinomialModel, np.ndarray]:
+    """Fit the pooled model to some persons; return it and what it says of the cells, (c, R)."""
+    wide = cells.wide(design)
+    sizes = design.sizes if wide is cells.digits else (*design.sizes, design.n_strata)
+    pooled = fit_multinomial(
+        wide[cells.of_person[rows]], design.classes[rows], design.weights[rows], sizes,
+        design.n_classes, tolerance=tolerance,
+    )  # fmt: skip
+    return pooled, predict_multinomial(pooled, wide)[0]
+
+
+# the choice of amounts
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One stratum of one fold: what is learned from, and what is predicted.
+    """A fold: the margins of the persons learned from, and those held out.
 
     Attributes
     ----------
-    unit : Unit
-    held : Design
-    first, inverse : int arrays
-        Distinct cells of the persons held out.
-    base : float array, shape (c, R)
-        Pooled probabilities of these cells.
-    levels : int array, shape (c, terms)
+    margins : Margins
+    state : State
+        Changes from one amount to the next, which starts from it.
+    cells, classes : int arrays, shape (h,)
+    weights : float array, shape (h,)
     """
 
-    unit: Unit
-    held: Design
-    first: np.ndarray
-    inverse: np.ndarray
-    base: np.ndarray
-    levels: np.ndarray
+    margins: Margins
+    state: State
+    cells: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
 
     @classmethod
-    def of(cls, ladder: Ladder, rest: Design, held: Design, stratum: int) -> _Trial:
-        unit = Unit.of(ladder, rest, stratum)
-        held = held.rows(np.flatnonzero(held.strata == stratum))
-        first, inverse = distinct_cells(held.digits, held.sizes)
-        base = predict_pooled(ladder, stratum, held.digits[first])[0]
+    def of(
+        cls, design: Design, cells: Cells, layout: Layout, rest: np.ndarray, held: np.ndarray,
+        base: np.ndarray,
+    ) -> _Trial:  # fmt: skip
         return cls(
-            unit, held, first, inverse, base, level_rows(unit.cells.empty, held.digits[first])
-        )
+            cells.margins(layout, design, rest), State.without_effects(layout, base),
+            cells.of_person[held], design.classes[held], design.weights[held],
+        )  # fmt: skip
 
-    def score(self, own: Any) -> float:
-        if isinstance(own, Tilt):
-            found = moved(self.base, own.effects, self.levels)
-        else:
-            found, known = predict_empirical(own, self.held.digits[self.first])
-            found[~known] = self.base[~known]
-        return log_score(found[self.inverse], self.held.classes, self.held.weights)
+    def score(self) -> float:
+        return log_score(self.state.probabilities[self.cells, self.classes], self.weights)
 
 
-def _scores(trials: list[_Trial], model: str) -> list[tuple[float, float]]:
-    """Mean log probability for each amount, from the most pooled on, until it falls twice."""
-    weight = sum(float(trial.held.weights.sum()) for trial in trials)
-    scores: list[tuple[float, float]] = []
-    now: list[Any] = [None] * len(trials)
-    for amount in GRID:
-        now = [
-            trial.unit.fit(model, amount, start, COARSE)
-            for trial, start in zip(trials, now, strict=True)
+def _score(trials: Sequence[_Trial], layout: Layout, amount: float) -> float:
+    """Fit with an amount and return the mean log probability of the persons held out."""
+    for trial in trials:
+        shrink(layout, trial.margins, amount, trial.state, tolerance=COARSE)
+    weight = sum(float(trial.weights.sum()) for trial in trials)
+    return sum(trial.score() for trial in trials) / weight
+
+
+def choose_tilt(
+    design: Design, enough: np.ndarray, seed: int, pairs: Sequence[tuple[int, ...]] = ()
+) -> Pooling:
+    """Choose the pull of pairs, then that of strata, by cross-validation over households."""
+    splits = deal_splits(design.groups, seed)
+    if len(splits) < 2:
+        return Pooling("partial", np.inf, chosen="cross-validated")
+    cells = Cells.of(design)
+    bases = [fit_base(design, rest, cells, COARSE)[1] for rest, _ in splits]
+    hold = np.inf
+    if pairs:
+        together = cells.together(design, pairs)
+        trials = [
+            _Trial.of(design, cells, together, rest, held, base)
+            for (rest, held), base in zip(splits, bases, strict=True)
         ]
-        total = sum(trial.score(own) for trial, own in zip(trials, now, strict=True))
-        scores.append((amount, total / weight))
-        if len(scores) > 2 and scores[-1][1] < scores[-2][1] < scores[-3][1]:
+        hold, bases = _choose_pairs(together, trials)
+    layout, own = cells.by_stratum(design), enough[design.strata]
+    if not own.any():
+        return Pooling("partial", np.inf, hold, "cross-validated")
+    trials = [
+        _Trial.of(design, cells, layout, rest[own[rest]], held[own[held]], base)
+        for (rest, held), base in zip(splits, bases, strict=True)
+    ]
+    scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
+    return Pooling("partial", best(scores), hold, "cross-validated", scores)
+
+
+def _choose_pairs(layout: Layout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
+    """Return the amount with the best score, and the probabilities of each fold with it."""
+    weight = sum(float(trial.weights.sum()) for trial in trials)
+    kept = [trial.state.probabilities.copy() for trial in trials]
+    found, highest = np.inf, sum(trial.score() for trial in trials) / weight
+    for amount in PAIRS_GRID:
+        score = _score(trials, layout, amount)
+        if score < highest:
             break
-    return scores
+        found, highest = amount, score
+        for place, trial in zip(kept, trials, strict=True):
+            place[:] = trial.state.probabilities
+    return found, kept

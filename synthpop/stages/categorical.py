@@ -20,8 +20,8 @@ from synthpop.microdata.wording import plural
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.models.numbers import with_numbers
-from synthpop.models.pooling import Tilt
 from synthpop.models.spreading import spread
+from synthpop.models.tilting import Tilt
 from synthpop.stages.base import (
     Outlook,
     as_names,
@@ -335,7 +335,7 @@ def check_pooling(faults: Faults, label: str, pooling: Any) -> None:
         if pooling not in known:
             remedy = did_you_mean(pooling, [*known, "a number"])
             faults.add(f"{label}: pooling", f"{pooling!r} is not allowed", remedy=remedy)
-    elif not pooling >= 0:
+    elif not float(pooling) >= 0:
         faults.add(f"{label}: pooling", f"is {pooling}", remedy="Give 0 or more persons.")
 
 

@@ -5,25 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.kernels.shrinking import change_of_effect, shrink_to_margins
+from synthpop.models.choosing import GRID, best, deal_folds, deal_splits, log_score, search
 from synthpop.models.empirical import fit_empirical
 from synthpop.models.ladder import Design, fit_ladder, predict_ladder, predict_pooled
-from synthpop.models.partial import choose_pooling
-from synthpop.models.pooling import (
-    GRID,
-    Pooling,
-    best,
-    deal_folds,
-    fit_tilt,
-    log_score,
-    pair_terms,
-    pairs_within_bounds,
-    single_terms,
-    smoothed_shares,
-    solve_tilt,
-    tilt_cells,
-    tilted,
-)
+from synthpop.models.partial import Cells, choose_pooling, fit_base
+from synthpop.models.pooling import Pooling, smoothed_shares
+from synthpop.models.terms import lay_out, margins_of, pair_terms, pairs_within_bounds, single_terms
+from synthpop.models.tilting import State, fit_tilt, shrink, tilted, tilts_of
 
 SIZES = (4, 3)
 
@@ -79,8 +67,10 @@ def base_of(digits: np.ndarray) -> np.ndarray:
 def test_scaling_finds_the_penalised_maximum(amount: float, terms) -> None:
     d = some_design(150)
     base = base_of(d.digits)
-    cells = tilt_cells(d.digits, d.classes, d.weights, SIZES, 3, terms)
-    tilt = solve_tilt(cells, base[cells.first], amount, tolerance=1e-12, max_sweeps=20_000)
+    tilt = fit_tilt(
+        base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=amount, tolerance=1e-12,
+        max_sweeps=20_000,
+    )  # fmt: skip
     found, known = tilted(tilt, base, d.digits)
     assert known.all()
     assert np.allclose(
@@ -88,29 +78,78 @@ def test_scaling_finds_the_penalised_maximum(amount: float, terms) -> None:
     )
 
 
-def test_kernel_and_its_python_form_agree() -> None:
-    d = some_design(60)
-    terms = single_terms(2)
-    cells = tilt_cells(d.digits, d.classes, d.weights, SIZES, 3, terms)
-    ridge = np.where(cells.penalised, 0.1, 0.0)
-    found = []
-    for run in (shrink_to_margins, shrink_to_margins.py_func):
-        effects, p = cells.empty.effects.copy(), base_of(d.digits)[cells.first].copy()
-        done = run(cells.levels, cells.totals, cells.target, ridge, effects, p, 1e-9, 400)
-        found.append((done[0], effects, p))
-    assert found[0][0] == found[1][0]
-    assert np.allclose(found[0][1], found[1][1], atol=1e-12)
-    assert np.allclose(found[0][2], found[1][2], atol=1e-12)
+def test_strata_in_one_call_are_as_one_by_one() -> None:
+    d = some_design(400)
+    cells, terms, rows = Cells.of(d), single_terms(2), np.arange(400)
+    base = base_of(cells.digits)
+    layout = cells.by_stratum(d)
+    state = State.without_effects(layout, base)
+    told = shrink(layout, cells.margins(layout, d, rows), 7.0, state)
+    for stratum, tilt in enumerate(tilts_of(layout, state.effects, *told)):
+        part = d.rows(np.flatnonzero(d.strata == stratum))
+        alone = fit_tilt(
+            base_of(part.digits), part.digits, part.classes, part.weights, SIZES, terms=terms,
+            amount=7.0,
+        )  # fmt: skip
+        assert [codes.tolist() for codes in tilt.codes] == [codes.tolist() for codes in alone.codes]
+        assert np.allclose(tilt.effects, alone.effects, atol=1e-12)
+        assert tilt.sweeps == alone.sweeps
+        here = slice(cells.blocks[stratum], cells.blocks[stratum + 1])
+        found = tilted(alone, base[here], cells.digits[here])[0]
+        assert np.allclose(state.probabilities[here], found, atol=1e-12)
 
 
-@pytest.mark.parametrize("change", [change_of_effect, change_of_effect.py_func])
-@pytest.mark.parametrize(
-    "case", [(0.0, 1e-9, 0.3, 0.2), (0.9, 1e-12, 1e-6, 0.0), (0.2, 0.7, 5, -1)]
-)
-def test_change_of_an_effect_solves_its_equation(change, case) -> None:
-    target, fitted, ridge, effect = case
-    d = change(target, fitted, ridge, effect)
-    assert abs(target - fitted * np.exp(d) - ridge * (effect + d)) < 1e-8
+def test_levels_and_margins_are_counted_by_block() -> None:
+    digits = np.array([[2, 1], [1, 1], [1, 2]])
+    layout = lay_out(digits, np.array([0, 1, 1, 3]), SIZES, [(), (0,), (0, 1)])
+    assert layout.starts.tolist() == [[0, 1, 2, 3], [3, 3, 3, 3], [3, 4, 5, 7]]
+    assert layout.codes.tolist() == [0, 2, 7, 0, 1, 4, 5]
+    assert layout.levels.tolist() == [[0, 3, 3], [1, 4, 4], [2, 5, 6]]
+    people, classes, weights = np.array([1, 1, 2]), np.array([0, 1, 1]), np.array([1.0, 2.0, 5.0])
+    margins = margins_of(layout, people, classes, weights, 2)
+    assert margins.totals.tolist() == [0.0, 0.375, 0.625]
+    assert margins.n_persons.tolist() == [0, 0, 3]
+    assert margins.target[3:].tolist() == [
+        [0.125, 0.875],
+        [0.125, 0.875],
+        [0.125, 0.25],
+        [0, 0.625],
+    ]
+    assert (margins.target[:3] == 0).all()
+
+
+def test_persons_held_out_are_predicted_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scores, again as they read: fit to the rest of each fold, predict who was held out."""
+    d = some_design(500)
+    monkeypatch.setattr("synthpop.models.partial.COARSE", 1e-10)
+    found = choose_pooling("multinomial", d, np.ones(3, dtype=bool), 4)
+    total = np.zeros(2)
+    for rest, held in deal_splits(d.groups, 4):
+        learned, unknown = d.rows(rest), d.rows(held)
+        for k, amount in enumerate((np.inf, 30.0)):
+            ladder = fit_ladder("multinomial", learned, smallest_stratum=1, pooling=amount)
+            for stratum in range(3):
+                here = unknown.strata == stratum
+                p, _ = predict_ladder(ladder, stratum, unknown.digits[here])
+                of_class = p[np.arange(here.sum()), unknown.classes[here]]
+                total[k] += log_score(of_class, unknown.weights[here])
+    scores = dict(found.scores)
+    assert np.allclose([scores[np.inf], scores[30.0]], total / d.weights.sum(), atol=1e-4)
+
+
+def test_the_pooled_model_knows_the_strata() -> None:
+    d = some_design(400)
+    cells = Cells.of(d)
+    pooled, base = fit_base(d, np.arange(400), cells)
+    ladder = fit_ladder("multinomial", d, smallest_stratum=1, pooling="complete")
+    for stratum in range(3):
+        here = slice(cells.blocks[stratum], cells.blocks[stratum + 1])
+        wanted = predict_pooled(ladder, stratum, cells.digits[here])[0]
+        assert np.allclose(base[here], wanted)
+    coarse, _ = fit_base(d, np.arange(400), cells, 1e-2)
+    assert coarse.sweeps < pooled.sweeps
+    half, _ = fit_base(d, np.arange(200), cells)
+    assert not np.allclose(half.factors, pooled.factors)
 
 
 def test_without_pull_the_stratum_has_its_own_model() -> None:
@@ -225,9 +264,8 @@ def test_a_table_is_smoothed_towards_all_strata() -> None:
     shares = all_strata.shares[all_strata.cells[2, 1]]
     wanted = (n * predict_ladder(own, 0, cell)[0][0] + 20 * shares) / (n + 20)
     assert np.allclose(predict_ladder(half, 0, cell)[0][0], wanted)
-    counts = np.array([[3.0, 1.0]])
-    prior = np.array([[0.0, 1.0]])
-    assert np.allclose(smoothed_shares(counts, np.array([5.0]), prior, np.inf), prior)
+    shares, prior = np.array([[0.75, 0.25]]), np.array([[0.0, 1.0]])
+    assert np.allclose(smoothed_shares(shares, np.array([5.0]), prior, np.inf), prior)
 
 
 @pytest.mark.parametrize("model", ["multinomial", "empirical"])
@@ -259,6 +297,24 @@ def test_pairs_are_used_where_the_data_have_them() -> None:
     assert abs(predict_ladder(without, 0, np.array([[1, 1]]))[0][0, 1] - 0.5) < 0.1
 
 
+@pytest.mark.parametrize("others", [0, 2])
+def test_two_predictors_that_decide_together_are_learned_from_few(others: int) -> None:
+    """An exclusive or, seen in 600 persons: sums of effects get half of the cases right."""
+    right = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        digits = rng.integers(1, 3, (600, 2 + others))
+        classes = (digits[:, 0] == digits[:, 1]).astype(int)
+        strata, m = rng.integers(0, 3, 600), 2 + others
+        design = Design(digits, classes, np.ones(600), strata, (3,) * m, (False,) * m, 2, 3)
+        ladder = fit_ladder(
+            "multinomial", design, smallest_stratum=30, pooling="cross-validated", seed=seed
+        )
+        p = predict_ladder(ladder, 0, digits)[0]
+        right.append(p[np.arange(600), classes].mean())
+    assert min(right) > 0.95
+
+
 def test_households_stay_together_and_the_seed_deals_them() -> None:
     groups = np.repeat(np.arange(50), 3)
     folds = deal_folds(groups, 1)
@@ -284,9 +340,24 @@ def test_copies_within_households_do_not_pass_for_knowledge() -> None:
 
 
 def test_the_score_is_weighted_and_bounded() -> None:
-    p = np.array([[0.5, 0.5], [0.0, 1.0]])
-    assert log_score(p, np.array([0, 1]), np.array([2.0, 1])) == pytest.approx(2 * np.log(0.5))
-    assert np.isfinite(log_score(p, np.array([0, 0]), np.ones(2)))
+    assert log_score(np.array([0.5, 1.0]), np.array([2.0, 1])) == pytest.approx(2 * np.log(0.5))
+    assert np.isfinite(log_score(np.zeros(2), np.ones(2)))
+
+
+def test_a_search_ends_when_the_score_has_fallen() -> None:
+    heights = {5.0: 0.0, 4.0: 2.0, 3.0: 1.0, 2.0: 3.0, 1.0: 2.0, 0.0: 1.0, -1.0: 9.0}
+    assert [a for a, _ in search(heights.get, list(heights), falls=1)] == [5.0, 4.0, 3.0]
+    twice = search(heights.get, list(heights), falls=2)
+    assert [a for a, _ in twice] == [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
+    assert best(twice) == 2.0
+    assert best(((2.0, 1.0), (1.0, 1.0))) == 2.0
+
+
+def test_splits_are_of_both_kinds() -> None:
+    splits = deal_splits(np.array([7, 7, 8]), 1)
+    assert sorted(len(held) for _, held in splits) == [1, 2]
+    assert all(len(rest) + len(held) == 3 for rest, held in splits)
+    assert deal_splits(np.zeros(5), 1) == []
 
 
 def test_one_person_cannot_be_cross_validated() -> None:
@@ -308,7 +379,7 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],
-        "pairs_left_out": 0,
+        "pairs_left_out": 0, "way": "tilt",
     }  # fmt: skip
 
 
@@ -317,20 +388,20 @@ def test_pairs_are_bounded_by_their_effects(monkeypatch: pytest.MonkeyPatch) -> 
     digits = np.column_stack([rng.integers(0, k, 500) for k in (20, 20, 2)])
     pairs = pair_terms(3)
     assert pairs_within_bounds(digits, [20, 20, 2], 3, pairs) == pairs
-    monkeypatch.setattr("synthpop.models.pooling.MOST_EFFECTS", 2 * 40 * 3)
+    monkeypatch.setattr("synthpop.models.terms.MOST_EFFECTS", 2 * 40 * 3)
     assert pairs_within_bounds(digits, [20, 20, 2], 3, pairs) == ((0, 2), (1, 2))
     assert pairs_within_bounds(digits, [20, 20, 2], 4, pairs) == ((0, 2),)
 
 
 def test_pairs_are_bounded_by_the_work_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     digits = np.zeros((10, 3), dtype=np.int64)
-    monkeypatch.setattr("synthpop.models.pooling.MOST_WORK", 2 * 10 * 3)
+    monkeypatch.setattr("synthpop.models.terms.MOST_WORK", 2 * 10 * 3)
     assert pairs_within_bounds(digits, [1, 1, 1], 3, pair_terms(3)) == ((0, 1), (0, 2))
     assert pairs_within_bounds(digits, [1, 1, 1], 3, ()) == ()
 
 
 def test_pairs_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthpop.models.pooling.MOST_EFFECTS", 0)
+    monkeypatch.setattr("synthpop.models.terms.MOST_EFFECTS", 0)
     ladder = fit_ladder(
         "multinomial", some_design(), smallest_stratum=30, pooling="cross-validated"
     )

@@ -13,6 +13,11 @@ from tests.stages.test_relation import frame_with_faith
 STRUCTURE = Structure(["age", "sex"])
 
 
+def of_models(run) -> dict:
+    """Pooling of the models, without that of the structure's donors."""
+    return {label: found for label, found in run.pooling.items() if label != "structure"}
+
+
 def fitted(*stages, survey: Survey | None = None, seed: int = 1):
     return Pipeline([STRUCTURE, *stages]).fit(survey or small_survey(), seed=seed)
 
@@ -54,8 +59,8 @@ def test_the_pull_takes_away_what_a_stratum_has_of_its_own(kind, name, above) ->
 
 def test_what_was_chosen_is_told_by_the_fit_and_the_manifest() -> None:
     run = fitted(Categorical("status"), Continuous("income", pooling=20.0))
-    assert list(run.pooling) == ["categorical status", "continuous income"]
-    chosen, given = run.pooling.values()
+    assert list(of_models(run)) == ["categorical status", "continuous income"]
+    chosen, given = of_models(run).values()
     assert chosen.chosen == "cross-validated"
     assert len(chosen.scores) > 1
     assert (given.chosen, given.amount) == ("given", 20.0)
@@ -69,20 +74,37 @@ def test_heads_and_others_have_their_own_amounts() -> None:
     survey = Survey(frame_with_faith(), **ROLES)
     options = {"relationship": "relation", "head": "head", "predictors": ["sex"]}
     run = Pipeline([*stages, Relation("faith", **options)]).fit(survey, seed=1)
-    assert list(run.pooling) == ["relation faith (heads)", "relation faith (others)"]
+    assert list(of_models(run)) == ["relation faith (heads)", "relation faith (others)"]
     none = Pipeline([*stages, Relation("faith", **options, pooling="none")]).fit(survey, seed=1)
-    assert {item.kind for item in none.pooling.values()} == {"none"}
+    assert {item.kind for item in of_models(none).values()} == {"none"}
 
 
 def test_the_default_is_of_the_model() -> None:
     def kind(**options) -> str:
-        return next(iter(fitted(Categorical("status", **options)).pooling.values())).kind
+        return fitted(Categorical("status", **options)).pooling["categorical status"].kind
 
     assert kind() == "partial"
     assert kind(model="empirical") == "none"
     assert kind(model="tree") == "none"
     assert kind(numeric="values") == "none"
     assert kind(model="empirical", pooling="cross-validated") == "partial"
+
+
+@pytest.mark.parametrize(
+    "options", [{"model": "tree"}, {"model": "boosting"}, {"numeric": "values"}], ids=str
+)
+def test_any_model_can_be_mixed_with_that_of_all_strata(options) -> None:
+    def stage(pooling) -> Categorical:
+        return Categorical("flag", predictors=["sex", "age"], pooling=pooling, **options)
+
+    own, little, much, complete = (
+        gap_in_the_west(stage(pooling), "flag", "yes") for pooling in ("none", 1.0, 1e6, "complete")
+    )
+    assert abs(own - little) < 0.05
+    assert abs(much - complete) < 0.05
+    told = fitted(stage("cross-validated"), survey=uneven_survey()).pooling["categorical flag"]
+    assert (told.kind, told.way, told.chosen) == ("partial", "mixture", "cross-validated")
+    assert len(told.scores) > 5
 
 
 def test_complete_pooling_is_no_step_down() -> None:
@@ -116,8 +138,7 @@ def test_same_seed_same_folds() -> None:
         (Categorical("status", pooling=-1.0), "Give 0 or more persons"),
         (Categorical("status", pooling=float("nan")), "Give 0 or more persons"),
         (Categorical("status", pooling=True), "pooling"),
-        (Categorical("status", model="forest", pooling=10.0), "no meaning for this model"),
-        (Categorical("status", numeric="values", pooling=10.0), 'numeric = "values"'),
+        (Categorical("status", pooling="a number"), "pooling"),
         (Continuous("income", pooling="partly"), "pooling"),
     ],
 )
@@ -149,7 +170,7 @@ def test_a_stratum_of_one_level_is_told_as_it_is(options, always: bool) -> None:
 
 
 def test_members_of_a_household_share_a_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthpop.models.pooling import deal_folds
+    from synthpop.models.choosing import deal_folds
 
     dealt = []
 
@@ -157,8 +178,8 @@ def test_members_of_a_household_share_a_fold(monkeypatch: pytest.MonkeyPatch) ->
         dealt.append(groups)
         return deal_folds(groups, seed)
 
-    monkeypatch.setattr("synthpop.models.partial.deal_folds", deal)
+    monkeypatch.setattr("synthpop.models.choosing.deal_folds", deal)
     survey = small_survey()
     fitted(Categorical("status", predictors=["sex"]), survey=survey)
-    (groups,) = dealt
+    groups = dealt[-1]
     assert np.bincount(groups).tolist() == survey.household_sizes.tolist()

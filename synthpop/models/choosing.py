@@ -1,0 +1,82 @@
+"""Choice of an amount of pooling by cross-validation over households.
+
+Households are dealt to folds, each fold is predicted from the others with each amount, and the
+amount with the largest weighted mean log probability of the observed classes is taken (Stone 1974,
+doi:10.1111/j.2517-6161.1974.tb00994.x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+FOLDS = 4
+GRID = (np.inf, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+LEAST = 1e-4  # probability that a class is given at least when predictions are scored
+
+Scores = tuple[tuple[float, float], ...]
+
+
+def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
+    """Return the fold of each person; those of a household share one.
+
+    Parameters
+    ----------
+    groups : int array, shape (n,)
+        Household of each person.
+
+    Examples
+    --------
+    >>> folds = deal_folds(np.array([0, 0, 1, 1, 2]), seed=1, n_folds=2)
+    >>> bool(folds[0] == folds[1] and folds[2] == folds[3])
+    True
+    """
+    number = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    n = int(number.max(initial=-1)) + 1
+    fold: np.ndarray = (np.random.default_rng(seed).permutation(n) % n_folds)[number]
+    return fold
+
+
+def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows to learn from and those held out, for each fold that has both.
+
+    Parameters
+    ----------
+    groups : int array, shape (n,)
+        Household of each person.
+    """
+    folds = deal_folds(groups, seed)
+    splits = [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)
+    ]
+    return [(rest, held) for rest, held in splits if len(rest) and len(held)]
+
+
+def log_score(found: np.ndarray, weights: np.ndarray) -> float:
+    """Weighted sum of the logarithms of probabilities, each at least `LEAST`; both shape (n,)."""
+    return float(weights @ np.log(np.maximum(found, LEAST)))
+
+
+def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -> Scores:
+    """Score the amounts of a grid one after another, until the score has fallen `falls` times.
+
+    Examples
+    --------
+    >>> search(lambda amount: -abs(amount - 30.0), [100.0, 30.0, 10.0, 3.0], falls=1)
+    ((100.0, -70.0), (30.0, 0.0), (10.0, -20.0))
+    """
+    scores: list[tuple[float, float]] = []
+    fallen = 0
+    for amount in grid:
+        scores.append((amount, score(amount)))
+        fallen = fallen + 1 if len(scores) > 1 and scores[-1][1] < scores[-2][1] else 0
+        if fallen == falls:
+            break
+    return tuple(scores)
+
+
+def best(scores: Sequence[tuple[float, float]]) -> float:
+    """Return the amount with the largest score; of equal ones the first, the most pooled."""
+    amounts = [amount for amount, _ in scores]
+    return amounts[int(np.argmax([score for _, score in scores]))]
