@@ -63,8 +63,8 @@ def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -
 
     Examples
     --------
-    >>> search(lambda amount: -abs(amount - 30.0), [100.0, 30.0, 10.0, 3.0], falls=1)
-    ((100.0, -70.0), (30.0, 0.0), (10.0, -20.0))
+    >>> search(lambda amount: 50.0 - abs(amount - 30.0), [100.0, 30.0, 10.0, 3.0], falls=1)
+    ((100.0, -20.0), (30.0, 50.0), (10.0, 30.0))
     """
     scores: list[tuple[float, float]] = []
     fallen = 0
