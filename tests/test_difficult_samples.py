@@ -130,6 +130,11 @@ def test_categorical(damage: Any) -> None:
     for model in ("multinomial", "tree"):
         survey = survey.with_column(model, survey.frame["status"])
         stages.append(Categorical(model, predictors=["age", "sex"], model=model, numeric="values"))
+    for number, model in enumerate(("multinomial", "empirical", "tree")):
+        survey = survey.with_column(f"head{number}", survey.frame["status"])
+        stages.append(
+            Categorical(f"head{number}", predictors=given, model=model, by_household="head")
+        )
     population = run(survey, *stages)
     people, known = population.frame(), levels(survey, "status")
     for stage in stages:
@@ -156,6 +161,11 @@ WAYS: dict[str, dict[str, Any]] = {
     "regressor": {"method": LinearRegression()},
     "sum": {"by_household": "sum"},
     "shared": {"by_household": "shared"},
+    "head": {"by_household": "head"},
+    "head, gpd": {"by_household": "head", "tail": "gpd"},
+    "head, values": {"by_household": "head", "numeric": "values"},
+    "head, regression": {"by_household": "head", "method": "regression", "log": True},
+    "head, pmm": {"by_household": "head", "method": "pmm"},
 }
 
 
@@ -165,7 +175,7 @@ def test_continuous(damage: Any) -> None:
     survey, stages = damaged(damage), []
     for way, options in WAYS.items():
         survey = survey.with_column(way, survey.frame["income"])
-        given = ["age", "sex"] if way == "values" else ["age_class", "sex"]
+        given = ["age", "sex"] if "values" in way else ["age_class", "sex"]
         stages.append(Continuous(way, predictors=given, **options))
     people = run(survey, *stages).frame()
     observed = survey.frame["income"].to_numpy(dtype=float, na_value=np.nan)
@@ -182,10 +192,12 @@ def test_continuous(damage: Any) -> None:
 def test_counts(damage: Any) -> None:
     survey, stages = damaged(damage), []
     for method in ("poisson", "negative-binomial"):
-        for zeros in (True, None):
-            name = f"{method} {zeros}"
+        for zeros, form in ((True, None), (None, None), (None, "head")):
+            name = f"{method} {zeros} {form}"
             survey = survey.with_column(name, survey.frame["count"])
-            stages.append(Continuous(name, method=method, predictors=["sex"], zeros=zeros))
+            stages.append(
+                Continuous(name, method=method, predictors=["sex"], zeros=zeros, by_household=form)
+            )
     people = run(survey, *stages).frame()
     for stage in stages:
         values = people[stage.name].dropna().to_numpy(dtype=float)
