@@ -16,7 +16,7 @@ from synthpop.models.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto, van_
 from synthpop.weighted import quantile
 
 FEWEST_IN_TAIL = 20
-FEWEST_IN_STEP = 20
+FEWEST_IN_STEP = 10
 MOST_STEPS = 32
 ZERO_SHARE = 0.005
 
@@ -138,8 +138,7 @@ def class_steps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut each class at weighted quantiles of its values into steps of equal weight.
 
-    A class of n values has min(32, n // 20) steps, one where it is a point, has no end or fewer than
-    40 values. The inner knots are values of the sample: the first that has, from the end nearer
+    A class of n values has min(32, n // 10) steps, one where it is a point or has no end. The inner knots are values of the sample: the first that has, from the end nearer
     to zero, j of the steps' shares at least; where many values are equal, so are some knots.
 
     Returns
@@ -184,10 +183,10 @@ class Inside:
     def of(cls, kind: str, values: np.ndarray, weights: np.ndarray, classes: Classes) -> Inside:
         """Learn it: `kind` "steps", "linear" or "uniform"."""
         n = len(classes.low)
-        slope = np.zeros(n) if kind == "uniform" else class_slopes(values, weights, classes)
-        if kind != "steps":
-            return cls(slope, np.ones(n, dtype=np.int64), np.full((n, 2), np.nan))
-        return cls(slope, *class_steps(values, weights, classes))
+        if kind == "steps":
+            return cls(np.zeros(n), *class_steps(values, weights, classes))
+        slope = class_slopes(values, weights, classes) if kind == "linear" else np.zeros(n)
+        return cls(slope, np.ones(n, dtype=np.int64), np.full((n, 2), np.nan))
 
 
 def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
