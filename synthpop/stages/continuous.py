@@ -155,7 +155,7 @@ class Continuous:
         not change the regressions, which are pooled where a stratum has too few values.
     inside : "steps", "linear" or "uniform"
         How values lie inside their class. "steps": evenly between weighted quantiles of the
-        sample's values there, at most 32 steps of 10 values or more; values that many persons
+        sample's values there, at most 32 steps of 10 values on average; values that many persons
         share stay such. "linear": with a density that rises or falls such that the class keeps its
         weighted mean, as far as such a density can. Both evenly in a class of fewer than 20
         values. "uniform": evenly, as in the book.

@@ -138,8 +138,9 @@ def class_steps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut each class at weighted quantiles of its values into steps of equal weight.
 
-    A class of n values has min(32, n // 10) steps, one where it is a point or has no end. The inner knots are values of the sample: the first that has, from the end nearer
-    to zero, j of the steps' shares at least; where many values are equal, so are some knots.
+    A class of n values has min(32, n // 10) steps, one where it is a point or has no end. The inner
+    knots are values of the sample: the first that has, from the end nearer to zero, j of the
+    steps' shares at least; where many values are equal, so are some knots.
 
     Returns
     -------
