@@ -14,6 +14,7 @@ import numpy as np
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.generate import check_workers
 from synthpop.microdata.block import Sample
+from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams
 from synthpop.stages.registry import STAGES
@@ -140,11 +141,12 @@ def chosen_strata(
         faults.add("strata", "the survey has no strata", remedy=remedy)
     elif not wanted:
         faults.add("strata", "is an empty list", remedy="Name a stratum, or leave it out.")
-    texts = [str(level) for level in levels]
+    texts = [level_text(level) for level in levels]
     found = set()
     for level in wanted if name is not None else ():
-        if str(level) in texts:
-            found.add(texts.index(str(level)))
+        if level in levels or level_text(level) in texts:
+            same = level in levels
+            found.add(levels.index(level) if same else texts.index(level_text(level)))
         else:
             what = f"{level!r} is no level of {name!r}"
             faults.add("strata", what, remedy=did_you_mean(level, levels))

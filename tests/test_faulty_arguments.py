@@ -20,6 +20,7 @@ from synthpop import (
     Structure,
     Survey,
 )
+from synthpop.identity import chosen_strata
 from synthpop.microdata.errors import InputError
 from synthpop.plan import check_size
 from tests.small import ROLES, small_frame, small_survey
@@ -141,3 +142,9 @@ def test_data_are_not_changed_by_names_as_text() -> None:
     frame = pd.DataFrame({"w": [1.0, 2.0], 7: [1, 2]})
     assert Survey(frame, weight="w").frame.columns.tolist() == ["w", "7"]
     assert frame.columns.tolist() == ["w", 7]
+
+
+def test_strata_are_named_by_value_or_by_text() -> None:
+    assert chosen_strata("8", (7.0, 8.0), "region") == [1]
+    assert chosen_strata([7], ("7", "8"), "region") == [0]
+    assert chosen_strata(["8.0"], ("8", "8.0"), "region") == [1]

@@ -12,7 +12,8 @@ import pandas as pd
 from riskeval.comparison.releases import Side
 from riskeval.utility.sides import is_number
 from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import encode
+from synthpop.microdata.codes import encode, level_text
+from synthpop.microdata.wording import plural
 
 COLUMNS = (
     "release", "variable", "role", "compared", "how", "levels_original", "levels_release",
@@ -185,7 +186,7 @@ def match_levels(
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
             how = "levels were compared by their text"
-            text = {level: str(level) for level in x_levels}
+            text = {level: level_text(level) for level in x_levels}
             return Matched(*by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text)
     rule: Mapping[Any, Any] | None = _as_levels(given, x_levels, y_levels)
     if rule is None and rows is not None:
@@ -200,7 +201,7 @@ def match_levels(
     how = (
         "the same levels"
         if len(x_levels) == len(y_levels) == len(both)
-        else (f"{len(both)} levels in common")
+        else (f"{plural(len(both), 'level')} in common")
     )
     if new:
         how += f"; {new} of the release are not in the original"
@@ -236,12 +237,12 @@ def _by_text(
     x: pd.Series, y: pd.Series, x_levels: tuple[Any, ...], y_levels: tuple[Any, ...]
 ) -> tuple[pd.Series, pd.Series] | None:
     """Both columns as text, where the levels differ in type only ("1" and 1)."""
-    if not {str(level) for level in x_levels} & {str(level) for level in y_levels}:
+    if not {level_text(level) for level in x_levels} & {level_text(level) for level in y_levels}:
         return None
     found = []
     for column in (x, y):
         codes, levels = encode(column)
-        text = [str(level) for level in levels]
+        text = [level_text(level) for level in levels]
         if len(set(text)) < len(text):
             return None
         found.append(pd.Series(pd.Categorical.from_codes(codes, pd.Index(text))))
@@ -303,7 +304,7 @@ def _mapped(
     used = np.array([place[level] for level in y_levels] + [-1])
     coded = pd.Series(pd.Categorical.from_codes(used[_used(y)[0]], categories))
     gone = sum(level not in rule for level in x_levels)
-    how = f"{len(x_levels)} levels of the original count as {len(set(rule.values()))}"
+    how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
     if gone:
         how += f"; {gone} {'has' if gone == 1 else 'have'} no counterpart"
     shared = len(common_levels(x, coded)[0])

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_choice
-from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode
+from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.wording import plural
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6
@@ -30,7 +31,7 @@ class Margin:
         Series has the categories in its (named) index. A number is the total of everybody. The
         table need not cover every category: persons in none of its cells are not controlled by it.
         A missing category is a cell of the persons whose value is missing. Categories match by
-        value; where none of a column does, by their text (``1`` and ``"1"``).
+        value; where none of a column does, by their text (``1``, ``1.0`` and ``"1"`` are one).
     level : "person" or "household"
         What is counted. For households the category columns (and `variable`) must be equal for
         all members.
@@ -336,9 +337,19 @@ def _match(
     if keep_all:
         if (cell < 0).all():
             what = f"no category of {', '.join(margin.columns)} occurs in the data as given"
-            faults.add(margin.label, what)
+            faults.add(margin.label, what, remedy=_levels_there(margin, codings))
         return _Matched(cell, values, margin.targets, margin.cell_labels(), keys)
-    return _check_cells(margin, cell, values, keys, faults)
+    return _check_cells(margin, cell, values, keys, faults, _levels_there(margin, codings))
+
+
+def _levels_there(margin: Margin, codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]]) -> str:
+    """Say which categories the data have."""
+    told = []
+    for name in margin.columns:
+        levels = codings[name][1]
+        more = ", ..." if len(levels) > SHOWN_CELLS else ""
+        told.append(f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{more}.")
+    return " ".join(told)
 
 
 def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
@@ -348,9 +359,10 @@ def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
     values = column.astype(object).tolist()
     found = np.array([position.get(value, -2) for value in values], dtype=np.int64)
     if (found[~missing] < 0).all():
-        by_text = {str(level): code for code, level in enumerate(levels)}
-        if len(by_text) == len(levels):
-            found = np.array([by_text.get(str(value), -2) for value in values], dtype=np.int64)
+        for text in (str, level_text):
+            by_text = {text(level): code for code, level in enumerate(levels)}
+            if len(by_text) == len(levels) and (found[~missing] < 0).all():
+                found = np.array([by_text.get(text(value), -2) for value in values], dtype=np.int64)
     found[missing] = MISSING
     return found
 
@@ -379,7 +391,7 @@ def _check_constant(
         n = len(np.unique(household_index[differs]))
         faults.add(
             margin.label,
-            f"{what} differs within {n} households",
+            f"{what} differs within {plural(n, 'household')}",
             rows=np.flatnonzero(differs),
             remedy="Count households by what all members share, or use level='person'.",
         )
@@ -391,6 +403,7 @@ def _check_cells(
     values: np.ndarray | None,
     keys: np.ndarray,
     faults: Faults,
+    there: str,
 ) -> _Matched:
     """Note cells that the sample cannot meet; drop empty cells with a total of zero."""
     targets, labels = margin.targets, margin.cell_labels()
@@ -399,7 +412,8 @@ def _check_cells(
     absent = (counts == 0) & (targets != 0)
     if absent.any() and (counts == 0).all():
         where = ", ".join(margin.columns)
-        faults.add(margin.label, f"no category of {where} occurs in the sample as given")
+        what = f"no category of {where} occurs in the sample as given"
+        faults.add(margin.label, what, remedy=there)
     _note(
         faults,
         margin,

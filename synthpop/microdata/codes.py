@@ -5,6 +5,7 @@ Everything categorical is coded once at the edge; after it, code works on intege
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import pandas as pd
 
 MISSING = -1
 DENSE_CELLS = 1 << 22
+WHOLE = re.compile(r"-?\d+\.0+")
 
 
 def smallest_int(n_levels: int) -> np.dtype[Any]:
@@ -61,6 +63,21 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     rank[-1] = MISSING
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in found[order])
     return rank[codes].astype(smallest_int(len(plain))), plain
+
+
+def level_text(level: Any) -> str:
+    """Return the text by which a level is compared with one of another type.
+
+    A whole number has the same text however it is held: 8, 8.0 and the texts "8" and "8.0". A
+    column of whole numbers becomes 8.0 by one missing value.
+
+    Examples
+    --------
+    >>> [level_text(level) for level in (8, 8.0, "8", "8.0", "08", 7.5)]
+    ['8', '8', '8', '8', '08', '7.5']
+    """
+    text = str(level)
+    return text[: text.index(".")] if WHOLE.fullmatch(text) else text
 
 
 def recode_to(values: pd.Series, levels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:

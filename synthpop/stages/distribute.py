@@ -15,6 +15,7 @@ from synthpop.calibration.exchange import Search
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.calibration.population_table import PopulationTable, map_regions, take_table
 from synthpop.calibration.problem import constraint_matrix
+from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
@@ -105,9 +106,9 @@ class Distribute:
     def _check_regions(self, faults: Faults, margins: Sequence[Margin], prospect: Prospect) -> None:
         """Note strata of the survey for which no table has an area."""
         columns = [m.frame[self.within] for m in margins if self.within in m.columns]
-        given = {str(value) for column in columns for value in column.dropna()}
+        given = {level_text(value) for column in columns for value in column.dropna()}
         for level in prospect.levels.get(self.within, ()):
-            if given and str(level) not in given:
+            if given and level_text(level) not in given:
                 what = f"region {level!r} has no area in any table"
                 faults.add(self.label, what, remedy="Give its areas.")
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin, resolve_margins
+from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener
@@ -141,12 +142,14 @@ def check_strata(
     levels = prospect.levels.get(name)
     if name != prospect.strata or levels is None:
         return
-    texts = {str(level) for level in levels}
+    texts = {level_text(level) for level in levels}
     for margin in margins:
         if name not in margin.columns:
             continue
         given = margin.frame[name][margin.targets > 0].dropna().astype(object)
-        absent = [value for value in dict.fromkeys(given.tolist()) if str(value) not in texts]
+        absent = [
+            value for value in dict.fromkeys(given.tolist()) if level_text(value) not in texts
+        ]
         if absent and len(absent) < given.nunique():  # all of them: said of the column already
             what = f"there are totals of {name} {', '.join(map(str, absent[:SHOWN]))}"
             remedy = "The survey has no such stratum: leave them out, or rename them."
@@ -202,9 +205,9 @@ def _check_values(
     levels = prospect.levels.get(name)
     if levels is None or not len(column):
         return
-    known, texts = set(levels), {str(level) for level in levels}
+    known, texts = set(levels), {level_text(level) for level in levels}
     given = column.dropna().astype(object).tolist()
-    if given and not any(value in known or str(value) in texts for value in given):
+    if given and not any(value in known or level_text(value) in texts for value in given):
         shown = ", ".join(map(str, given[:SHOWN]))
         there = ", ".join(map(str, levels[: 2 * SHOWN]))
         faults.add(where, f"no value of {name!r} occurs in the survey ({shown})",

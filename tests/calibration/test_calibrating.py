@@ -257,6 +257,36 @@ def test_text_and_number_categories_match(survey):
     assert result.converged
 
 
+def test_a_whole_number_matches_however_it_is_held(survey):
+    south = survey.frame["region"] == "S"
+    held = {"float": np.where(south, 8.0, 7.0), "int": np.where(south, 8, 7)}
+    held["text"] = np.where(south, "8", "7")
+    held["text of a float"] = np.where(south, "8.0", "7.0")
+    given = {
+        "text": ["7", "8"],
+        "text of a float": ["7.0", "8.0"],
+        "int": [7, 8],
+        "float": [7.0, 8],
+    }
+    for values in held.values():
+        people = Survey(survey.frame.assign(code=values), weight="w", household="hid")
+        for levels in given.values():
+            counts = pd.DataFrame({"code": levels, "total": [700.0, 900.0]})
+            result = calibrate(people, Margin(counts))
+            assert result.weights[south].sum() == pytest.approx(900)
+
+
+def test_text_that_only_looks_alike_stays_apart(survey):
+    """The levels "8" and "8.0" of one column are two: a number is no level of it."""
+    code = np.where(survey.frame["region"] == "S", "8", "8.0")
+    people = Survey(survey.frame.assign(code=code), weight="w", household="hid")
+    both = Margin(pd.DataFrame({"code": ["8", "8.0"], "total": [700.0, 900.0]}))
+    assert calibrate(people, both).converged
+    with pytest.raises(InputError, match="no category of code occurs") as caught:
+        calibrate(people, Margin(pd.DataFrame({"code": [9.0], "total": [700.0]})))
+    assert "'code' has 8, 8.0." in str(caught.value)
+
+
 def test_zero_total_can_be_approached(survey):
     counts = table(survey, ["region"]).assign(total=[0.0, 1000.0])
     result = calibrate(survey, Margin(counts, importance=100.0))

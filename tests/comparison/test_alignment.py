@@ -109,7 +109,7 @@ def test_what_a_release_may_be() -> None:
         (Release(people(50), kind="made"), "made"),
         (Release(people(50), parameter="x"), "Give a number"),
         (Release(people(50), weights="v"), "'v'"),
-        (Release(people(50), weights=[1.0]), "1 entries"),
+        (Release(people(50), weights=[1.0]), "1 entry for"),
         (Release(people(50), linkable=True), "identifier"),
         (5, "is a int"),
     ):
@@ -145,3 +145,11 @@ def test_a_part_of_the_file_without_labels_is_told_of() -> None:
     assert "give identifier" not in notes(Release(drawn, kind="synthetic"))
     longer = pd.concat([drawn] * 3)
     assert "give identifier" not in notes(longer.reset_index(drop=True))
+
+
+def test_whole_numbers_match_however_they_are_held() -> None:
+    """A column of whole numbers with one missing value comes back from a file as 8.0."""
+    found = match_levels(pd.Series(["8", "7", "8"]), pd.Series([8.0, 7.0, np.nan]), None)
+    assert found.reason == ""
+    assert found.x.tolist() == ["8", "7", "8"]
+    assert found.y.tolist()[:2] == ["8", "7"]
