@@ -25,6 +25,7 @@ from synthpop.microdata.errors import (
     OutputError,
 )
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +82,7 @@ class Assessment(Result):
         asked = sum(within is not None for within in self.table["within"])
         broken = self.exceeded
         lines = [
-            f"{self.n_records:,} records, keys {', '.join(self.keys)}: "
+            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: "
             f"{asked - len(broken)} of {asked} limits are kept."
             + ("" if broken.empty else f" Not kept: {'; '.join(broken['number'])}.")
         ]
@@ -367,6 +368,8 @@ def _population_size(
     if given is None:
         return None if values is None else max(float(np.sum(values)), n)
     if not isinstance(given, (int, float)) or given < n:
-        faults.add("population_size", f"is {given!r} for {n} records", remedy="It is at least n.")
+        faults.add(
+            "population_size", f"is {given!r} for {plural(n, 'record')}", remedy="It is at least n."
+        )
         return None
     return float(given)

@@ -11,6 +11,7 @@ from riskeval.measures.registry import MEASURES
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.assessment import Assessment
@@ -187,8 +188,8 @@ def _first(assessment: Assessment) -> str:
     asked = [x for x in assessment.table["within"] if x is not None]
     kept = sum(bool(x) for x in asked)
     return (
-        f"{assessment.n_records:,} records were judged by {len(assessment.results)} measures; "
-        f"{kept} of {len(asked)} limits are kept."
+        f"{plural(assessment.n_records, 'record was', 'records were')} judged by "
+        f"{len(assessment.results)} measures; {kept} of {len(asked)} limits are kept."
     )
 
 

@@ -22,6 +22,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, GuaranteeError, InputError, OutputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.wording import plural
 
 CURRENT = "current"
 FILES = ("session.json", "original.parquet")
@@ -341,9 +342,10 @@ class ProtectionSession:
         columns = {name: _risks(self._original, file, self.roles) for name, file in files.items()}
         table = pd.DataFrame(columns)
         first, now = (table[name]["expected re-identifications"] for name in files)
+        below = int(table["current"]["records below 3"])
         text = (
             f"{first:.2f} re-identifications were expected in the original file, {now:.2f} now; "
-            f"{int(table['current']['records below 3'])} records match fewer than 3 on "
+            f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
             f"{', '.join(self.roles.keys)} (3 and 5 are the customary limits)."
         )
         touched = [s.parameters for s in self.steps if s.verb == "pram"]
@@ -512,8 +514,8 @@ class ProtectionSession:
 
     def __repr__(self) -> str:
         return (
-            f"ProtectionSession({len(self._original):,} records, keys {list(self.roles.keys)}, "
-            f"{self._position} steps, {len(self.undone)} undone)"
+            f"ProtectionSession({plural(len(self._original), 'record')}, keys "
+            f"{list(self.roles.keys)}, {plural(self._position, 'step')}, {len(self.undone)} undone)"
         )
 
 

@@ -21,6 +21,7 @@ from synthpop.comparison.quantiles import population_quantiles
 from synthpop.comparison.request import Request, make_request
 from synthpop.comparison.shares import Sides
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,8 +125,8 @@ class FitReport(Result):
     def summary(self) -> str:
         """Say how close the population is, in sentences."""
         lines = [
-            f"{self.n_population:,} persons of the population beside {self.n_sample:,} of the "
-            f"sample (effective size {self.effective_size:,.0f})."
+            f"{plural(self.n_population, 'person')} of the population beside {self.n_sample:,} of "
+            f"the sample (effective size {self.effective_size:,.0f})."
         ]
         single = self.distances[(self.distances["crossed"] == "")]
         for measure, told in (("tvd", _TVD), ("ks", _KS)):

@@ -24,6 +24,7 @@ from synthpop.microdata.dataset import Field, encode_column, restore_column
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 from synthpop.population import Population, open_population
 from synthpop.stages.finishers import Finisher, as_lists
 from synthpop.storage import (
@@ -112,7 +113,7 @@ def finish_population(
         final = finisher.count(frame, state.household) if moved else then
         steps[number] |= _kept(finisher.label, then, final)
     finished = {
-        "summary": f"finished in memory: {before:,} persons",
+        "summary": f"finished in memory: {plural(before, 'person')}",
         "n_persons_before": before,
         "n_households_before": population.n_households,
         "steps": steps,

@@ -13,6 +13,7 @@ from synthpop.layout import Layout
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 from synthpop.plan import BlockPlan
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ def _check(
         if values is None:
             continue
         if values.shape != (n_persons,):
-            faults.add(field.name, f"has shape {values.shape} for {n_persons} persons")
+            faults.add(field.name, f"has shape {values.shape} for {plural(n_persons, 'person')}")
         elif values.dtype != field.dtype:
             faults.add(field.name, f"has type {values.dtype}, declared {field.dtype}")
         elif field.kind == "categorical" and n_persons:
             low, high = int(values.min()), int(values.max())
             if low < -1 or high >= len(field.levels):
-                faults.add(field.name, f"has codes {low} to {high} for {len(field.levels)} levels")
+                faults.add(
+                    field.name,
+                    f"has codes {low} to {high} for {plural(len(field.levels), 'level')}",
+                )
     faults.raise_if_any()
 
 

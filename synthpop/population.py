@@ -15,6 +15,7 @@ from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 from synthpop.storage import read_manifest
 
 
@@ -159,9 +160,10 @@ class Population(Result):
         """Return what the population is, in a few sentences."""
         manifest = self.manifest
         text = (
-            f"Synthetic population of {self.n_persons:,} persons in {self.n_households:,} "
-            f"households, simulated with seed {manifest['identity']['seed']} from a sample of "
-            f"{manifest['sample']['n_persons']:,} persons."
+            f"Synthetic population of {plural(self.n_persons, 'person')} in "
+            f"{plural(self.n_households, 'household')}, simulated with seed "
+            f"{manifest['identity']['seed']} from a sample of "
+            f"{plural(manifest['sample']['n_persons'], 'person')}."
         )
         if self.path is not None:
             text += f" It lies in {self.path}."

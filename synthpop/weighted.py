@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +121,9 @@ def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
 def _weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarray:
     w = as_numbers(faults, weights, "weights")
     if len(w) != n and not faults:
-        faults.add("weights", f"{len(w)} weights for {n} values", remedy="Give one a row.")
+        faults.add(
+            "weights", f"{len(w)} weights for {plural(n, 'value')}", remedy="Give one a row."
+        )
     bad = ~np.isfinite(w)
     if bad.any():
         faults.add("weights", "missing or infinite", rows=np.flatnonzero(bad))
@@ -297,7 +300,7 @@ def _one_pair(
     b = a if y is x else as_numbers(faults, y, "y")
     w = None if weights is None else _weights(faults, weights, len(a))
     if len(a) != len(b) and not faults:
-        faults.add("y", f"{len(b)} values for {len(a)} of x", remedy="Give pairs.")
+        faults.add("y", f"{plural(len(b), 'value')} for {len(a)} of x", remedy="Give pairs.")
     faults.raise_if_any()
     keep = ~np.isnan(a)
     if b is not a:
@@ -571,7 +574,9 @@ def contingency(
     check_option(faults, "correction", correction, ("none", "yates"))
     if len(x) != len(y):
         remedy = "Give one value of each for every row."
-        faults.add("x, y", f"there are {len(x)} and {len(y)} values: no pairs", remedy=remedy)
+        faults.add(
+            "x, y", f"there are {len(x)} and {plural(len(y), 'value')}: no pairs", remedy=remedy
+        )
     faults.raise_if_any()
     frame = pd.DataFrame({"x": pd.Series(x).to_numpy(), "y": pd.Series(y).to_numpy()})
     counts = table(frame, weights, decimals=decimals).unstack().to_numpy()

@@ -17,6 +17,7 @@ from riskeval.intruders.nearness import distance_screen, membership
 from riskeval.intruders.prediction import rapid
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 PERMUTATIONS = 1
 BASE = 4
@@ -115,7 +116,7 @@ def _rapid(
         train_rows=request.effort.prediction,
         seed=int(streams.at("compare", "prediction", target).integers(2**62)),
     )
-    more = f"{len(part):,} records drawn at random" if len(part) < len(x) else ""
+    more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(x) else ""
     outside = not np.isnan(found.holdout_rate)
     return [
         Number(
@@ -144,7 +145,7 @@ def _near(
         most = request.effort.screen
         found = distance_screen(x, y, names, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
-        more = f"{most:,} records against {len(x):,}, drawn at random" if cut else ""
+        more = f"{plural(most, 'record')} against {len(x):,}, drawn at random" if cut else ""
         return [
             Number("identical", identical(aligned.x_keys, y, names)),
             Number("close", found.close, "", 0.05, "real persons", *found.close_interval, more),

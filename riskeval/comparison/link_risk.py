@@ -15,6 +15,7 @@ from riskeval.measures.linkage import record_linkage
 from riskeval.measures.robust import Scatter, mcd
 from riskeval.utility.sides import numbers
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 MEASURES = ("record_linkage", "interval_disclosure", "mahalanobis_disclosure")
 RECORD = "record of the original"
@@ -69,7 +70,7 @@ def _linkage(
     own = x.assign(**{RECORD: np.arange(len(x))})
     other = y.iloc[part].assign(**{RECORD: rows[part]})
     found = record_linkage(own, other, names, identifier=RECORD)
-    more = f"{len(part):,} records drawn at random" if len(part) < len(y) else ""
+    more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else ""
     return Number(
         "record_linkage",
         found.expected_rate,
@@ -99,7 +100,7 @@ def _outliers(
     _, hit = near_truth(zx, zy, scatter, NEAR, "any")
     alone = ~crowded(zy, hit, ALONE, 1)
     texts = [note, scatter.fallback]
-    texts.append(f"{len(part):,} records drawn at random" if len(part) < len(y) else "")
+    texts.append(f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else "")
     return Number(
         "mahalanobis_disclosure",
         float((hit & alone).sum() / len(part)),

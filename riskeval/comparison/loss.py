@@ -17,6 +17,7 @@ from riskeval.utility.scatter import correlations
 from riskeval.utility.scores import propensity
 from riskeval.utility.sides import is_number, numbers
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 FEW = 20
 """Numeric keys with at most so many levels count as categories in the propensity score."""
@@ -156,7 +157,7 @@ def _propensity(request: Request, aligned: Aligned) -> list[Number]:
         )
         texts = [note, "" if found.converged else "the fit stopped before it converged"]
         texts.append(
-            f"at most {most:,} records of each file, drawn at random" if found.drawn else ""
+            f"at most {plural(most, 'record')} of each file, drawn at random" if found.drawn else ""
         )
         text = "; ".join(part for part in texts if part)
         return [

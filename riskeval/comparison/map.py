@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.comparison.catalogue import CATALOGUE, lower
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,8 +56,9 @@ class RiskUtilityMap(Result):
         front = known[known["pareto"]].sort_values("risk")
         text = (
             f"Risk ({lower(self.risk_title)}) against utility ({lower(self.utility_title)}): "
-            f"{len(front)} of {len(known)} releases {'is' if len(front) == 1 else 'are'} on the "
-            "Pareto front, where less risk costs utility"
+            f"{len(front)} of {plural(len(known), 'release')} "
+            f"{'is' if len(front) == 1 else 'are'} on the Pareto front, where less risk costs "
+            "utility"
         )
         if len(front):
             text += f": {', '.join(front['release'])}"

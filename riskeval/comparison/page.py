@@ -32,6 +32,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -91,7 +92,7 @@ def write_comparison(
     level = f"{100 * comparison.level:g} %"
     captions = {key: text.replace("95 %", level) for key, text in CAPTIONS.items()}
     facts = {
-        "title": title or f"{len(comparison.table) - 1} releases compared",
+        "title": title or f"{plural(len(comparison.table) - 1, 'release')} compared",
         "external": external,
         "cards": _cards(comparison, first),
         "first": _first(comparison),
@@ -197,10 +198,12 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
 
 def _first(comparison: Comparison) -> str:
     numbers = comparison.measures["name"].nunique()
+    was = "was" if len(comparison.table) == 2 else "were"
     return (
-        f"{len(comparison.table) - 1} releases of one original were judged by the same {numbers} "
-        "numbers of risk and utility. None of them proves a file safe: each tells one story of an "
-        "intruder, and the decision weighs the risk that is left against the use that is kept."
+        f"{plural(len(comparison.table) - 1, 'release')} of one original {was} judged by the same "
+        f"{numbers} numbers of risk and utility. None of them proves a file safe: each tells one "
+        "story of an intruder, and the decision weighs the risk that is left against the use that "
+        "is kept."
     )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
@@ -215,7 +216,10 @@ def _weights(
         return check_weights(faults, frame[used], f"{used} of {name}")
     values = pd.Series(np.asarray(given))
     if len(values) != len(frame):
-        faults.add(f"weights of {name}", f"{len(values):,} entries for {len(frame):,} records")
+        faults.add(
+            f"weights of {name}",
+            f"{plural(len(values), 'entry', 'entries')} for {plural(len(frame), 'record')}",
+        )
         return None
     return check_weights(faults, values, f"weights of {name}")
 
@@ -254,7 +258,9 @@ def _rows(
         return _by_labels(faults, name, index, own)
     if release.linkable:
         remedy = "Name the records with identifier, or do not call it linkable."
-        what = f"{len(frame):,} records against {len(original):,} cannot be linked row by row"
+        what = (
+            f"{plural(len(frame), 'record')} against {len(original):,} cannot be linked row by row"
+        )
         faults.add(name, what, remedy=remedy)
     return None
 

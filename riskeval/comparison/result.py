@@ -13,6 +13,7 @@ from riskeval.comparison.catalogue import CATALOGUE, UTILITY
 from riskeval.comparison.request import Effort
 from riskeval.measures.request import Limits
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -166,7 +167,7 @@ class Comparison(Result):
         n = len(self.table) - 1
         lines = [
             f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
-            f"{self.table['records'].iloc[0]:,} records on the keys "
+            f"{plural(self.table['records'].iloc[0], 'record')} on the keys "
             f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
         ]
         for name in self.table.index:

@@ -11,6 +11,7 @@ import numpy as np
 
 from riskeval.intruders.key_model import ALIASED
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.intruders.models import Cells
@@ -157,7 +158,9 @@ class _System:
         text = f"{kind} with {len(kept):,} coefficients"
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
-            text += f", {len(chosen) - pairs} keys and {pairs} pairs of keys chosen by BIC"
+            text += (
+                f", {plural(len(chosen) - pairs, 'key')} and {pairs} pairs of keys chosen by BIC"
+            )
             if self.left_out:
                 text += f" ({self.left_out} pairs with too many levels were not offered)"
         terms = tuple(self.terms[t] for t in chosen)

@@ -15,6 +15,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 HONOURED = ("unit", "household", "who", "categorical")
 """Fields of a Scenario that the attacks by distance follow, or say that they do not."""
@@ -76,7 +77,7 @@ def read_frames(
         if ask.household is not None:
             check_households(faults, frame, ask.household, role)
         if len(frame) < least.get(role, 1):
-            faults.add(role, f"{len(frame)} records are too few")
+            faults.add(role, f"{plural(len(frame), 'record is', 'records are')} too few")
     faults.raise_if_any()
     return frames
 
@@ -86,7 +87,9 @@ def check_units(points: dict[str, Points], least: dict[str, int]) -> None:
     faults = Faults("nearness")
     for role, n in least.items():
         if len(points[role]) < n:
-            faults.add(role, f"{len(points[role])} households are too few")
+            faults.add(
+                role, f"{plural(len(points[role]), 'household is', 'households are')} too few"
+            )
     faults.raise_if_any()
 
 

@@ -23,6 +23,7 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -296,6 +297,9 @@ def _weights(
         return check_weights(faults, survey[weights], weights)
     values = pd.Series(np.asarray(weights))
     if len(values) != len(survey):
-        faults.add("weights", f"{len(values)} values for {len(survey)} records of the sample")
+        faults.add(
+            "weights",
+            f"{plural(len(values), 'value')} for {plural(len(survey), 'record')} of the sample",
+        )
         return None
     return check_weights(faults, values, "weights")

@@ -15,6 +15,7 @@ from riskeval.intruders.scenario import Scenario
 from riskeval.intruders.scenario_tables import per_record, risk_table
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -133,8 +134,8 @@ class IntruderRisk(Result):
         missing = f"no true value of {'at least one of ' if several else ''}{self.target}"
         return (
             f"{self.n_unique:,} of the {self.n_sample:,} sample {what} are unique in the keys "
-            f"{', '.join(self.keys)}; the synthetic population has {self.n_population:,} persons. "
-            f"{others} have no match there and count as not "
+            f"{', '.join(self.keys)}; the synthetic population has "
+            f"{plural(self.n_population, 'person')}. {others} have no match there and count as not "
             f"disclosed; {self.n_missing_target:,} have {missing}."
         )
 

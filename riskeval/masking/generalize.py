@@ -20,6 +20,7 @@ from riskeval.masking.result import (
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.wording import plural
 
 Node = tuple[int, ...]
 EVERYTHING = "*"
@@ -135,7 +136,7 @@ def minimal_generalization(
         },
         notes=[
             f"Levels {shown}, one of {len(minimal)} minimal nodes; counted anew, every group has "
-            f"at least {k} records, {int(small.sum())} records lost all keys "
+            f"at least {k} records, {plural(int(small.sum()), 'record')} lost all keys "
             f"(at most {suppression_limit} allowed)."
         ],
         details={
@@ -273,16 +274,16 @@ def _chosen(
         left = search.below(tuple(range(len(names))), levels)
         if left > search.limit:
             raise GuaranteeError(
-                f"minimal_generalization: node {dict(node)} leaves {left} records in groups below "
-                f"{search.k}, {search.limit} are allowed; minimal nodes are {minimal}"
+                f"minimal_generalization: node {dict(node)} leaves {plural(left, 'record')} in "
+                f"groups below {search.k}, {search.limit} are allowed; minimal nodes are {minimal}"
             )
         return levels
     if not minimal:
         top = tuple(ladder.top for ladder in search.ladders)
         left = search.below(tuple(range(len(names))), top)
         raise GuaranteeError(
-            f"minimal_generalization: even the top of the lattice leaves {left} records in groups "
-            f"below {search.k}; add coarser levels or raise suppression_limit above "
+            f"minimal_generalization: even the top of the lattice leaves {plural(left, 'record')} "
+            f"in groups below {search.k}; add coarser levels or raise suppression_limit above "
             f"{search.limit}"
         )
     return min(minimal, key=lambda n: (-_precision(search.ladders, n), search.squares(n), n))

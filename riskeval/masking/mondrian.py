@@ -13,6 +13,7 @@ from riskeval.masking.result import Protected, categorical_column, own_frame, pr
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.wording import plural
 
 
 def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
@@ -66,7 +67,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     elif len(frame) < k:
-        faults.add("k", f"is {k}, the file has {len(frame)} records", remedy="Lower k.")
+        faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", remedy="Lower k.")
     faults.raise_if_any()
     coded = encode_keys(frame, names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)
@@ -85,8 +86,8 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
         method="mondrian",
         parameters={"keys": names, "k": k},
         notes=[
-            f"{len(sizes):,} regions of {sizes.min()} to {sizes.max()} records; counted anew, "
-            f"every combination of the keys has at least {k} records."
+            f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
+            f"counted anew, every combination of the keys has at least {k} records."
         ],
         details={
             "region": region,

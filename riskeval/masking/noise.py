@@ -25,6 +25,7 @@ from riskeval.masking.scatter import COVARIANCES, MANY, root, scatter, squared_d
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 METHODS = ("additive", "correlated", "correlated2", "restricted", "romm", "outlier")
 MOMENTS = ("expected", "exact")
@@ -231,7 +232,8 @@ def _check_size(faults: Faults, n_complete: int, values: np.ndarray, job: _Job) 
     if (~np.isnan(values)).any() and n_complete < needed:
         faults.add(
             "variables",
-            f"{n_complete} records have no missing value, at least {needed} are needed",
+            f"{plural(n_complete, 'record has', 'records have')} no missing value, at least "
+            f"{needed} are needed",
             remedy="Choose fewer variables.",
         )
     faults.raise_if_any()
@@ -245,7 +247,9 @@ def _noisy(
     if n < 2:
         return values.copy(), _covariance(x), ["There was nothing to add noise to."]
     left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
-    left_notes = [f"{left} records with missing values stayed as they were."] if left else []
+    left_notes = (
+        [f"{plural(left, 'record')} with missing values stayed as they were."] if left else []
+    )
     new = values.copy()
     before = _covariance(x)
     if job.method == "romm":

@@ -20,6 +20,7 @@ from riskeval.masking.univariate import consecutive, optimal_groups, ranked_grou
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ def strata_rows(
     if filled.any() and n_usable < job.k:
         faults.add(
             what,
-            f"{n_usable} records have no missing value, k is {job.k}",
+            f"{plural(n_usable, 'record has', 'records have')} no missing value, k is {job.k}",
             remedy="Choose fewer variables or a smaller k.",
         )
         faults.raise_if_any()
@@ -70,7 +71,8 @@ def strata_rows(
         target[small] = np.flatnonzero(~small)[np.argmin(counts[~small])]
     if pooled:
         job.notes.append(
-            f"{int((small & (counts > 0)).sum())} strata with fewer than {job.k} complete records "
+            f"{plural(int((small & (counts > 0)).sum()), 'stratum', 'strata')} with fewer than "
+            f"{job.k} complete records "
             "were pooled" + (" with the smallest other one." if pooled < job.k else ".")
         )
     placed = target[ids]
@@ -121,7 +123,7 @@ def group_all(
         groups[others] = _join(similar, inside, groups[inside], others, mixed)
         late += len(others)
     if late:
-        job.notes.append(f"{late} records with missing values joined the nearest group.")
+        job.notes.append(f"{plural(late, 'record')} with missing values joined the nearest group.")
     return groups
 
 

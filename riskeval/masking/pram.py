@@ -20,6 +20,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 
 KINDS = ("invariant", "random")
 TOLERANCE = 1e-9
@@ -362,7 +363,11 @@ def _given(
     except (TypeError, ValueError):
         table = np.zeros((0, 0))
     if table.shape != (size, size):
-        faults.add(where, f"has shape {table.shape}, the column has {size} categories {levels}")
+        faults.add(
+            where,
+            f"has shape {table.shape}, the column has {plural(size, 'category', 'categories')} "
+            f"{levels}",
+        )
         return np.eye(size)
     if not np.isfinite(table).all() or (table < 0).any():
         faults.add(where, "has entries that are no probabilities")

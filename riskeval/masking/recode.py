@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.masking.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 
 SPACINGS = ("equal", "log", "quantile")
 
@@ -104,7 +105,7 @@ def global_recode(
             "labels": None if labels is None else list(labels),
             "spacing": spacing,
         },
-        notes=[f"{column} has {len(names)} classes."],
+        notes=[f"{column} has {plural(len(names), 'class', 'classes')}."],
         details={"limits": limits, "counts": released[column].value_counts(sort=False)},
     )
 
@@ -123,7 +124,9 @@ def _check_ordered(faults: Faults, values: pd.Series, column: str) -> None:
 
 def _check_labels(faults: Faults, labels: list[Any], n_classes: int) -> None:
     if len(labels) != n_classes:
-        faults.add("labels", f"{len(labels)} labels for {n_classes} classes")
+        faults.add(
+            "labels", f"{plural(len(labels), 'label')} for {plural(n_classes, 'class', 'classes')}"
+        )
     if len(set(labels)) != len(labels):
         faults.add("labels", "a label is given twice", remedy="Join the classes instead.")
 
@@ -158,7 +161,7 @@ def _number_classes(
 
 def _placed(faults: Faults, filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
     if n_classes < 1 or len(filled) == 0 or filled.min() == filled.max():
-        faults.add("breaks", f"cannot make {n_classes} classes of this column")
+        faults.add("breaks", f"cannot make {plural(n_classes, 'class', 'classes')} of this column")
         faults.raise_if_any()
     low, high = float(filled.min()), float(filled.max())
     limits = _between(faults, filled, low, high, n_classes, spacing)
@@ -282,7 +285,10 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         [column],
         method="group_categories",
         parameters={"column": column, "groups": plan},
-        notes=[f"{column} has {len(dict.fromkeys(targets))} categories, had {len(levels)}."],
+        notes=[
+            f"{column} has {plural(len(dict.fromkeys(targets)), 'category', 'categories')}, had "
+            f"{len(levels)}."
+        ],
         details={"counts": released[column].value_counts(sort=False)},
     )
 

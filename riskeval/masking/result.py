@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,9 @@ class Protected(Result):
         touched = self.changes.loc[self.changes["cells"] > 0]
         parts = [f"{row.column} {row.cells:,}" for row in touched.itertuples()]
         text = (
-            f"{self.method}: {self.cells_changed:,} cells changed in {self.records_changed:,} of "
-            f"{self.n_records:,} records ({self.share_of_records:.2%})"
+            f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
+            f"{self.records_changed:,} of {plural(self.n_records, 'record')} "
+            f"({self.share_of_records:.2%})"
         )
         text += f": {', '.join(parts)}." if parts else "."
         if self.cells_suppressed:

@@ -15,6 +15,7 @@ from riskeval.masking.scatter import root
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 METHODS = ("regression", "rank")
 
@@ -144,7 +145,8 @@ def _scores(
     if (~np.isnan(values)).any() and n < m + values.shape[1] + 2:
         faults.add(
             "formula",
-            f"{m} columns on the right for {n} records without missing values on the left",
+            f"{plural(m, 'column')} on the right for {plural(n, 'record')} without missing values "
+            "on the left",
             remedy="Leave out variables, or join rare levels.",
         )
         faults.raise_if_any()

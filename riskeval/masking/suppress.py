@@ -21,6 +21,7 @@ from riskeval.masking.suppress_codes import (
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.wording import plural
 
 MOST_KEYS = 40
 
@@ -150,7 +151,7 @@ def local_suppression(
         },
         notes=[
             _promise(wanted, len(names), by, missing),
-            f"{int(risky.sum()):,} records were below.",
+            f"{plural(int(risky.sum()), 'record was', 'records were')} below.",
         ],
         details={
             "risky_before": int(risky.sum()),
@@ -196,7 +197,7 @@ def _checked(
     if len(set(names)) < len(names):
         faults.add("keys", "a column is named twice", remedy="Name each key once.")
     if len(names) > MOST_KEYS:
-        faults.add("keys", f"{len(names)} keys", remedy=f"Give at most {MOST_KEYS}.")
+        faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
     check_columns(faults, frame, dict.fromkeys(names), "key")
     check_columns(faults, frame, by, "strata")
     for column in set(by) & set(names):
@@ -211,7 +212,9 @@ def _checked(
         faults.add("subsets", "are empty", remedy="Give {size: k}.")
     for size, k in wanted.items():
         if not _whole(size) or not 1 <= size <= len(names):
-            faults.add("subsets", f"{size!r} of {len(names)} keys", remedy="Give 1 to all keys.")
+            faults.add(
+                "subsets", f"{size!r} of {plural(len(names), 'key')}", remedy="Give 1 to all keys."
+            )
         if not _whole(k) or k < 1:
             faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     seen: set[str] = set()
@@ -260,7 +263,8 @@ def _check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:
     if len(small):
         faults.add(
             "k",
-            f"{len(small)} strata (or the file) have fewer than {k} records",
+            f"{plural(len(small), 'stratum (or the file) has', 'strata have')} fewer than {k} "
+            "records",
             rows=np.flatnonzero(np.isin(strata, small)),
             remedy="Join strata or lower k: no suppression can help there.",
         )
@@ -308,8 +312,9 @@ def _verified(
         smallest = min(smallest, float(f.min(initial=np.inf)))
         if (f < k - SLACK).any():
             raise GuaranteeError(
-                f"local_suppression: {int((f < k - SLACK).sum())} records match fewer than {k} "
-                f"records on {[names[j] for j in subset]}"
+                "local_suppression: "
+                f"{plural(int((f < k - SLACK).sum()), 'record matches', 'records match')} fewer "
+                f"than {k} records on {[names[j] for j in subset]}"
             )
     return smallest
 
@@ -356,7 +361,9 @@ def suppress_risky(data: Any, column: str, *, risk: Any, threshold: float) -> Pr
     values = np.asarray(getattr(risk, "risk", risk), dtype=object).reshape(-1)
     numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
     if len(numbers) != len(frame):
-        faults.add("risk", f"has {len(numbers)} values for {len(frame)} records")
+        faults.add(
+            "risk", f"has {plural(len(numbers), 'value')} for {plural(len(frame), 'record')}"
+        )
     elif np.isnan(numbers).any():
         faults.add("risk", "is missing or no number", rows=np.flatnonzero(np.isnan(numbers)))
     number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
@@ -372,6 +379,6 @@ def suppress_risky(data: Any, column: str, *, risk: Any, threshold: float) -> Pr
         [column],
         method="suppress_risky",
         parameters={"column": column, "risk": numbers.tolist(), "threshold": float(threshold)},
-        notes=[f"{int(above.sum()):,} records had a risk above {threshold:g}."],
+        notes=[f"{plural(int(above.sum()), 'record')} had a risk above {threshold:g}."],
         details={"above": int(above.sum())},
     )

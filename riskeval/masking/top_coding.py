@@ -22,6 +22,7 @@ from riskeval.masking.scatter import COVARIANCES, MANY, scatter, squared_distanc
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 
 def mv_top_code(
@@ -117,7 +118,7 @@ def mv_top_code(
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers),
         MANY if far.sum() > complete.sum() / 4 else "",
-        f"{left} records with missing values stayed as they were." if left else "",
+        f"{plural(left, 'record')} with missing values stayed as they were." if left else "",
         f"Classical covariance: {cloud.note}." if cloud.note else "",
         *type_notes(frame, released, names),
     ]

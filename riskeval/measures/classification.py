@@ -17,6 +17,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9
@@ -98,7 +99,11 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
         faults.add("weights", f"has shape {weights.shape}", remedy="Give a square matrix.")
         return
     if len(weights) > n:
-        faults.add("weights", f"has {len(weights)} rows for {n} records", remedy=f"Give {n}.")
+        faults.add(
+            "weights",
+            f"has {plural(len(weights), 'row')} for {plural(n, 'record')}",
+            remedy=f"Give {n}.",
+        )
         return
     if not np.isfinite(weights).all():
         faults.add("weights", "has missing or infinite entries")
@@ -122,7 +127,9 @@ def check_weight_matrix(faults: Faults, weights: np.ndarray, n: int) -> None:
     total = float(weights.sum())
     if abs(total - n) > SLACK * n:
         faults.add(
-            "weights", f"add to {total:g}, not to the {n} records", remedy="Multiply them by n/sum."
+            "weights",
+            f"add to {total:g}, not to the {plural(n, 'record')}",
+            remedy="Multiply them by n/sum.",
         )
 
 
@@ -218,7 +225,7 @@ def classification_risk(
     if len(before) != len(after):
         faults.add(
             "released",
-            f"has {len(after)} rows, the original {len(before)}",
+            f"has {plural(len(after), 'row')}, the original {len(before)}",
             remedy="Give the same records in the same order.",
         )
     elif len(before) == 0:

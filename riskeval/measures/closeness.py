@@ -15,6 +15,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 
@@ -222,7 +223,7 @@ def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hi
     if present:
         faults.add(
             "distance",
-            f"{len(present)} values of {name!r} have no ancestors: {present[:5]}",
+            f"no ancestors for {plural(len(present), 'value')} of {name!r}: {present[:5]}",
             remedy="Give every value its ancestors, nearest first.",
         )
     lengths = {len(path) for path in hierarchy.values() if not isinstance(path, str)}

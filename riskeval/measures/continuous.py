@@ -15,6 +15,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 
 DISTANCE_SCALE = 0.05
 """Half-width of an interval in standard deviations is k x 0.05 x robust distance."""
@@ -55,11 +56,12 @@ class IntervalDisclosure(Result):
         unit = "standard deviations" if self.by == "sd" else "of the ranks"
         return (
             f"Interval disclosure: for {self.rate:.2%} of {len(self.per_record):,} records the "
-            f"true values of {', '.join(self.per_variable['variable'])} all lie within "
-            f"{self.k:g} {unit} of the released ones. The true risk is between 0 and this share, "
-            "which is reached if an intruder is right whenever a value is this near. "
-            f"{self.n_missing:,} records with missing values count as not disclosed. There is no "
-            "published threshold; k sets what counts as too near, and 0.01 is customary."
+            f"true values of {', '.join(self.per_variable['variable'])} all lie within {self.k:g} "
+            f"{unit} of the released ones. The true risk is between 0 and this share, which is "
+            "reached if an intruder is right whenever a value is this near. "
+            f"{plural(self.n_missing, 'record counts', 'records count')} as not disclosed for a "
+            "missing value. There is no published threshold; k sets what counts as too near, and "
+            "0.01 is customary."
         )
 
 
@@ -201,8 +203,8 @@ class MahalanobisDisclosure(Result):
             f"released values of {', '.join(self.variables)} too near the true ones, where "
             f"outlying records need more distance (RMDID1, k = {self.k:g}); {self.rate2:.2%} are "
             f"moreover alone within {self.k2:g} standard deviations in the released file (RMDID2). "
-            f"{self.n_missing:,} records with missing values are not judged. There is no published "
-            f"threshold; compare releases with the same k.{stand_in}"
+            f"{plural(self.n_missing, 'record is', 'records are')} not judged for a missing "
+            f"value. There is no published threshold; compare releases with the same k.{stand_in}"
         )
 
 

@@ -14,6 +14,7 @@ from riskeval.measures.matching import match_counts
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 __all__ = [
     "TREATMENTS",
@@ -117,7 +118,8 @@ class FrequencyCounts(Result):
             )
         if self.weighted and n:
             low = int(np.count_nonzero(self.F < 100))
-            text += f" {low:,} records stand for fewer than 100 persons of the population."
+            stand = plural(low, "record stands", "records stand")
+            text += f" {stand} for fewer than 100 persons of the population."
         return text
 
 

@@ -15,6 +15,7 @@ from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 FORMULAS = ("exact", "approximation")
 BENCHMARK_FLOOR = 0.1
@@ -192,8 +193,8 @@ class IndividualRisk(Result):
                 f"({self.household_global_risk:.3%}). "
             )
         text += (
-            f"{self.above_benchmark:,} records stand out (risk of at least {self.benchmark:.3f}, "
-            "benchmark rule of Templ 2017, equation 3.5). "
+            f"{plural(self.above_benchmark, 'record stands', 'records stand')} out (risk of at "
+            f"least {self.benchmark:.3f}, benchmark rule of Templ 2017, equation 3.5). "
         )
         text += (
             "How many persons share a key is estimated from the weights of the records that have "
@@ -204,8 +205,8 @@ class IndividualRisk(Result):
         )
         if self.n_capped:
             text += (
-                f" For {self.n_capped:,} records the weights add up to fewer persons than records; "
-                "their risk is 1/f."
+                f" For {plural(self.n_capped, 'record')} the weights add up to fewer persons than "
+                "records; their risk is 1/f."
             )
         return text
 
@@ -446,7 +447,7 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, given: Any)
     if np.ndim(given) and len(values) != len(frame):
         faults.add(
             argument,
-            f"has {len(values)} values for {len(frame)} records",
+            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
             remedy="Give one number, or one a record.",
         )
         return ones

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 DENSE_CELLS = 1 << 24  # combinations of levels up to which rows are numbered by a look-up table
@@ -177,7 +178,7 @@ def read_weights(
     if len(values) != len(frame):
         faults.add(
             argument,
-            f"has {len(values)} values for {len(frame)} records",
+            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
             remedy="Give one weight a record.",
         )
         return None

@@ -16,6 +16,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,8 +185,9 @@ class BetaLikeness(Result):
             + (
                 "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
                 if self.enhanced
-                else f"For {self.n_above_log:,} records the gain is above -log of the share in the "
-                "file, so enhanced beta-likeness does not hold."
+                else f"For {plural(self.n_above_log, 'record')} "
+                "the gain is above -log of the share in the file, so enhanced beta-likeness does "
+                "not hold."
             )
             + " The limit is a decision of the office (Cao and Karras 2012)."
         )

@@ -23,6 +23,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 METHODS = ("distance", "mahalanobis", "gower", "probabilistic")
 
@@ -87,8 +88,8 @@ class RecordLinkage(Result):
             f"{self.rate:.2%} of {len(self.linked):,} released records to the right person "
             f"({self.expected_rate:.2%} when equally near ones are told apart by lot), and for "
             f"another {self.rate_second:.2%} the right one is the second nearest. Linking at "
-            f"random would reach {self.chance:.2%}. {self.n_unjudged:,} records could not be "
-            "compared and count as not linked. There is no published threshold; this is a worst "
+            f"random would reach {self.chance:.2%}. {plural(self.n_unjudged, 'record')} could not "
+            "be compared and count as not linked. There is no published threshold; this is a worst "
             "case, as no intruder holds the original file itself."
         )
 

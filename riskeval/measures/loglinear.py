@@ -25,6 +25,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 FITS = ("book", "exact")
@@ -127,9 +128,10 @@ class LogLinearRisk(Result):
         if self.as_numbers:
             text += f" As numbers: {', '.join(self.as_numbers)}."
         if self.n_left_out:
-            text += f" {self.n_left_out:,} records with a missing key are left out."
+            out = plural(self.n_left_out, "record is", "records are")
+            text += f" {out} left out for a missing key."
         if not self.converged:
-            text += f" The fit did not converge in {self.iterations} iterations."
+            text += f" The fit did not converge in {plural(self.iterations, 'iteration')}."
         return text + " There is no published threshold; the measures depend on the model."
 
 
@@ -283,8 +285,8 @@ def check_size(
         if cells > most:
             faults.add(
                 "formula",
-                f"ties {', '.join(table.names[j] for j in keys)} together: {cells:,} cells, at "
-                f"most {most:,} can be held",
+                f"ties {', '.join(table.names[j] for j in keys)} together: "
+                f"{plural(cells, 'cell')}, at most {most:,} can be held",
                 remedy="Use fewer interactions or coarser keys.",
             )
     width = sum(
@@ -424,7 +426,7 @@ def loglinear_risk(
     fitted = fit_model(table, terms, numbers, method, fit)
     if not fitted.converged:
         warn(
-            f"log-linear model stopped after {fitted.iterations} iterations",
+            f"log-linear model stopped after {plural(fitted.iterations, 'iteration')}",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -31,6 +31,7 @@ from riskeval.measures.loglinear import (
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 MOST_CELLS = 1_000_000_000
 SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
@@ -234,7 +235,7 @@ def _read(
     if cells > MOST_CELLS:
         faults.add(
             "keys",
-            f"span {cells:,} cells, at most {MOST_CELLS:,} can be summed over",
+            f"span {plural(cells, 'cell')}, at most {MOST_CELLS:,} can be summed over",
             remedy="Use fewer or coarser keys.",
         )
     pi = table.total / table.population

@@ -14,6 +14,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +47,14 @@ class DeltaPresence(Result):
         """Return the range of the probabilities and who is certain to be in."""
         sure = int((self.probability >= 1 - 1e-12).sum())
         return (
-            f"For a person of the population the probability to be in the release is between "
+            "For a person of the population the probability to be in the release is between "
             f"{self.delta_min:.3f} and {self.delta_max:.3f}; {sure:,} of "
-            f"{len(self.probability):,} persons are certainly in it. This matters where taking "
-            "part is itself sensitive; the limits are a decision of the office (Nergiz et al. "
-            "2007)."
+            f"{len(self.probability):,} persons are certainly in it. This matters where "
+            "taking part is itself sensitive; the limits are a decision of the office (Nergiz et "
+            "al. 2007)."
             + (
-                f" {self.n_unmatched:,} records of the release match nobody in the population."
+                f" {plural(self.n_unmatched, 'record', 'records')} of the release "
+                f"{'matches' if self.n_unmatched == 1 else 'match'} nobody in the population."
                 if self.n_unmatched
                 else ""
             )

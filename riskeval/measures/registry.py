@@ -20,6 +20,7 @@ from riskeval.measures.risky_cells import RiskyCells, risky_cells
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 __all__ = ["MEASURES", "Headline", "Limits", "Measure", "Request", "Several"]
 
@@ -137,8 +138,9 @@ def _diversity_headlines(result: LDiversity, request: Request) -> list[Headline]
             Headline(
                 f"smallest distinct l of {name}",
                 smallest,
-                f"values of {name} in the least diverse group; {count:,} records are in groups "
-                f"with fewer than {limit or 2:g}",
+                f"values of {name} in the least diverse group; "
+                f"{plural(count, 'record is', 'records are')} in groups with fewer than "
+                f"{limit or 2:g}",
                 limit=limit,
                 source="2 is the least that protects (Machanavajjhala et al. 2007)",
                 at_least=True,
@@ -201,7 +203,8 @@ def _dominance_headlines(result: Several, request: Request) -> list[Headline]:
         Headline(
             f"largest share of a value of {name}",
             one.largest_share,
-            f"in one group; {one.n_violating:,} records violate ({one.alpha:g}, {one.k})-anonymity",
+            f"in one group; {plural(one.n_violating, 'record violates', 'records violate')} "
+            f"({one.alpha:g}, {one.k})-anonymity",
             limit=one.alpha,
             source="as asked",
         )
@@ -217,7 +220,7 @@ def _cells_headlines(result: RiskyCells, request: Request) -> list[Headline]:
             "records in a risky cell",
             touched,
             f"records ({touched / n:.2%}) in a small cell of at least one of {len(result.table)} "
-            f"tables of up to {result.table['dimension'].max()} keys",
+            f"tables of up to {plural(result.table['dimension'].max(), 'key')}",
         )
     ]
 

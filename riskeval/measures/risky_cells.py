@@ -16,6 +16,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +122,7 @@ def risky_cells(
     if len(limits) != dimensions:
         faults.add(
             "threshold",
-            f"has {len(limits)} values for {dimensions} dimensions",
+            f"has {plural(len(limits), 'value')} for {dimensions} dimensions",
             remedy="Give one number, or one a dimension.",
         )
     elif not (limits >= 0).all():

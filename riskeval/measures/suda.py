@@ -20,6 +20,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 NORMALISATIONS = ("book", "original", "factorial")
@@ -238,7 +239,9 @@ def _check(
     faults = Faults("suda")
     check_columns(faults, frame, keys, "key")
     if not 1 <= len(keys) <= MOST_KEYS:
-        faults.add("keys", f"{len(keys)} keys given", remedy=f"Give 1 to {MOST_KEYS} columns.")
+        faults.add(
+            "keys", f"{plural(len(keys), 'key')} given", remedy=f"Give 1 to {MOST_KEYS} columns."
+        )
     if len(set(keys)) < len(keys):
         faults.add("keys", "a key is named twice", remedy="Name each key once.")
     if len(frame) == 0:

@@ -17,6 +17,7 @@ from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -152,7 +153,9 @@ def population_uniqueness(
     elif weights is None:
         faults.add("population_size", "is not given", remedy="Give it, or weights to add up.")
     if size < n * (1 - 1e-12):
-        faults.add("population_size", f"{size:g} persons, fewer than the {n} records of the file")
+        faults.add(
+            "population_size", f"{size:g} persons, fewer than the {plural(n, 'record')} of the file"
+        )
     faults.raise_if_any()
     counts = tabulate(frame, names).counts.astype(np.int64)
     return _estimate(counts, n, max(size, n), names)

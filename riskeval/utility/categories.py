@@ -13,6 +13,7 @@ from riskeval.utility.sides import as_names, check_both, check_option, ones, rea
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +50,8 @@ class MissingLoss(Result):
                 "in percentage points. 0 is no loss."
             )
         return (
-            f"{self.total:,} values are missing in the release that the original has, {most}. "
-            "0 is no loss (Templ 2017, equations 5.2 and 5.3)."
+            f"{plural(self.total, 'value is', 'values are')} missing in the release that the "
+            f"original has, {most}. 0 is no loss (Templ 2017, equations 5.2 and 5.3)."
         )
 
 
@@ -106,7 +107,9 @@ def missing_loss(
     check_both(faults, sides, names, "variable")
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not sides.paired:
-        faults.add("rows", f"{len(sides.x):,} and {len(sides.y):,} records cannot be paired")
+        faults.add(
+            "rows", f"{len(sides.x):,} and {plural(len(sides.y), 'record')} cannot be paired"
+        )
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"
     wx, wy = ones(len(sides.x), sides.wx), ones(len(sides.y), sides.wy)
@@ -160,7 +163,8 @@ class Entropy(Result):
         return (
             f"Entropy (detail of a variable, 0 when all records are alike): {worst['variable']} "
             f"changed from {worst['original']:.4g} to {worst['released']:.4g}, the largest loss of "
-            f"{len(self.table)} variables. Equal entropy does not mean equal distributions."
+            f"{plural(len(self.table), 'variable')}. Equal entropy does not mean equal "
+            "distributions."
         )
 
 

@@ -14,6 +14,7 @@ from riskeval.utility.sides import as_names, check_both, read_sides
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
 
@@ -46,10 +47,10 @@ class TableDistances(Result):
     def summary(self) -> str:
         """Return the mean, and the table that fits worst."""
         return (
-            f"{len(self.table)} tables of {self.size} variables: on average {self.mean:.2%} of the "
-            "records would have to move to make original and release equal, at most "
-            f"{self.largest:.2%} ({self.table['variables'].iloc[0]}). 0 is no loss; large tables "
-            "differ more by chance alone: compare releases of the same file."
+            f"{plural(len(self.table), 'table')} of {self.size} variables: on average "
+            f"{self.mean:.2%} of the records would have to move to make original and release "
+            f"equal, at most {self.largest:.2%} ({self.table['variables'].iloc[0]}). 0 is no loss; "
+            "large tables differ more by chance alone: compare releases of the same file."
         )
 
 

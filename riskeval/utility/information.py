@@ -22,6 +22,7 @@ from riskeval.utility.sides import (
 )
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 NAN = float("nan")
 
@@ -154,7 +155,9 @@ def information_loss(
     check_numbers(faults, sides, names, "variable")
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not sides.paired:
-        faults.add("rows", f"{len(sides.x):,} and {len(sides.y):,} records cannot be paired")
+        faults.add(
+            "rows", f"{len(sides.x):,} and {plural(len(sides.y), 'record')} cannot be paired"
+        )
     streams = read_seed(faults, seed)
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"

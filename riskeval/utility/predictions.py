@@ -12,6 +12,7 @@ from riskeval.utility.regressions import build_model
 from riskeval.utility.sides import check_option, ones, read_sides
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +98,7 @@ def prediction_quality(
     if at == "fitted" and not sides.paired:
         faults.add(
             "released",
-            f"{len(sides.y):,} records against {len(sides.x):,} of the original",
+            f"{plural(len(sides.y), 'record')} against {len(sides.x):,} of the original",
             remedy='Use at="original".',
         )
     model = build_model(faults, sides, formula, family)

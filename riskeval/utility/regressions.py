@@ -28,6 +28,7 @@ from synthpop.indicators.variance import sampled_units
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 FAMILIES = ("linear", "logistic")
 INTERCEPT = "(Intercept)"
@@ -169,7 +170,7 @@ def _response(
     both, single = common_levels(sides.x[factor.column], sides.y[factor.column])
     levels = both + single
     if len(levels) != 2:
-        faults.add(factor.column, f"{len(levels)} levels; a logistic response needs two")
+        faults.add(factor.column, f"{plural(len(levels), 'level')}; a logistic response needs two")
         return None
     ordered = levels if single else both
     found = [recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y)]

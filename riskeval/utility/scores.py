@@ -25,6 +25,7 @@ from riskeval.utility.sides import (
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
 
 Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
 """From labels, weights and a seed to scores and the number of coefficients."""
@@ -113,7 +114,8 @@ class Propensity(Result):
                 " 2021). A perturbed copy of the same records can be below 1."
             )
         if self.drawn:
-            text += f" From {self.n_original:,} and {self.n_released:,} records drawn at random."
+            drawn = f"{self.n_original:,} and {plural(self.n_released, 'record')}"
+            text += f" From {drawn} drawn at random."
         if not self.converged:
             text += " The logistic fit stopped before it converged."
         return text

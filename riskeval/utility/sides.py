@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 
 LARGEST = 1e100
 
@@ -71,7 +72,10 @@ def read_weights(
         return check_weights(faults, frame[weights], weights)
     values = pd.Series(np.asarray(weights))
     if len(values) != len(frame):
-        faults.add(argument, f"{len(values):,} entries for {len(frame):,} records")
+        faults.add(
+            argument,
+            f"{plural(len(values), 'entry', 'entries')} for {plural(len(frame), 'record')}",
+        )
         return None
     return check_weights(faults, values, argument)
 
@@ -129,7 +133,7 @@ def check_paired(faults: Faults, sides: Sides) -> None:
     if not sides.paired:
         faults.add(
             "released",
-            f"{len(sides.y):,} records against {len(sides.x):,} of the original",
+            f"{plural(len(sides.y), 'record')} against {len(sides.x):,} of the original",
             remedy="This measure compares row i of both files; they must be the same unit.",
         )
 

@@ -20,6 +20,7 @@ from riskeval.utility.sides import (
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 NAN = float("nan")
 LARGEST_ROWS = 50_000_000
@@ -90,10 +91,10 @@ class TableDistance(Result):
     def summary(self) -> str:
         """Return the distances in words."""
         text = (
-            f"Table of {' x '.join(self.variables)} ({self.n_cells:,} cells): cells differ by "
-            f"{self.ut:.4g} on average (UT) and by {self.ut2:.4g} % of their size (UT2); "
-            f"{self.total_variation:.2%} of the records would have to move to make both equal. "
-            "0 is no loss; there is no threshold: compare releases of the same file."
+            f"Table of {' x '.join(self.variables)} ({plural(self.n_cells, 'cell')}): cells differ "
+            f"by {self.ut:.4g} on average (UT) and by {self.ut2:.4g} % of their size (UT2); "
+            f"{self.total_variation:.2%} of the records would have to move to make both equal. 0 "
+            "is no loss; there is no threshold: compare releases of the same file."
         )
         if not np.isclose(self.total_original, self.total_released):
             text += (
@@ -101,7 +102,8 @@ class TableDistance(Result):
                 " argument `total`."
             )
         if self.empty_original:
-            text += f" {self.empty_original:,} cells are new in the release and not part of UT2."
+            new = plural(self.empty_original, "cell is", "cells are")
+            text += f" {new} new in the release and not part of UT2."
         if self.left_out:
             found = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in self.left_out.items())
             text += f" Levels that only one file has were left out ({found})."

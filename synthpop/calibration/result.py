@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.calibration.weights import design_effect, effective_sample_size
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Calibration(Result):
             f"Ratios of new to start weight lie between {self.g.min():.4g} and "
             f"{self.g.max():.4g}. Design effect of unequal weights (Kish) "
             f"{self.design_effect:.4g}, {self.start_design_effect:.4g} before: the "
-            f"{len(self.weights):,} persons count as {self.effective_sample_size:,.0f}."
+            f"{plural(len(self.weights), 'person counts', 'persons count')} as "
+            f"{self.effective_sample_size:,.0f}."
         )
         if (self.weights <= 0).any():
             lines.append(
@@ -111,9 +113,9 @@ class Calibration(Result):
         if not self.converged:
             worst = self.worst(1).iloc[0]
             text = (
-                f"NOT CONVERGED after {self.iterations} iterations of {self.method}: largest "
-                f"relative error {largest:.3g} at {worst['margin']}: {worst['cell']} (target "
-                f"{worst['target']:,.8g}, achieved {worst['achieved']:,.8g}); tolerance "
+                f"NOT CONVERGED after {plural(self.iterations, 'iteration')} of {self.method}: "
+                f"largest relative error {largest:.3g} at {worst['margin']}: {worst['cell']} "
+                f"(target {worst['target']:,.8g}, achieved {worst['achieved']:,.8g}); tolerance "
                 f"{self.tolerance:g}."
             )
             if self.proof:
@@ -125,11 +127,11 @@ class Calibration(Result):
         if balanced:
             return (
                 f"{n - balanced} controls are met and {balanced} balanced by importance in "
-                f"{self.iterations} iterations of {self.method}; largest relative error "
+                f"{plural(self.iterations, 'iteration')} of {self.method}; largest relative error "
                 f"{largest:.3g}."
             )
         return (
             f"{f'All {n} controls are' if n > 1 else 'The control is'} met after "
-            f"{self.iterations} iterations of {self.method}: "
-            f"largest relative error {largest:.3g}, asked for {self.tolerance:g}."
+            f"{plural(self.iterations, 'iteration')} of {self.method}: largest relative error "
+            f"{largest:.3g}, asked for {self.tolerance:g}."
         )

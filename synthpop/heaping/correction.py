@@ -16,6 +16,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 
 METHODS = ("lognormal", "normal", "uniform")
 STEPS = {"5year": 5, "10year": 10}
@@ -60,7 +61,7 @@ class HeapCorrection(Result):
         """Return what was changed, in sentences."""
         return (
             f"{int(self.changed.sum()):,} of {len(self.ages):,} ages were changed at "
-            f"{int((self.heaps['moved'] > 0).sum())} heaps ({self.method} draws, seed "
+            f"{plural(int((self.heaps['moved'] > 0).sum()), 'heap')} ({self.method} draws, seed "
             f"{self.seed}). Whipple index {self.whipple_before:.1f} before, "
             f"{self.whipple_after:.1f} after; 100 means no preference for ages that end in 0 or "
             "5, and the United Nations call 105 and less very accurate."
@@ -273,7 +274,7 @@ def _design(predictors: Any, n: int, faults: Faults) -> np.ndarray | None:
     """Return numbers and dummies of categories, shape (n, p), with an intercept."""
     frame = as_frame(predictors, "predictors")
     if len(frame) != n:
-        faults.add("predictors", f"{len(frame)} rows for {n} ages")
+        faults.add("predictors", f"{plural(len(frame), 'row')} for {n} ages")
         return None
     parts = [np.ones((n, 1))]
     for name in frame.columns:

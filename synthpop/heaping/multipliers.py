@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 YEARS = 5
 # Sprague (1880): rows are the single years of a group, columns the groups used.
@@ -77,7 +78,9 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
     faults = Faults("sprague")
     if len(values) < 5:
         faults.add(
-            "five_year_counts", f"{len(values)} groups", remedy="The formula needs five or more."
+            "five_year_counts",
+            f"{plural(len(values), 'group')}",
+            remedy="The formula needs five or more.",
         )
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():

@@ -16,6 +16,7 @@ from synthpop.indicators.results import Indicator
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 from synthpop.weighted import clean
 
 Positions = np.ndarray | slice
@@ -75,7 +76,11 @@ def prepare(
     if by is not None:
         column = by if isinstance(by, pd.Series) else pd.Series(by)
         if len(column) != n:
-            faults.add("by", f"{len(column)} entries for {n} values", remedy="Give one a row.")
+            faults.add(
+                "by",
+                f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
+                remedy="Give one a row.",
+            )
         codes, domains = encode(column)
     faults.raise_if_any()
     x = series.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(series) else series
@@ -432,7 +437,11 @@ def gender_pay_gap(
             faults.add(name, f"{level!r} is not a gender here", remedy=did_you_mean(level, present))
     n = len(np.asarray(values))
     if len(column) != n:
-        faults.add("gender", f"{len(column)} entries for {n} values", remedy="Give one a row.")
+        faults.add(
+            "gender",
+            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
+            remedy="Give one a row.",
+        )
     faults.raise_if_any()
     data = prepare(faults, values, weights, by)
     sex = codes[data.rows]

@@ -17,6 +17,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 
 Estimator = Callable[..., Any]
 Calibrator = Callable[[Any, np.ndarray], Any]
@@ -102,10 +103,10 @@ class Bootstrap(Result):
         kind = "calibrated anew" if self.calibrated else "not calibrated anew"
         low, high = self.intervals[0]
         return (
-            f"Estimate {self.estimates[0]:.4g}, standard error "
-            f"{np.sqrt(self.variances[0]):.3g}, {100 * self.level:g} % {self.interval_method} "
-            f"interval {low:.4g} to {high:.4g}: {len(self.replicates)} bootstrap samples of "
-            f"{self.n_units} units within strata, weights {kind} (seed {self.seed})."
+            f"Estimate {self.estimates[0]:.4g}, standard error {np.sqrt(self.variances[0]):.3g}, "
+            f"{100 * self.level:g} % {self.interval_method} interval {low:.4g} to {high:.4g}: "
+            f"{len(self.replicates)} bootstrap samples of {plural(self.n_units, 'unit')} within "
+            f"strata, weights {kind} (seed {self.seed})."
         )
 
 
@@ -263,7 +264,11 @@ def _column(faults: Faults, data: Any, value: Any, name: str, n: int) -> pd.Seri
         return pd.Series(np.ones(n))
     column = pd.Series(value).reset_index(drop=True)
     if len(column) != n:
-        faults.add(name, f"{len(column)} entries for {n} rows", remedy="Give one a row.")
+        faults.add(
+            name,
+            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}",
+            remedy="Give one a row.",
+        )
     return column
 
 
@@ -291,7 +296,8 @@ def _units(
     single = int((np.bincount(stratum) == 1).sum()) if n else 0
     if single and not faults:
         warnings.warn(
-            f"{single} strata have one unit and add nothing to the variance",
+            f"nothing is added to the variance by {plural(single, 'stratum', 'strata')} of one "
+            "unit",
             SparseDataWarning,
             stacklevel=3,
         )

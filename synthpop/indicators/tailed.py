@@ -19,6 +19,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 from synthpop.models.tails import ParetoTail, fit_pareto
 from synthpop.weighted import clean
 
@@ -124,8 +125,9 @@ class TailFit(Result):
     def summary(self) -> str:
         """Return what the tail looks like and how many values lie beyond it."""
         return (
-            f"{self.tail.summary()} {int(self.outlier.sum())} rows lie above {self.limit:.6g}, the "
-            f"{100 * (1 - self.alpha):g} % quantile of the fitted tail, and count as outliers."
+            f"{self.tail.summary()} {plural(int(self.outlier.sum()), 'row lies', 'rows lie')} "
+            f"above {self.limit:.6g}, the {100 * (1 - self.alpha):g} % quantile of the fitted "
+            "tail, and count as outliers."
         )
 
 
@@ -182,7 +184,7 @@ def pareto_tail(
         series = household if isinstance(household, pd.Series) else pd.Series(household)
         unit = pd.factorize(series)[0].astype(np.int64)
         if len(unit) != len(x):
-            faults.add("household", f"{len(unit)} ids for {len(x)} values")
+            faults.add("household", f"{len(unit)} ids for {plural(len(x), 'value')}")
         elif (unit < 0).any():
             faults.add("household", "is missing", rows=np.flatnonzero(unit < 0))
     faults.raise_if_any()

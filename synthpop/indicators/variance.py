@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, SparseDataWarning
+from synthpop.microdata.wording import plural
 
 
 def design_variance(
@@ -101,12 +102,15 @@ def sampled_units(
         if not np.array_equal(stratum[c], h):
             faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
     if len(stratum) < 2:
-        faults.add("cluster", f"{len(stratum)} units", remedy="A variance needs two at least.")
+        faults.add(
+            "cluster", f"{plural(len(stratum), 'unit')}", remedy="A variance needs two at least."
+        )
     faults.raise_if_any()
     single = int((np.bincount(stratum) == 1).sum())
     if single:
         warnings.warn(
-            f"{single} strata have one sampled unit: compared with the overall mean",
+            f"{plural(single, 'stratum has', 'strata have')} one sampled unit: compared with the "
+            "overall mean",
             SparseDataWarning,
             stacklevel=3,
         )
@@ -118,7 +122,11 @@ def _codes(faults: Faults, values: npt.ArrayLike | None, name: str, n: int) -> n
         return np.zeros(n, dtype=np.int64)
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     if len(series) != n:
-        faults.add(name, f"{len(series)} entries for {n} rows", remedy="Give one a row.")
+        faults.add(
+            name,
+            f"{plural(len(series), 'entry', 'entries')} for {plural(n, 'row')}",
+            remedy="Give one a row.",
+        )
         return np.zeros(n, dtype=np.int64)
     codes = encode(series)[0].astype(np.int64)
     if (codes < 0).any():

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.wording import plural
 
 
 def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
@@ -67,7 +68,11 @@ def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], rol
                 remedy=did_you_mean(name, frame.columns),
             )
         elif count > 1:
-            faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
+            faults.add(
+                repr(name),
+                f"{plural(count, 'column has', 'columns have')} this name",
+                remedy="Rename them.",
+            )
         fine = fine and count == 1
     return fine
 

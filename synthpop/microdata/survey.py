@@ -13,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class Survey:
             rows = _rows_that_differ(household, encode(self.frame[name])[0])
             if len(rows):
                 n_households = len(np.unique(household[rows]))
-                what = f"changes within {n_households} households"
+                what = f"changes within {plural(n_households, 'household')}"
                 faults.add(name, what, rows=rows, remedy=remedy)
         size = there.get("household_size")
         if size is not None:
@@ -251,7 +252,9 @@ class Survey:
         """Return the survey with one column added or replaced; `values` has one entry a row."""
         if len(values) != self.n_persons:
             faults = Faults("survey")
-            faults.add(name, f"has {len(values)} values for {self.n_persons} persons")
+            faults.add(
+                name, f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
+            )
             faults.raise_if_any()
         plain = values.to_numpy() if isinstance(values, pd.Series) and _is_plain(values) else values
         column = pd.Series(plain).reset_index(drop=True)
@@ -262,8 +265,8 @@ class Survey:
         """Return what the survey holds, in a sentence."""
         total = float(self.weights.sum())
         return (
-            f"Survey of {self.n_persons:,} persons in {self.n_households:,} households, "
-            f"standing for {total:,.0f} persons."
+            f"Survey of {plural(self.n_persons, 'person')} in "
+            f"{plural(self.n_households, 'household')}, standing for {total:,.0f} persons."
         )
 
     __str__ = summary

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, MicrodataWarning
+from synthpop.microdata.wording import plural
 from synthpop.weighted import as_numbers, clean, quantile
 
 STEPS = tuple(np.arange(1, 10) / 10)
@@ -109,7 +110,11 @@ def _group_means(
     group = np.asarray(strata)
     code = np.zeros(len(group), dtype=np.int64)
     if len(group) != len(x):
-        faults.add("strata", f"{len(group)} groups for {len(x)} values", remedy="One a row.")
+        faults.add(
+            "strata",
+            f"{plural(len(group), 'group')} for {plural(len(x), 'value')}",
+            remedy="One a row.",
+        )
     try:
         code = np.unique(group, return_inverse=True)[1].reshape(-1)
     except TypeError:

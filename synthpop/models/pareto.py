@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 from synthpop.weighted import check_option, clean, mean, quantile
 
 LARGEST_SHAPE = 1e3
@@ -281,7 +282,7 @@ def _tail_start(
         x0 = van_kerm_threshold(x, w) if threshold is None else threshold
         start = int(np.searchsorted(x, x0, side="right"))
         if n - start < 2:
-            faults.add("threshold", f"{n - start} values above it", remedy="Lower it.")
+            faults.add("threshold", f"{plural(n - start, 'value')} above it", remedy="Lower it.")
             return 0, 1.0
     if not x0 > 0:
         faults.add("threshold", f"is {x0:g}", remedy="It must be positive.")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 from synthpop.models.pareto import ParetoTail, drawn_between, fit_pareto, van_kerm_threshold
 from synthpop.weighted import check_option, clean
 
@@ -154,7 +155,7 @@ class GpdTail(Result):
         text = (
             f"Values above {self.location:.6g} follow a generalised Pareto distribution with "
             f"scale {self.scale:.6g} and shape {self.shape:.4g} ({kind}), estimated by "
-            f"{self.method} from {self.n_exceed} values."
+            f"{self.method} from {plural(self.n_exceed, 'value')}."
         )
         return f"{text} {self.fallback}".rstrip()
 

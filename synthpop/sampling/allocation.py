@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 
 def allocate(
@@ -50,8 +51,8 @@ def allocate(
     if not int(floor.sum()) <= n <= int(limit.sum()):
         faults.add(
             "n",
-            f"{n} units cannot be spread: strata hold {int(limit.sum())}, minima add up to "
-            f"{int(floor.sum())}",
+            f"{plural(n, 'unit')} cannot be spread: strata hold {int(limit.sum())}, minima add up "
+            f"to {int(floor.sum())}",
             remedy="Change n or minimum.",
         )
     faults.raise_if_any()

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 
 EDGE = 1e-9
 MOST_LANDING = 10
@@ -64,7 +65,7 @@ def draw_balanced(
     if bad.any():
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(bad))
     if len(a) != len(p):
-        faults.add("auxiliary", f"{len(a)} rows for {len(p)} units")
+        faults.add("auxiliary", f"{plural(len(a), 'row')} for {plural(len(p), 'unit')}")
     gaps = ~np.isfinite(a).all(axis=1)
     if gaps.any():
         faults.add("auxiliary", "missing or infinite", rows=np.flatnonzero(gaps))

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
 from synthpop.sampling.plans import (
     BalancedPlan,
@@ -45,7 +46,7 @@ def _check_n(name: str, n: object) -> None:
 def _check_room(name: str, n: int, units: Units) -> None:
     if n > units.n:
         faults = Faults(name)
-        faults.add("n", f"is {n}, there are {units.n} units", remedy="Draw fewer.")
+        faults.add("n", f"is {n}, there are {plural(units.n, 'unit')}", remedy="Draw fewer.")
         faults.raise_if_any()
 
 
@@ -358,7 +359,9 @@ class Stratified:
             asked = size_of(design)
             if asked is not None and asked > room:
                 faults.add(
-                    f"stratum {label!r}", f"has {room} units, {asked} are wanted", remedy="Fewer."
+                    f"stratum {label!r}",
+                    f"has {plural(room, 'unit')}, {asked} are wanted",
+                    remedy="Fewer.",
                 )
             elif not faults:
                 plans.append(design.plan(part))

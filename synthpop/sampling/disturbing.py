@@ -16,6 +16,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 
 Rate = float | Mapping[Any, float] | Callable[[pd.DataFrame], Any]
 
@@ -27,7 +28,7 @@ def _rates(name: str, frame: pd.DataFrame, rate: Rate, by: str | None) -> np.nda
     if callable(rate):
         p: np.ndarray = np.asarray(rate(frame), dtype=np.float64)
         if p.shape != (n,):
-            faults.add("rate", f"gave {p.shape} numbers for {n} rows")
+            faults.add("rate", f"gave {p.shape} numbers for {plural(n, 'row')}")
     elif isinstance(rate, Mapping):
         if by is None:
             faults.add("by", "is not given", remedy="Name the column of the levels in rate.")

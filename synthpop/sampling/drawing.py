@@ -11,6 +11,7 @@ import numpy as np
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 from synthpop.sampling.designs import Cluster, Stratified, TwoStage
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import Source, Units, open_source
@@ -218,6 +219,8 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
     sampler = prepare(population, design)
     if sampler.source.n > MOST_PAIRS:
         faults = Faults("joint probabilities")
-        faults.add("population", f"has {sampler.source.n} rows", remedy=f"At most {MOST_PAIRS}.")
+        faults.add(
+            "population", f"has {plural(sampler.source.n, 'row')}", remedy=f"At most {MOST_PAIRS}."
+        )
         faults.raise_if_any()
     return sampler.plan.joint()

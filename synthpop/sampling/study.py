@@ -26,6 +26,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 from synthpop.sampling.drawing import WEIGHT, Sampler, prepare
 from synthpop.sampling.source import in_memory
 
@@ -86,7 +87,7 @@ class Study(Result):
 
     def summary(self) -> str:
         """Return, for each estimator, bias and error in a sentence."""
-        lines = [f"{self.repetitions} samples (seed {self.seed})."]
+        lines = [f"{plural(self.repetitions, 'sample')} (seed {self.seed})."]
         table = self.table
         for (name, domain), (_, row) in zip(table.index, table.iterrows(), strict=True):
             if domain != OVERALL:

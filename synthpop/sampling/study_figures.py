@@ -11,6 +11,7 @@ from synthpop.indicators.results import OVERALL
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
+from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +51,9 @@ def draw_study(study: Study, kind: str, domains: Sequence[Any] | None) -> Figure
     for axes in panels[len(chosen) :]:
         axes.set_visible(False)
     line = "red lines" if kind == "box" else "vertical lines"
-    figure.suptitle(f"{study.repetitions:,} samples; {line}: true values", fontsize=9, color=SOFT)
+    figure.suptitle(
+        f"{plural(study.repetitions, 'sample')}; {line}: true values", fontsize=9, color=SOFT
+    )
     return figure
 
 

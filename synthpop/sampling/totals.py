@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Total(Result):
         """Return the total with its interval."""
         low, high = self.interval
         return (
-            f"Estimated total {self.estimate:.6g} from {self.n} units, "
+            f"Estimated total {self.estimate:.6g} from {plural(self.n, 'unit')}, "
             f"{100 * self.level:g} % interval {low:.6g} to {high:.6g} ({self.method})."
         )
 
@@ -105,7 +106,7 @@ def horvitz_thompson(
     if np.isnan(y).any():
         faults.add("values", "are missing", rows=np.flatnonzero(np.isnan(y)), remedy="Impute them.")
     if len(p) != n:
-        faults.add("probabilities", f"{len(p)} for {n} values", remedy="Give one a unit.")
+        faults.add("probabilities", f"{len(p)} for {plural(n, 'value')}", remedy="Give one a unit.")
     elif not bool(np.all((p > 0) & (p <= 1 + 1e-9))):
         faults.add("probabilities", "are not between 0 and 1")
     pairs = None if joint is None else np.asarray(joint, dtype=np.float64)

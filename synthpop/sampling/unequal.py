@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.wording import plural
 from synthpop.sampling.counting import (
     conditional_joint,
     sampford_joint,
@@ -55,7 +56,9 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     if bad.any():
         faults.add("size", "missing, infinite or negative", rows=np.flatnonzero(bad))
     elif not 0 <= n <= int((x > 0).sum()):
-        faults.add("n", f"is {n}, {int((x > 0).sum())} units have a positive size")
+        faults.add(
+            "n", f"is {n}, {plural(int((x > 0).sum()), 'unit has', 'units have')} a positive size"
+        )
     faults.raise_if_any()
     if n == 0:
         return np.zeros(len(x))

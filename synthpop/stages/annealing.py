@@ -25,6 +25,7 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
 from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
     Finished,
@@ -230,12 +231,13 @@ class Annealed(Result):
         total = float(self.margins["target"].abs().sum())
         free = self.distances[~self.distances["controlled"]]
         text = (
-            f"{'All' if self.converged else 'NOT ALL'} margins are met within "
-            f"{self.tolerance:g} of their totals in {int(self.regions['converged'].sum())} of "
-            f"{len(self.regions)} regions: absolute gaps add up to {after:,.6g} after "
+            f"{'All' if self.converged else 'NOT ALL'} margins are met within {self.tolerance:g} "
+            f"of their totals in {int(self.regions['converged'].sum())} of "
+            f"{plural(len(self.regions), 'region')}: absolute gaps add up to {after:,.6g} after "
             f"{before:,.6g} ({after / max(total, 1e-300):.3g} of the totals). "
             f"{int(self.regions['exchanged'].sum()):,} of "
-            f"{int(self.regions['households'].sum()):,} households were exchanged."
+            f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
+            "exchanged."
         )
         if len(free):
             worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]

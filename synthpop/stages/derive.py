@@ -13,6 +13,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
 from synthpop.stages.base import Outlook, check_available, keep_own
 
 
@@ -98,7 +99,8 @@ class Derive:
         if self.labels is not None and len(self.labels) != len(limits) - 1:
             faults.add(
                 self.label,
-                f"{len(self.labels)} labels for {len(limits) - 1} classes",
+                f"{plural(len(self.labels), 'label')} for "
+                f"{plural(len(limits) - 1, 'class', 'classes')}",
                 remedy="Give one label for each class.",
             )
         if self.labels is not None and len(set(self.labels)) != len(self.labels):

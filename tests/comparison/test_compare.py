@@ -206,7 +206,7 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
     found = riskeval.compare(people(200), {"same": people(200)}, **ROLES)
     assert found.table.loc["same", "disco: ill"] == found.table.loc["original", "disco: ill"]
     assert found.summary().startswith("1 release was compared")
-    assert "1 of 1 releases is on the Pareto front" in found.summary()
+    assert "1 of 1 release is on the Pareto front" in found.summary()
 
 
 @pytest.mark.parametrize(

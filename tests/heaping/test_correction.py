@@ -152,7 +152,7 @@ def test_model_based_ages_follow_the_predictors():
         ({"window": (-1, 2)}, "pair of years"),
         ({"fixed": [10**6]}, "positions"),
         ({"model": object()}, "needs predictors"),
-        ({"predictors": pd.DataFrame({"a": [1]})}, "1 rows"),
+        ({"predictors": pd.DataFrame({"a": [1]})}, "1 row for"),
     ],
 )
 def test_refuses(options, message):

@@ -209,7 +209,7 @@ def test_arguments_are_honoured(frame: pd.DataFrame) -> None:
 
 
 def test_sparse_data() -> None:
-    with pytest.warns(SparseDataWarning, match="1 strata have one unit"):
+    with pytest.warns(SparseDataWarning, match="1 stratum of one unit"):
         ind.bootstrap(
             ind.mean, [1.0, 2.0, 3.0], weights=np.ones(3), strata=["a", "a", "b"], replicates=3
         )

@@ -26,7 +26,7 @@ def test_design_variance_reads_like_the_formula() -> None:
 
 
 def test_single_units_and_faults() -> None:
-    with pytest.warns(SparseDataWarning, match="1 strata"):
+    with pytest.warns(SparseDataWarning, match="1 stratum has"):
         value = ind.design_variance([1.0, 2.0, 9.0], strata=[0, 0, 1])
     assert value == pytest.approx(2 * 0.5 + 25)
     with pytest.raises(InputError, match="two strata"):
@@ -35,7 +35,7 @@ def test_single_units_and_faults() -> None:
         ind.design_variance([1.0, 2.0], cluster=[5, 5])
     with pytest.raises(InputError, match="missing"):
         ind.design_variance([1.0, 2.0], strata=[None, "a"])
-    with pytest.raises(InputError, match="entries"):
+    with pytest.raises(InputError, match="1 entry for 2 rows"):
         ind.design_variance([1.0, 2.0], strata=["a"])
 
 

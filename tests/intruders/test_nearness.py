@@ -151,7 +151,7 @@ class TestDistanceScreen:
         pd.testing.assert_frame_equal(whole.per_record, parts.per_record)
 
     def test_faults(self) -> None:
-        with pytest.raises(InputError, match="1 records are too few"):
+        with pytest.raises(InputError, match="1 record is too few"):
             distance_screen(people(1, 1), people(5, 2), NAMES)
         with pytest.raises(InputError, match="Did you mean 'a'"):
             distance_screen(people(5, 1), people(5, 2), ["aa"])

@@ -145,7 +145,7 @@ def test_noise_for_outliers_only():
     assert not touched[30]
     assert result.details["records_with_noise"].tolist() == touched.tolist()
     assert f"{touched.sum()} outlying records of 499 got noise" in result.summary()
-    assert "1 records with missing values stayed as they were" in result.summary()
+    assert "1 record with missing values stayed as they were" in result.summary()
     fewer = add_noise(data, NAMES, method="outlier", level=0.5, seed=2, cutoff=0.9999)
     assert fewer.records_changed < result.records_changed
 
@@ -271,7 +271,7 @@ def test_faults_are_named(options, text):
 
 def test_too_few_complete_records():
     data = pd.DataFrame({"x": [1.0, np.nan, 3.0], "y": [np.nan, 2.0, 3.0]})
-    with pytest.raises(InputError, match="1 records have no missing value, at least 2"):
+    with pytest.raises(InputError, match="1 record has no missing value, at least 2"):
         add_noise(data, ["x", "y"])
 
 

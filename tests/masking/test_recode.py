@@ -79,7 +79,7 @@ def test_recode_of_an_ordered_variable():
     [
         ("age", {"breaks": [5, 10, 20]}, "outside the breaks"),
         ("age", {"breaks": [0, 20, 10]}, "ascending"),
-        ("age", {"breaks": [0, 20, 40], "labels": ["a"]}, "1 labels for 2 classes"),
+        ("age", {"breaks": [0, 20, 40], "labels": ["a"]}, "1 label for 2 classes"),
         ("age", {"breaks": [0, 20, 40], "labels": ["a", "a"]}, "given twice"),
         ("age", {"breaks": [0, 20, 40], "spacing": "log"}, "number of classes only"),
         ("age", {"breaks": 3, "spacing": "log"}, "positive values"),

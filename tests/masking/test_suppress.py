@@ -287,7 +287,7 @@ def test_missing_strata_are_a_stratum_and_small_strata_are_named():
         (["a"], {"alpha": 0.5, "missing": "conservative"}, "no meaning"),
         (["a", "b"], {"importance": [1]}, "one rank"),
         (["a", "b"], {"importance": {"a": 1}}, "has no rank"),
-        (["a"], {"subsets": {2: 3}}, "of 1 keys"),
+        (["a"], {"subsets": {2: 3}}, "of 1 key"),
         (["a"], {"linked": {"b": "s"}}, "not a key"),
         (["a", "b"], {"linked": {"a": "b"}}, "is a key"),
         (["a"], {"strata": "a"}, "a key and a stratum"),
@@ -324,7 +324,7 @@ def test_suppress_risky_is_strict_and_checks_its_input():
     result = suppress_risky(frame, "a", risk=pd.Series([0.1, 0.2, 0.3]), threshold=0.2)
     assert result.data["a"].isna().tolist() == [False, False, True]
     assert result.data["a"].cat.categories.tolist() == [*"zyx"]
-    for risk, text in (([0.1], "1 values for 3"), ([0.1, None, 0.2], "missing")):
+    for risk, text in (([0.1], "1 value for 3"), ([0.1, None, 0.2], "missing")):
         with pytest.raises(InputError, match=text):
             suppress_risky(frame, "a", risk=risk, threshold=0.1)
     with pytest.raises(InputError, match="Give a number"):

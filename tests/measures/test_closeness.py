@@ -204,7 +204,7 @@ def test_presence_by_hand():
     third = 1 / 3
     np.testing.assert_allclose(result.probability, [0.5, 0.5, third, 0.5 + third, 0.5 + third, 0.0])
     assert (result.delta_min, result.n_unmatched) == (0.0, 1)
-    assert "match nobody" in result.summary()
+    assert "1 record of the release matches nobody" in result.summary()
     assert delta_presence(everybody, everybody, ["a"]).delta_min == 1.0
 
 

@@ -224,7 +224,7 @@ def test_a_fit_that_stops_short_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         fitting, "fit_margins", lambda *a, **k: original(*a, **{**k, "max_iterations": 1})
     )
-    with pytest.warns(ConvergenceWarning, match="1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="after 1 iteration"):
         risk = loglinear_risk(FRAME, KEYS, weights="w", formula="~ (C(area) + job + C(age))^2")
     assert not risk.converged
     assert "did not converge" in risk.summary()
@@ -370,7 +370,7 @@ def test_missing_keys_are_left_out_and_counted() -> None:
     assert not np.isnan(risk.lambda_[1]).any()
     assert risk.cells["f"].sum() == 270
     np.testing.assert_allclose(risk.cells["pi"], 300 / FRAME["w"].sum())
-    assert "30 records with a missing key" in risk.summary()
+    assert "30 records are left out for a missing key" in risk.summary()
 
 
 def test_bound_moves_the_program_numbers_only() -> None:

@@ -56,7 +56,7 @@ def test_all_faults_come_together() -> None:
     text = faults_of(frame)
     assert "weight is zero" in text
     assert "weight is missing" in text
-    assert "region: changes within 1 households" in text
+    assert "region: changes within 1 household" in text
 
 
 def test_a_missing_column_is_named() -> None:
@@ -73,7 +73,7 @@ def test_a_missing_column_hides_nothing_else() -> None:
     text = faults_of(frame, psu="village")
     assert "'village': column given as psu is not in the data" in text
     assert "weight is zero" in text
-    assert "region: changes within 1 households" in text
+    assert "region: changes within 1 household" in text
     assert "persons are in the file more than once" in text
     text = faults_of(frame, weight="weihgt", household_size="sise")
     assert "'weihgt'" in text
@@ -91,7 +91,7 @@ def test_a_missing_id_silences_no_check_of_other_households() -> None:
     frame = pd.concat([frame, last], ignore_index=True)
     text = faults_of(frame, household_weight="hw")
     assert "hid: household is missing (1 row" in text
-    assert "hw: changes within 1 households" in text
+    assert "hw: changes within 1 household" in text
     assert "does not equal the number of rows" in text
     assert f"more than once (1 row: {len(frame) - 1})" in text
 
@@ -115,7 +115,7 @@ def test_household_weight_must_not_differ() -> None:
     row = int(np.flatnonzero(frame["size"] > 1)[0])
     frame.loc[row, "hw"] += 1
     text = faults_of(frame, household_weight="hw")
-    assert "hw: changes within 1 households" in text
+    assert "hw: changes within 1 household" in text
 
 
 def test_household_size_must_agree_with_rows() -> None:
@@ -169,7 +169,7 @@ def test_with_weights_replaces_both_columns_and_leaves_the_survey_alone() -> Non
 
 
 def test_with_column_of_a_wrong_length() -> None:
-    with pytest.raises(InputError, match="1 values for"):
+    with pytest.raises(InputError, match="1 value for"):
         small_survey(10).with_column("x", [1])
 
 

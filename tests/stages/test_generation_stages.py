@@ -137,7 +137,7 @@ def test_derive_by_mapping() -> None:
     [
         (Derive("a", source="age"), "needs either breaks or mapping"),
         (Derive("a", source="age", breaks=[3, 1]), "do not increase"),
-        (Derive("a", source="age", breaks=[0, 9, 99], labels=["x"]), "1 labels for 2 classes"),
+        (Derive("a", source="age", breaks=[0, 9, 99], labels=["x"]), "1 label for 2 classes"),
         (Derive("a", source="age", breaks=[0, 9, 99], labels=["x", "x"]), "not distinct"),
         (Derive("a", source="sex", breaks=[0, 9]), "'sex' is not numeric"),
         (Derive("a", source="sex", mapping={"w": 1}), "the level 'w' that 'sex' does not have"),
