@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthpop.figures.style import Names
+from synthpop.microdata.wording import plural
 from synthpop.population import Population
-from synthpop.reporting.wording import number, percent, plural, table, whole
+from synthpop.reporting.wording import number, percent, table, whole
 
 KINDS = {
     "structure": "Household structure",

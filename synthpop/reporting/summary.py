@@ -10,9 +10,10 @@ from synthpop.assess import FitReport
 from synthpop.figures.gallery import main_numbers, overall_distances
 from synthpop.figures.style import Names
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.wording import plural
 from synthpop.population import Population
 from synthpop.reporting.risk import highest
-from synthpop.reporting.wording import change, percent, plural, whole
+from synthpop.reporting.wording import change, percent, whole
 
 MOST_NOTED = 6
 

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
+from synthpop.microdata.wording import plural
 from synthpop.population import Population
-from synthpop.reporting.wording import change, number, percent, plural, table, whole
+from synthpop.reporting.wording import change, number, percent, table, whole
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 SMALLEST = 5.0

@@ -86,17 +86,6 @@ def _signed(text: str) -> str:
     return text.replace("-", MINUS) if text.startswith("-") else text
 
 
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "fallback"), plural(2000, "fallback")
-    ('1 fallback', '2,000 fallbacks')
-    """
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
-
-
 def listed(items: Sequence[str]) -> str:
     """Return items as a list in a sentence.
 
