@@ -33,6 +33,7 @@ from synthpop.stages.predictors import make_coding, sample_digits
 
 METHODS = ("direct", "multinomial", "distribution")
 POOLING = ("cross-validated", "none")
+TWENTIETHS = tuple(step / 20 for step in range(1, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class Structure:
         are the stratum's n own households of its size and, with the weight of k more, those of
         the same size in all strata, so that rare kinds of households are found in every stratum.
         Their weights are calibrated such that the stratum keeps its own totals of household sizes
-        and of kinds of persons: combinations of the variables, numbers in classes (more than 60
-        combinations: each variable by itself). "cross-validated": k is chosen by
+        and of kinds of persons: combinations of the variables, numbers in twenty classes (more
+        than 60 combinations: each variable by itself). "cross-validated": k is chosen by
         cross-validation over households. Where weights were calibrated to finer totals within
         strata that must hold exactly, set "none". See `synthpop.models.donors`.
 
@@ -155,7 +156,7 @@ class Structure:
         if len(levels) * len(strata) > MOST_DONORS:
             what = f"more than {MOST_DONORS:,} donors of all strata: those of the own stratum only"
             return own, ALONE, (Fallback(self.label, "all", what),)
-        coding = make_coding(sample, [(name,) for name in self.variables])
+        coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, coding)
         kind = distinct_cells(digits, coding.sizes)[1]
         many = int(kind.max(initial=-1)) >= MOST_KINDS
