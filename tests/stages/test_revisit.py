@@ -110,7 +110,9 @@ def test_pooling_is_honoured_and_told() -> None:
     steps = [Structure(["age", "sex"]), first, Revisit(["one"], predictors=["sex"], pooling=7.0)]
     assert Pipeline(steps).fit(survey, seed=1).pooling["revisit one: one"].amount == 7.0
     steps[2] = Revisit(["one"], model="tree", pooling=7.0)
-    with pytest.raises(InputError, match="revisit one: pooling: partial pooling has no meaning"):
+    assert Pipeline(steps).fit(survey, seed=1).pooling["revisit one: one"].way == "mixture"
+    steps[2] = Revisit(["one"], pooling=-7.0)
+    with pytest.raises(InputError, match="revisit one: pooling: is -7"):
         Pipeline(steps).fit(survey)
 
 
