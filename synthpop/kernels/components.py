@@ -4,14 +4,39 @@ from synthpop.microdata.accelerate import kernel
 
 
 @kernel
-def split_totals(totals, cells, group_of_cell, starts, cumulative, fractions, uniforms, out):
+def find_groups(totals, cells, donors_of_cell, first, limits, out):
+    """Find the group of donors of each person by its total.
+
+    totals (n,); cells (n,); donors_of_cell (2, number of cell codes): number of the cell that has
+    the donors, for negative and for positive totals; first (c + 1,): first group of each such cell;
+    limits (g,): largest total of each group, ascending within a cell, the last infinite; out (n,).
+    A total of zero or a missing one has none: g.
+    """
+    for i in range(len(totals)):
+        total = totals[i]
+        if not total < 0.0 and not total > 0.0:
+            out[i] = len(limits)
+            continue
+        cell = donors_of_cell[1 if total > 0.0 else 0, cells[i]]
+        low, high = first[cell], first[cell + 1] - 1
+        while low < high:
+            middle = (low + high) // 2
+            if limits[middle] < total:
+                low = middle + 1
+            else:
+                high = middle
+        out[i] = low
+
+
+@kernel
+def split_totals(totals, groups, starts, cumulative, fractions, uniforms, out):
     """Draw a donor for each person and split its total (book eq. 6.15, 6.16).
 
-    totals (n,); cells (n,); group_of_cell (2, number of cell codes): donor group for negative and
-    for positive totals; starts (g + 1,) and cumulative (d,): donors of each group side by side
-    with their cumulated share of weight, last of a group 1; fractions (d, p); uniforms (n,);
-    out (p, n). Total zero gives zeros, a missing total gives missing values. The largest part
-    takes up what rounding leaves, so that the parts add up to the total.
+    totals (n,); groups (n,): group of donors of each person; starts (g + 1,) and cumulative (d,):
+    donors of each group side by side with their cumulated share of weight, last of a group 1;
+    fractions (d, p); uniforms (n,); out (p, n). Total zero gives zeros, a missing total gives
+    missing values. The largest part takes up what rounding leaves, so that the parts add up to the
+    total.
     """
     n_parts = fractions.shape[1]
     for i in range(len(totals)):
@@ -20,8 +45,7 @@ def split_totals(totals, cells, group_of_cell, starts, cumulative, fractions, un
             for j in range(n_parts):
                 out[j, i] = total
             continue
-        group = group_of_cell[1 if total > 0.0 else 0, cells[i]]
-        low, high = starts[group], starts[group + 1] - 1
+        low, high = starts[groups[i]], starts[groups[i] + 1] - 1
         u = uniforms[i]
         while low < high:
             middle = (low + high) // 2

@@ -28,6 +28,7 @@ from synthpop.stages.predictors import Coding, make_coding
 EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
 SMALLEST_SHARE = 0.01
+FEWEST_DONORS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ class Components:
 
     A donor is drawn from the sample persons of the same cell, with probability proportional to its
     weight, and its fractions are applied to the total (book eq. 6.15 and 6.16). Negative totals
-    have donors of their own, with negative totals.
+    have donors of their own, with negative totals. The donors of a cell are grouped by their total,
+    30 or more to a group where there are so many, and the donor comes from the group that the
+    person's total lies in: fractions depend on the total inside a cell too.
 
     Parameters
     ----------
@@ -61,8 +64,8 @@ class Components:
     Sample persons whose total is below 1 % of the sum of their absolute parts are no donors: their
     fractions would blow up other totals. The parts of a person add up to the total up to
     rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
-    per person from the stream (stage, total, parts, stratum, block), spread evenly within cells
-    (`synthpop.models.spreading`).
+    per person from the stream (stage, total, parts, stratum, block), spread evenly within groups of
+    donors (`synthpop.models.spreading`).
 
     Examples
     --------
@@ -160,38 +163,37 @@ class Components:
         self, model: ComponentsModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a donor for each person of the block and split its total."""
-        from synthpop.kernels.components import split_totals
+        from synthpop.kernels.components import find_groups, split_totals
 
         n = block.n_persons
         totals = numbers(model.total, block.columns[self.total]).astype(np.float64)
         out = np.empty((len(self.parts), n))
         columns = [block.columns[item.name] for item in model.coding.variables]
         cells = model.coding.cells(columns, n)
-        groups = _groups_of_block(model, cells, totals, block, self.label, self.empty)
-        split_totals(
-            totals,
-            cells,
-            groups,
-            model.starts,
-            model.cumulative,
-            model.fractions,
-            spread(cells, strides(model.coding.variables)[1], rng),
-            out,
-        )
+        of_cell = _donors_of_block(model, cells, totals, block, self.label, self.empty)
+        groups = np.empty(n, dtype=np.int64)
+        find_groups(totals, cells, of_cell, model.first, model.limits, groups)
+        uniforms = spread(groups, len(model.limits) + 1, rng)
+        split_totals(totals, groups, model.starts, model.cumulative, model.fractions, uniforms, out)
         return dict(zip(self.parts, out, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentsModel:
-    """Donors, those of a group side by side.
+    """Donors, those of a cell, and of a group within it, side by side.
 
     Attributes
     ----------
-    group_cells : int array, shape (g,)
-        Cell code of each donor group.
-    group_signs : int array, shape (g,)
+    group_cells : int array, shape (c,)
+        Code of each cell with donors of one sign.
+    group_signs : int array, shape (c,)
         0 for donors with a negative total, 1 for a positive one.
+    first : int array, shape (c + 1,)
+        First group of each cell.
+    limits : float array, shape (g,)
+        Largest total of a person that takes a donor of the group; infinite for the last of a cell.
     starts : int array, shape (g + 1,)
+        First donor of each group.
     cumulative : float array, shape (d,)
         Cumulated share of weight within the group.
     fractions : float array, shape (d, p)
@@ -202,6 +204,8 @@ class ComponentsModel:
     ordered: tuple[bool, ...]
     group_cells: np.ndarray
     group_signs: np.ndarray
+    first: np.ndarray
+    limits: np.ndarray
     starts: np.ndarray
     cumulative: np.ndarray
     fractions: np.ndarray
@@ -209,28 +213,76 @@ class ComponentsModel:
     total: Field
     fallbacks: tuple[Fallback, ...] = ()
 
+    @property
+    def n_donors(self) -> np.ndarray:
+        """Number of donors of each cell, shape (c,)."""
+        return np.diff(self.starts[self.first])
+
 
 def _collect(
     cells: np.ndarray, totals: np.ndarray, parts: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return group cells, group signs, starts, cumulative shares and fractions of the donors."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return cells, signs, first groups, limits, starts, cumulative shares and fractions."""
     donors = np.flatnonzero((totals != 0) & ~np.isnan(totals))
     signs = (totals[donors] > 0).astype(np.int64)
     key = cells[donors].astype(np.int64) * 2 + signs
-    order = np.argsort(key, kind="stable")
+    order = np.lexsort((totals[donors], key))
     donors, key = donors[order], key[order]
-    groups, first = np.unique(key, return_index=True)
-    starts = np.append(first, len(donors)).astype(np.int64)
+    found, begins = np.unique(key, return_index=True)
+    grouped = [
+        (a, *group_by_total(totals[donors[a:b]]))
+        for a, b in itertools.pairwise([*begins.tolist(), len(donors)])
+    ]
+    first = np.cumsum([0, *(len(ends) for _, ends, _ in grouped)])
+    starts = np.concatenate([[0], *(a + ends for a, ends, _ in grouped)]).astype(np.int64)
+    limits = np.concatenate([np.append(between, np.inf) for *_, between in grouped])
     cumulative = np.empty(len(donors))
     for a, b in itertools.pairwise(starts):
         share = np.cumsum(weights[donors[a:b]])
         cumulative[a:b] = share / share[-1]
         cumulative[b - 1] = 1.0
     fractions = parts[donors] / totals[donors, None]
-    return groups // 2, groups % 2, starts, cumulative, fractions
+    return found // 2, found % 2, first, limits, starts, cumulative, fractions
 
 
-def _groups_of_block(
+def group_by_total(
+    totals: np.ndarray, fewest: int = FEWEST_DONORS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut donors in the order of their totals into groups; equal totals stay together.
+
+    Parameters
+    ----------
+    totals : float array, shape (n,)
+        Ascending.
+    fewest : int
+        Least number of donors of a group; fewer donors in all are one group.
+
+    Returns
+    -------
+    ends : int array, shape (g,)
+        Position behind the last donor of each group.
+    limits : float array, shape (g - 1,)
+        Halfway between the totals on both sides of a cut.
+
+    Examples
+    --------
+    >>> group_by_total(np.array([1.0, 2, 2, 2, 3, 5]), 2)
+    (array([4, 6]), array([2.5]))
+    """
+    n = len(totals)
+    changes = np.flatnonzero(np.diff(totals)) + 1
+    ends, at = [], 0
+    while True:
+        place = np.searchsorted(changes, at + fewest)
+        if place == len(changes) or n - changes[place] < fewest:
+            break
+        at = int(changes[place])
+        ends.append(at)
+    cuts = np.array(ends, dtype=np.int64)
+    return np.append(cuts, n), (totals[cuts - 1] + totals[cuts]) / 2
+
+
+def _donors_of_block(
     model: ComponentsModel,
     cells: np.ndarray,
     totals: np.ndarray,
@@ -238,7 +290,7 @@ def _groups_of_block(
     label: str,
     rule: str,
 ) -> np.ndarray:
-    """Donor group of each cell code for negative and positive totals, shape (2, codes)."""
+    """Cell with donors for each cell code and sign of the total, shape (2, codes)."""
     n_codes = strides(model.coding.variables)[1]
     groups = np.full((2, n_codes), -1, dtype=np.int64)
     groups[model.group_signs, model.group_cells] = np.arange(len(model.group_cells))
@@ -264,9 +316,9 @@ def _groups_of_block(
 def _nearest(
     model: ComponentsModel, empty: np.ndarray, sign: int, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest donor group of each empty cell; among equals the one with most donors.
+    """Nearest cell with donors for each empty cell; among equals the one with most donors.
 
-    With the rule "sequential", groups that agree in an earlier variable come first.
+    With the rule "sequential", cells that agree in an earlier variable come first.
     """
     candidates = np.flatnonzero(model.group_signs == sign)
     reach = 0.0
@@ -274,7 +326,7 @@ def _nearest(
         candidates, reach = np.arange(len(model.group_cells)), np.inf
     here = split_cells(empty, model.coding.variables)
     there = split_cells(model.group_cells[candidates], model.coding.variables)
-    size = np.diff(model.starts)[candidates]
+    size = model.n_donors[candidates]
     distance = np.zeros((len(empty), len(candidates)))
     first_agreeing = np.full(distance.shape, len(model.ordered))
     for j, ordered in reversed(list(enumerate(model.ordered))):

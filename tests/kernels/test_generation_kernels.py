@@ -131,14 +131,13 @@ def test_expand_and_gather(which: str) -> None:
 @pytest.mark.parametrize("which", FORMS)
 def test_totals_are_split_by_fractions_of_a_donor(which: str) -> None:
     totals = np.array([100.0, -40.0, 0.0, np.nan, 0.1])
-    groups = np.array([[1, 1], [0, 0]])
+    groups = np.array([0, 1, 2, 2, 0])
     starts = np.array([0, 2, 3])
     cumulative = np.array([0.5, 1.0, 1.0])
     fractions = np.array([[0.3, 0.7], [1.0, 0.0], [1.5, -0.5]])
     out = np.empty((2, 5))
     form(components.split_totals, which)(
         totals,
-        np.zeros(5, dtype=np.int64),
         groups,
         starts,
         cumulative,
@@ -151,6 +150,24 @@ def test_totals_are_split_by_fractions_of_a_donor(which: str) -> None:
     assert out[:, 2].tolist() == [0.0, 0.0]
     assert np.isnan(out[:, 3]).all()
     assert out[:, 4].tolist() == [0.1, 0.0]
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_groups_of_donors_are_found_by_cell_sign_and_total(which: str) -> None:
+    rng = np.random.default_rng(1)
+    totals = np.round(rng.normal(0, 40, 300))
+    totals[:2] = np.nan, 0.0
+    of_cell, cells = np.array([[0, 0], [1, 2]]), rng.integers(0, 2, 300)
+    first, limits = np.array([0, 1, 4, 5]), np.array([np.inf, 10.0, 30.0, np.inf, np.inf])
+    out = np.empty(300, dtype=np.int64)
+    form(components.find_groups, which)(totals, cells, of_cell, first, limits, out)
+    for total, cell, found in zip(totals, cells, out, strict=True):
+        if total == 0 or np.isnan(total):
+            assert found == 5
+            continue
+        donors = of_cell[int(total > 0), cell]
+        groups = range(first[donors], first[donors + 1])
+        assert found == next(g for g in groups if total <= limits[g])
 
 
 def naive_scaling(levels, totals, target, sweeps):

@@ -8,7 +8,7 @@ import pytest
 
 from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
 from synthpop.models.cells import strides
-from synthpop.stages.components import _nearest
+from synthpop.stages.components import _nearest, group_by_total
 from tests.reference_data import golden, survey_data
 from tests.small import ROLES, small_frame
 
@@ -140,13 +140,60 @@ def test_sequential_against_the_naive_way(model) -> None:
                 assert _nearest(model, code, sign, "nearest")[1][0] == gap.sum(axis=1).min()
 
 
+def test_groups_of_donors_by_their_total() -> None:
+    """30 or more to a group, all of a total together, persons between two groups to the nearer."""
+    rng = np.random.default_rng(2)
+    for n, distinct in ((0, 1), (5, 5), (59, 900), (60, 900), (500, 900), (500, 7), (500, 40)):
+        totals = np.sort(np.exp(rng.integers(0, distinct, n) / distinct))
+        ends, limits = group_by_total(totals)
+        assert ends[-1] == n
+        sizes = np.diff([0, *ends])
+        assert len(ends) == 1 or sizes.min() >= 30
+        assert distinct < 900 or len(ends) == max(1, n // 30)
+        for end, limit in zip(ends, limits, strict=False):
+            low, high = totals[end - 1], totals[end]
+            assert low < high
+            assert limit == pytest.approx((low + high) / 2)
+
+
+def test_fractions_follow_the_total_inside_a_cell() -> None:
+    """One cell: who has much lives of wages, who has little of the other part."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"income": rng.uniform(100, 200, 2000).round(), "w": 1.0, "sex": "f"})
+    frame["wage"] = np.where(frame["income"] > 150, frame["income"], 0.0)
+    frame["other"] = frame["income"] - frame["wage"]
+    steps = [
+        Structure(["sex", "income"]),
+        Components("income", parts=["wage", "other"], by=["sex"]),
+    ]
+    people = Pipeline(steps).fit(Survey(frame, weight="w"), seed=1).simulate().frame()
+    high = people["income"] > 150
+    assert (people["wage"][high] > 0).mean() > 0.95
+    assert (people["wage"][~high] > 0).mean() < 0.05
+
+
+def test_few_donors_are_one_group() -> None:
+    """29 donors of a cell: each comes as often as its weight says, whatever the total."""
+    frame = pd.DataFrame({"income": np.arange(1.0, 30.0), "w": 1.0, "sex": "f"})
+    frame["wage"] = np.where(frame["income"] > 15, frame["income"], 0.0)
+    frame["other"] = frame["income"] - frame["wage"]
+    steps = [
+        Structure(["sex", "income"]),
+        Components("income", parts=["wage", "other"], by=["sex"]),
+    ]
+    people = Pipeline(steps).fit(Survey(frame, weight="w"), seed=1).simulate(scale=100).frame()
+    high = people["income"] > 15
+    assert (people["wage"][high] > 0).mean() == pytest.approx(14 / 29, abs=0.02)
+    assert (people["wage"][~high] > 0).mean() == pytest.approx(14 / 29, abs=0.02)
+
+
 def test_zero_and_missing_totals_and_exact_sums(adults) -> None:
     steps = [
         Structure([*BY, "age"]),
         Continuous("netIncome", predictors=BY, trim=(0.01, 0.01)),
         components_of("sequential"),
     ]
-    people = Pipeline(steps).fit(adults, seed=1).simulate(scale=0.05).frame()
+    people = Pipeline(steps).fit(adults, seed=1).simulate(scale=0.5).frame()
     parts = people[list(components_of("sequential").parts)]
     assert np.allclose(parts.sum(axis=1), people["netIncome"], rtol=1e-12, atol=1e-9)
     assert (parts[people["netIncome"] == 0] == 0).all(axis=None)
