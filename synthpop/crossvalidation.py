@@ -407,6 +407,8 @@ def _steps_before(survey: Any, stages: Any) -> list[Any]:
         names += [name for term in resolve_terms(stage.predictors, (), ()) for name in term]
         if isinstance(stage, Relation):
             names.append(stage.relationship)
+        if stage.by is not None:
+            names.append(stage.by)
         for rule in getattr(stage, "impossible", None) or ():
             names += list(rule["when"])
     faults.raise_if_any()

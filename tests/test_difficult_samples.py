@@ -135,6 +135,8 @@ def test_categorical(damage: Any) -> None:
         stages.append(
             Categorical(f"head{number}", predictors=given, model=model, by_household="head")
         )
+        survey = survey.with_column(f"by{number}", survey.frame["status"])
+        stages.append(Categorical(f"by{number}", predictors=given, model=model, by="role"))
     population = run(survey, *stages)
     people, known = population.frame(), levels(survey, "status")
     for stage in stages:
@@ -166,6 +168,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "head, values": {"by_household": "head", "numeric": "values"},
     "head, regression": {"by_household": "head", "method": "regression", "log": True},
     "head, pmm": {"by_household": "head", "method": "pmm"},
+    "by": {"by": "role"},
+    "by, regression": {"by": "role", "method": "regression", "by_household": "head"},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.style import Names
@@ -53,13 +53,23 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
     else:
         label = f"{kind} {stage.get('name')}"
         found = [pooling[name] for name in (label, f"{label} (others)") if name in pooling]
+    text = _held("model", found) + _held("regression", _of_values(label, pooling))
+    return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
+
+
+def _of_values(label: str, pooling: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [item for name, item in pooling.items() if name.startswith(f"{label} (values")]
+
+
+def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:
+    """Say how the strata's models, or regressions, are held near those of all."""
     told = []
     for item in found:
         if item["kind"] == "complete" or item["amount"] == "infinite":
             told.append("as that of all strata")
         elif item["kind"] == "partial":
             told.append(f"near that of all strata (weight of {number(item['amount'])} persons)")
-    return f"; model of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
+    return f"; {what} of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
 
 
 def _donors(item: Mapping[str, Any]) -> str:
@@ -97,6 +107,8 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
     how = f"{str(model).partition('(')[0]}, given {given}"
+    if stage.get("by"):
+        how += f"; a model for each level of {names.title(stage['by'])}"
     if stage.get("tail"):
         tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
         how += f"; {tail} tail in the top class"

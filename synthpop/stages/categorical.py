@@ -46,9 +46,12 @@ from synthpop.stages.predictors import (
     AllowedRule,
     Coding,
     Predictors,
+    check_by,
     check_predictors,
     distribution_table,
+    grouped,
     make_coding,
+    notes_by_level,
     resolve_terms,
     usable,
 )
@@ -94,6 +97,11 @@ class Categorical:
         Default: "cross-validated" for the multinomial model with classes, otherwise "none", since
         other models are fitted about five times then. What was chosen is in
         `FittedPipeline.pooling`; how each model is held, in `synthpop.models.pooling`.
+    by : str, optional
+        Category, or number of up to 20 distinct values, of the population at this step. Models are
+        fitted to each of its levels (a missing value is one) instead of each stratum, and
+        `smallest_stratum`, `pooling` and what is recorded are about levels; the stratum is a
+        predictor like any other then, among "all" and "basic" too.
     numeric : "classes" or "values"
         How predictors that are numbers enter: cut at weighted deciles where they have more than
         20 distinct values, or as they are (the model is linear in them, a learner splits their
@@ -128,6 +136,7 @@ class Categorical:
     numeric: str = "classes"
     by_household: str | None = None
     pooling: str | float | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
@@ -169,6 +178,7 @@ class Categorical:
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling)
+        check_by(faults, self.label, self.by, self.provides, outlook)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
@@ -191,11 +201,15 @@ class Categorical:
             held = codes_of(sample, self.variable, field).astype(np.float64)
             notes = unshared(held, sample.offsets, self.label)
             sample = heads_of_sample(sample)
+        strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         terms = resolve_terms(self.predictors, names, basic)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
-        coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
+        without = classes == 0
+        coding = make_coding(
+            sample, terms, conditions, numeric=self.numeric, without=without, by=self.by
+        )
         parts = self._parts(sample, coding, field, classes)
         ladders = []
         seed = int(rng.integers(2**31))
@@ -210,13 +224,13 @@ class Categorical:
             )
             ladders.append(ladder)
             found = fit_fallbacks(self.label, ladder, classes, sample, part.rows, part.who)
-            notes = (*notes, *found)
+            notes = (*notes, *notes_by_level(found, sample, self.by))
         model = CategoricalModel(
             fields=(field,),
             coding=coding,
             ladder=ladders[0],
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
-            strata_levels=sample.strata_levels,
+            strata_levels=strata_levels,
             fallbacks=notes,
         )
         if len(parts) == 1:

@@ -44,7 +44,7 @@ from synthpop.stages.continuous_households import (
 from synthpop.stages.continuous_options import check_options, make_rule
 from synthpop.stages.continuous_values import (
     Values,
-    cells_of_rows,
+    codes_of_rows,
     draw_values,
     fit_values,
     laws_of_cells,
@@ -65,9 +65,12 @@ from synthpop.stages.predictors import (
     NUMERIC,
     Coding,
     Predictors,
+    check_by,
     check_predictors,
     distribution_table,
+    grouped,
     make_coding,
+    notes_by_level,
     resolve_terms,
     usable,
 )
@@ -124,7 +127,7 @@ class Continuous:
         are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
         Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
     residuals : "local", "empirical" or "normal"
-        Draw from the weighted residuals of the 30 sample persons with fitted values around one's
+        Draw from the weighted residuals of the 40 sample persons with fitted values around one's
         own (and all that tie with them), for a spread and shape that differ between persons; a
         draw lies between the residual of a person and half-way to the next one, so that values
         of real persons are not repeated. Or from the weighted residuals of all in the stratum;
@@ -147,7 +150,7 @@ class Continuous:
         drawn from (what an intruder who knows the generating process would know).
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata; for the values, strata
-        with fewer values, or fewer than three for each coefficient.
+        with fewer values, or, without pooling, fewer than three for each coefficient.
     numeric : "classes" or "values"
         How predictors that are numbers enter every model of the stage; see `Categorical`.
     pooling : "none", "cross-validated", "complete" or a number, optional
@@ -197,6 +200,7 @@ class Continuous:
     numeric: str = "classes"
     pooling: str | float | None = None
     inside: str = "steps"
+    by: str | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -223,6 +227,7 @@ class Continuous:
         check_predictors(faults, self.label, self.predictors, outlook)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_pooling(faults, self.label, self.pooling)
+        check_by(faults, self.label, self.by, self.provides, outlook)
         check_options(faults, self)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
@@ -231,18 +236,21 @@ class Continuous:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> ContinuousModel:
         """Learn classes, their distribution and what is drawn in them; `rng` seeds learners."""
-        everybody, values = sample, sample.columns[self.name].astype(np.float64)
+        values = sample.columns[self.name].astype(np.float64)
         notes: tuple[Fallback, ...] = ()
         if self.by_household == "shared":
             notes = unshared(values, sample.offsets, self.label)
             sample = heads_of_sample(sample)
             values = sample.columns[self.name].astype(np.float64)
+        strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         classes = self._classes(values, sample)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms, numeric=self.numeric, without=np.isnan(values))
+        without = np.isnan(values)
+        coding = make_coding(sample, terms, numeric=self.numeric, without=without, by=self.by)
         parts = self._parts(sample, coding, classes, values)
         ladders, seed = [], int(rng.spawn(1)[0].integers(2**31))
+        told: list[Fallback] = []
         for number, part in enumerate(parts):
             ladder = fit_ladder(
                 "multinomial",
@@ -253,7 +261,7 @@ class Continuous:
                 pairs=pairs_of(self.predictors),
             )
             ladders.append(ladder)
-            notes = (*self._notes(classes, ladder, sample, part), *notes)
+            told += self._notes(classes, ladder, sample, part)
         tail, found = fit_tail(
             self.tail,
             values,
@@ -262,7 +270,7 @@ class Continuous:
             bounded=self.upper is not None,
             label=self.label,
         )
-        fits, why = self._regressions(parts, classes, values, sample, everybody, rng)
+        fits, why = self._regressions(parts, classes, values, sample, rng)
         model = ContinuousModel(
             fields=self._fields(sample),
             coding=coding,
@@ -272,8 +280,8 @@ class Continuous:
             inside=Inside.of(self.inside, values, sample.weights, classes),
             tail=tail,
             values=fits[0],
-            strata_levels=sample.strata_levels,
-            fallbacks=(*notes, *found, *why),
+            strata_levels=strata_levels,
+            fallbacks=notes_by_level((*told, *notes, *found, *why), sample, self.by),
         )
         if len(parts) == 1:
             return model
@@ -299,7 +307,6 @@ class Continuous:
         classes: Classes,
         values: np.ndarray,
         sample: Sample,
-        everybody: Sample,
         rng: np.random.Generator,
     ) -> tuple[list[Values | None], tuple[Fallback, ...]]:
         """Fit what is drawn in the last class, where it is modelled; one rule for all parts."""
@@ -320,7 +327,7 @@ class Continuous:
                     seed=seed + number * OTHERS_SEED,
                 )
                 found += [replace(note, what=part.who + note.what)
-                          for note in notes_of(why, self.label, everybody)]  # fmt: skip
+                          for note in notes_of(why, self.label, sample)]  # fmt: skip
         return fits, tuple(found)
 
     def _fields(self, sample: Sample) -> tuple[Field, ...]:
@@ -443,12 +450,18 @@ class Continuous:
         rng: np.random.Generator,
     ) -> np.ndarray:
         """Draw the values of the persons in the modelled class, once per row evaluated."""
-        digits = cells_of_rows(model.coding, block, rows, n_rows)
-        laws = laws_of_cells(values, block.stratum, digits)
-        own = values.by_stratum[block.stratum] is not None
-        level = str(model.strata_levels[block.stratum])
-        record_steps(block, self.label, level, laws, rows[top], own)
-        return draw_values(values.rule, laws, rows[top], rng)
+        codes = codes_of_rows(model.coding, block, rows, n_rows)
+        groups, rows = model.coding.group_of(codes, block.stratum), rows[top]
+        out = np.empty(len(top))
+        for group in np.unique(groups[rows]).tolist():
+            here = np.flatnonzero(groups[rows] == group)
+            cells, row = np.unique(rows[here], return_inverse=True)
+            laws = laws_of_cells(values, group, model.coding.term_digits(codes[cells]))
+            level = (model.coding.groups or model.strata_levels)[group]
+            own, by = values.by_stratum[group] is not None, self.by
+            record_steps(block, self.label, str(level), laws, row, own, by)
+            out[here] = draw_values(values.rule, laws, row, rng)
+        return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from synthpop.models.residuals import (
     trimmed,
 )
 from synthpop.models.spreading import spread
-from synthpop.stages.predictors import Coding
+from synthpop.stages.predictors import Coding, of_levels
 
 N_DONORS = 5
 N_LOCAL = 30
@@ -439,23 +439,30 @@ def _counts_below(
     return np.clip(out, 0.0, np.floor(most))
 
 
-def cells_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the digits of each row of the distribution table, shape (c, terms)."""
+def codes_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the cell code of each row of the distribution table, shape (c,)."""
     columns = [block.columns[item.name] for item in coding.variables]
     codes = np.zeros(n_rows, dtype=np.int64)
     codes[rows] = coding.cells(columns, block.n_persons)
-    return coding.term_digits(codes)
+    return codes
 
 
 def record_steps(
-    block: Block, label: str, stratum_name: str, laws: Laws, rows: np.ndarray, own: bool
+    block: Block,
+    label: str,
+    stratum_name: str,
+    laws: Laws,
+    rows: np.ndarray,
+    own: bool,
+    by: str | None = None,
 ) -> None:
     """Record how many persons' values came from a lower step of the ladder."""
     persons = np.bincount(rows, minlength=len(laws.step))
     for number in (1, 2):
         here = laws.step == number
         if (number == 2 or own) and persons[here].sum():
-            what = f"values of a combination that the sample does not tell: {STEPS[number]}"
+            used = of_levels(STEPS[number], by)
+            what = f"values of a combination that the sample does not tell: {used}"
             block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
 
 

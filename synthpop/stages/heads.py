@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -122,7 +122,12 @@ def with_head(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
     variables = (*coding.variables, digits)
     strides(variables)  # refuses more combinations than can be told apart
     last = (len(variables) - 1,)
-    return Coding(variables, (*coding.terms, last), (*coding.ordered, ordered))
+    return replace(
+        coding,
+        variables=variables,
+        terms=(*coding.terms, last),
+        ordered=(*coding.ordered, ordered),
+    )
 
 
 @dataclass(frozen=True, slots=True)

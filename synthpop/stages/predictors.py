@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.cells import (
     DECILES,
+    FEW_VALUES,
     Digits,
     cell_codes,
     coded_digits,
@@ -46,6 +48,74 @@ def resolve_terms(
 def usable(names: Sequence[str], sample: Sample) -> list[str]:
     """Return the names without the stratum, which every model has already."""
     return [name for name in names if name != sample.strata_name]
+
+
+def grouped(sample: Sample, by: str | None, label: str) -> Sample:
+    """Return the sample with the levels of a variable in place of its strata.
+
+    Models by stratum are models by level then, and the stratum is a variable like any other. A
+    missing value is a level, the first.
+
+    Raises
+    ------
+    InputError
+        It is a number with more than 20 distinct values.
+    """
+    if by is None:
+        return sample
+    field, values = sample.fields[by], sample.columns[by]
+    if field.kind == "categorical":
+        digits, levels = coded_digits(by, len(field.levels)), list(field.levels)
+    else:
+        digits = numeric_digits(by, values, sample.weights)
+        levels = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
+        if len(levels) > FEW_VALUES:
+            what = f"by names {by!r}, a number with {len(levels)} distinct values"
+            raise InputError("recipe", [Fault(label, what, remedy="Derive classes of it first.")])
+    return replace(
+        sample,
+        strata=cell_codes((digits,), [values], sample.n_persons).astype(np.int64),
+        strata_levels=(f"{by} missing", *(f"{by} = {level}" for level in levels)),
+        strata_name=by,
+    )
+
+
+def check_by(faults: Faults, label: str, by: Any, names: Sequence[str], outlook: Outlook) -> None:
+    """Note a `by` that the population will not have, or that the step itself makes."""
+    if by is None:
+        return
+    if not isinstance(by, str):
+        faults.add(label, f"by is {by!r}", remedy="Give the name of a variable.")
+    elif by in names:
+        faults.add(label, f"by names {by!r}, which this step makes", remedy="Name another.")
+    else:
+        check_available(faults, label, [by], outlook, "by")
+
+
+def notes_by_level(
+    notes: Sequence[Fallback], sample: Sample, by: str | None
+) -> tuple[Fallback, ...]:
+    """Return what is recorded of a fit in terms of levels; `sample` is as `grouped` returns it.
+
+    Levels that nobody has have nothing to tell.
+    """
+    if by is None:
+        return tuple(notes)
+    there = np.bincount(sample.strata, minlength=len(sample.strata_levels)) > 0
+    nobody = {name for name, some in zip(sample.strata_levels, there, strict=True) if not some}
+    told = (note for note in notes if note.stratum not in nobody)
+    return tuple(replace(note, what=of_levels(note.what, by)) for note in told)
+
+
+def of_levels(text: str, by: str | None) -> str:
+    """Say levels of a variable where a text says strata.
+
+    Examples
+    --------
+    >>> of_levels("the model pooled over strata", "job")
+    'the model pooled over levels of job'
+    """
+    return text if by is None else text.replace("strata", f"levels of {by}")
 
 
 def check_predictors(faults: Faults, label: str, predictors: Predictors, outlook: Outlook) -> None:
@@ -82,11 +152,18 @@ class Coding:
         Positions in `variables` that make up each term; an interaction has several.
     ordered : tuple of bool
         Which terms have digits in a meaningful order: numbers and ordered categories.
+    group : int or None
+        Position in `variables` of the one whose levels have models of their own, in place of the
+        strata.
+    groups : tuple of str
+        Name of each digit of that variable.
     """
 
     variables: tuple[Digits, ...]
     terms: tuple[tuple[int, ...], ...]
     ordered: tuple[bool, ...]
+    group: int | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -107,6 +184,17 @@ class Coding:
         """Return the cell code of each person, shape (n,)."""
         return cell_codes(self.variables, columns, n)
 
+    @property
+    def by(self) -> str | None:
+        """Name of the variable whose levels have models of their own."""
+        return None if self.group is None else self.variables[self.group].name
+
+    def group_of(self, cells: np.ndarray, stratum: int) -> np.ndarray:
+        """Return whose model each cell has: that of the stratum, or of a level; shape (c,)."""
+        if self.group is None:
+            return np.full(len(cells), stratum)
+        return split_cells(cells, self.variables)[:, self.group]
+
     def term_digits(self, cells: np.ndarray) -> np.ndarray:
         """Return the digits of the terms, shape (c, number of terms)."""
         digits = split_cells(cells, self.variables)
@@ -124,20 +212,23 @@ def make_coding(
     probs: Sequence[float] = DECILES,
     numeric: str = "classes",
     without: np.ndarray | None = None,
+    by: str | None = None,
 ) -> Coding:
     """Learn the coding of the predictors, and of variables that rules name, from the sample.
 
     `probs` are the shares at which a number with many values is cut; it is also cut where the
     persons `without` a response, shape (n_persons,), are all beyond some value. With `numeric`
     "values" a term of one number has a digit for each of its values, and the side of such a limit
-    is a term beside it; in interactions and rules it has classes all the same.
+    is a term beside it; in interactions and rules it has classes all the same. The levels of `by`
+    have models of their own; see `grouped`.
     """
     as_values = {
         term for term in terms
         if numeric == "values" and len(term) == 1 and sample.fields[term[0]].kind == "numeric"
     }  # fmt: skip
     keys = [(name, term in as_values) for term in terms for name in term]
-    keys = list(dict.fromkeys([*keys, *((name, False) for name in conditions)]))
+    beside = [*conditions, *([] if by is None else [by])]
+    keys = list(dict.fromkeys([*keys, *((name, False) for name in beside)]))
     variables = []
     for name, by_value in keys:
         field = sample.fields[name]
@@ -151,15 +242,17 @@ def make_coding(
     position = {key: j for j, key in enumerate(keys)}
     sides = [_side(sample, term[0], without) for term in terms if term in as_values]
     sides = [side for side in sides if side.size > 2]
-    beside = [(len(variables) + j,) for j in range(len(sides))]
+    behind = [(len(variables) + j,) for j in range(len(sides))]
     strides([*variables, *sides])  # refuses more combinations than can be told apart
     return Coding(
         (*variables, *sides),
-        (*(tuple(position[n, term in as_values] for n in term) for term in terms), *beside),
+        (*(tuple(position[n, term in as_values] for n in term) for term in terms), *behind),
         (
             *(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
             *(True for _ in sides),
         ),
+        None if by is None else position[by, False],
+        () if by is None else tuple(map(str, sample.strata_levels)),
     )
 
 
@@ -225,11 +318,15 @@ def distribution_table(
     table : float array, shape (c, R)
         Cumulative class probabilities.
     """
-    cells, row_of_cell, probabilities, step = cell_probabilities(
+    cells, row_of_cell, probabilities, step, group = _evaluated(
         coding, ladder, block, label=label, allowed=allowed
     )
     if step.any():
-        _record(block, label, stratum_name, cells, row_of_cell, step)
+        persons = np.bincount(row_of_cell[cells], minlength=len(step))
+        for number in np.unique(group):
+            here = group == number
+            name = coding.groups[number] if coding.groups else stratum_name
+            _record(block, label, name, persons[here], step[here], coding.by)
     return cells, row_of_cell, cumulative(probabilities)
 
 
@@ -250,6 +347,13 @@ def cell_probabilities(
     step : int array, shape (c,)
         Step of the ladder that each row came from; see `predict_ladder`.
     """
+    return _evaluated(coding, ladder, block, label=label, allowed=allowed)[:4]
+
+
+def _evaluated(
+    coding: Coding, ladder: Ladder, block: Block, *, label: str, allowed: AllowedRule | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `cell_probabilities` does, and whose model each row has, shape (c,)."""
     from synthpop.kernels.cells import mark
 
     columns = [block.columns[item.name] for item in coding.variables]
@@ -269,24 +373,31 @@ def cell_probabilities(
     if mask is not None and not mask.any(axis=1).all():
         what = "the rules of impossible together leave no possible value for some persons"
         raise InputError("recipe", [Fault(label, what, remedy="Take rules back.")])
-    probabilities, step = predict_ladder(ladder, block.stratum, coding.term_digits(distinct), mask)
-    return cells, row_of_cell, probabilities, step
+    digits = coding.term_digits(distinct)
+    group = coding.group_of(distinct, block.stratum)
+    probabilities = np.zeros((len(distinct), ladder.marginals.shape[1]))
+    step = np.zeros(len(distinct), dtype=np.int64)
+    for number in np.unique(group):
+        rows = np.flatnonzero(group == number)
+        some = None if mask is None else mask[rows]
+        probabilities[rows], step[rows] = predict_ladder(ladder, int(number), digits[rows], some)
+    return cells, row_of_cell, probabilities, step, group
 
 
 def _record(
     block: Block,
     label: str,
     stratum_name: str,
-    cells: np.ndarray,
-    row_of_cell: np.ndarray,
+    persons: np.ndarray,
     step: np.ndarray,
+    by: str | None,
 ) -> None:
-    persons = np.bincount(row_of_cell[cells], minlength=len(step))
+    """Record how many persons of a stratum had their distribution from each lower step."""
     for number in range(1, len(STEPS) + 1):
         here = step == number
         if here.any():
             used = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
-            what = f"combination of predictors the sample does not have: {used}"
+            what = f"combination of predictors the sample does not have: {of_levels(used, by)}"
             block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
 
 

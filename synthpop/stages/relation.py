@@ -42,9 +42,12 @@ from synthpop.stages.heads import (
 from synthpop.stages.predictors import (
     Coding,
     Predictors,
+    check_by,
     check_predictors,
     distribution_table,
+    grouped,
     make_coding,
+    notes_by_level,
     resolve_terms,
     usable,
 )
@@ -72,6 +75,7 @@ class Relation:
     predictors : see `Categorical`
     smallest_stratum : see `Categorical`
     pooling : see `Categorical`
+    by : see `Categorical`
 
     Notes
     -----
@@ -92,6 +96,7 @@ class Relation:
     predictors: Predictors = "all"
     smallest_stratum: int = SMALLEST_STRATUM
     pooling: str | float | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -118,6 +123,7 @@ class Relation:
         check_predictors(faults, self.label, self.predictors, outlook)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling)
+        check_by(faults, self.label, self.by, self.provides, outlook)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
         field = outlook.survey.get(self.relationship)
         if field is None:
@@ -140,9 +146,10 @@ class Relation:
         codes = sample.columns[self.relationship]
         heads, missing = head_of_each(codes, relation[0], sample.offsets)
         members = members_beside(heads, sample.offsets, np.isin(codes, relation[1]))
+        strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms, without=classes == 0)
+        coding = make_coding(sample, terms, without=classes == 0, by=self.by)
         parts = heads_and_others(
             sample, members, coding, level_digits(field), classes - 1, classes, n_classes,
             ordered=field.ordered,
@@ -168,8 +175,8 @@ class Relation:
             head_ladder=ladders[0],
             other_coding=parts[-1].coding,
             other_ladder=ladders[1] if len(ladders) > 1 else None,
-            strata_levels=sample.strata_levels,
-            fallbacks=notes,
+            strata_levels=strata_levels,
+            fallbacks=notes_by_level(notes, sample, self.by),
         )
 
     def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
