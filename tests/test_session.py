@@ -192,7 +192,7 @@ def test_risk_and_utility_are_lazy_and_follow_the_steps(monkeypatch):
 def test_without_weights_household_or_numbers():
     job = ProtectionSession(people(), keys="sex")
     assert list(job.risk().table.index)[-1] == "largest individual risk"
-    assert "1 steps" in repr((job.mondrian(k=2), job)[1])
+    assert "1 step," in repr((job.mondrian(k=2), job)[1])
 
 
 def test_script_repeats_the_result_byte_for_byte(tmp_path, monkeypatch):

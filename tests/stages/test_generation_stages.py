@@ -449,8 +449,12 @@ def test_zero_share_missing_and_negative_values_are_kept() -> None:
 
 
 def test_zeros_can_be_left_to_the_classes() -> None:
-    idle = income(zeros=False).query("status == 'idle'")["income"]
+    """Heaped zeros stay zeros inside a class (of steps); an even density spreads them."""
+    idle = income(zeros=False, inside="uniform").query("status == 'idle'")["income"]
     assert (idle != 0).mean() > 0.5
+    stepped = income(zeros=False, intervals=("low", "high")).query("status == 'idle'")
+    assert (stepped["income"] == 0).mean() > 0.5
+    assert not ((stepped["low"] == 0) & (stepped["high"] == 0)).any()
 
 
 def test_breaks_are_the_classes() -> None:
