@@ -37,8 +37,6 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.models.donors import DonorPooling
-from synthpop.models.pooling import Pooling
 from synthpop.plan import BlockPlan, household_table, make_plan
 from synthpop.population import Population
 from synthpop.recipe import (
@@ -52,7 +50,7 @@ from synthpop.recipe import (
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
-from synthpop.stages.pooled import pooling_of_models
+from synthpop.stages.pooled import AnyPooling, pooling_of_models
 from synthpop.stages.structure import Structure, structure_fallbacks
 from synthpop.storage import (
     FORMAT,
@@ -190,7 +188,7 @@ class FittedPipeline:
         return tuple(item for model in self.models for item in model.fallbacks)
 
     @property
-    def pooling(self) -> dict[str, Pooling | DonorPooling]:
+    def pooling(self) -> dict[str, AnyPooling]:
         """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
         return pooling_of_models(self.stages, self.models)
 

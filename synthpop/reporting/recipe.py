@@ -47,11 +47,11 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
     """Say how far the strata of a step were held near each other."""
     if kind == "structure":
         return _donors(pooling.get(kind, {"kind": "none"}))
+    label = f"{kind} {stage.get('name')}"
     if kind == "revisit":
         names = [f": {name}" for name in stage["variables"]]
         found = [item for label, item in pooling.items() if label.endswith(tuple(names))]
     else:
-        label = f"{kind} {stage.get('name')}"
         found = [pooling[name] for name in (label, f"{label} (others)") if name in pooling]
     text = _held("model", found) + _held("regression", _of_values(label, pooling))
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text

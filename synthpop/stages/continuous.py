@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from synthpop.stages.continuous_households import (
     joined,
     unshared,
 )
-from synthpop.stages.continuous_options import check_options, make_rule
+from synthpop.stages.continuous_options import check_options, make_rule, values_pooling
 from synthpop.stages.continuous_values import (
     Values,
     codes_of_rows,
@@ -52,14 +53,15 @@ from synthpop.stages.continuous_values import (
     record_steps,
 )
 from synthpop.stages.heads import (
+    FIRST,
     HEAD,
-    OTHERS_SEED,
-    Part,
+    HEAD_VALUE,
     drawn_given_heads,
-    first_members,
-    heads_and_others,
+    given_first,
+    has_others,
+    knows_head,
     number_digits,
-    whole,
+    with_head,
 )
 from synthpop.stages.predictors import (
     NUMERIC,
@@ -70,6 +72,7 @@ from synthpop.stages.predictors import (
     distribution_table,
     grouped,
     make_coding,
+    make_design,
     notes_by_level,
     resolve_terms,
     usable,
@@ -134,10 +137,10 @@ class Continuous:
         or from a normal distribution with their weighted median and MAD.
     by_household : None, "head", "sum", "mean" or "shared"
         None: members of a household are drawn independently, given their predictors. "head": its
-        first member is drawn from models of first members, the others from models of such members
-        that have the first member's value as a further predictor: in weighted deciles of the
-        values that are not zero, with classes of their own for missing, zero and negative ones.
-        Class limits and tail are those of all. "sum", "mean": all members get the sum or mean of
+        first member is drawn first, the others given what it got. The models have a further
+        predictor, whose levels are "is the first member" and classes of the first member's value:
+        weighted deciles of the values that are not zero, missing, and where 20 first members have
+        such a value zero and negative. "sum", "mean": all members get the sum or mean of
         their values (later steps see the sample's values joined alike). "shared": one value
         simulated with the predictors of the first member, fitted to first members.
     upper : float, optional
@@ -154,8 +157,14 @@ class Continuous:
     numeric : "classes" or "values"
         How predictors that are numbers enter every model of the stage; see `Categorical`.
     pooling : "none", "cross-validated", "complete" or a number, optional
-        Whether strata borrow from each other in the model of classes; see `Categorical`. It does
-        not change the regressions, which are pooled where a stratum has too few values.
+        Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
+        the regression, where the coefficients of a stratum are held near those of all strata with
+        the weight of so many persons (`synthpop.models.partial_regression`). Default:
+        "cross-validated" for both; "none" for the model of classes with numbers as predictors,
+        and for regressors that learn, which cannot be held near.
+    by : str, optional
+        Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
+        of classes, values inside them and the tail are those of all.
     inside : "steps", "linear" or "uniform"
         How values lie inside their class. "steps": evenly between weighted quantiles of the
         sample's values there, at most 32 steps of 10 values on average; values that many persons
@@ -248,20 +257,21 @@ class Continuous:
         terms = resolve_terms(self.predictors, names, basic)
         without = np.isnan(values)
         coding = make_coding(sample, terms, numeric=self.numeric, without=without, by=self.by)
-        parts = self._parts(sample, coding, classes, values)
-        ladders, seed = [], int(rng.spawn(1)[0].integers(2**31))
-        told: list[Fallback] = []
-        for number, part in enumerate(parts):
-            ladder = fit_ladder(
-                "multinomial",
-                part.design,
-                smallest_stratum=self.smallest_stratum,
-                seed=seed + number * OTHERS_SEED,
-                pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
-                pairs=pairs_of(self.predictors),
-            )
-            ladders.append(ladder)
-            told += self._notes(classes, ladder, sample, part)
+        if self.by_household == HEAD and has_others(sample.offsets):
+            digits = number_digits(*(x[sample.offsets[:-1]] for x in (values, sample.weights)))
+            coding = with_head(coding, digits, ordered=True)
+            held = given_first(values, sample.offsets, FIRST)
+            sample = sample.with_columns({}, {HEAD_VALUE: held})
+        design = make_design(sample, coding, classes.codes, len(classes.low))
+        ladder = fit_ladder(
+            "multinomial",
+            design,
+            smallest_stratum=self.smallest_stratum,
+            seed=int(rng.spawn(1)[0].integers(2**31)),
+            pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
+            pairs=pairs_of(self.predictors),
+        )
+        notes = (*self._notes(classes, ladder, sample), *notes)
         tail, found = fit_tail(
             self.tail,
             values,
@@ -270,65 +280,31 @@ class Continuous:
             bounded=self.upper is not None,
             label=self.label,
         )
-        fits, why = self._regressions(parts, classes, values, sample, rng)
-        model = ContinuousModel(
+        regression = None
+        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
+        if classes.modelled and len(rows):
+            rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
+            regression, why = fit_values(
+                rule,
+                design.rows(rows),
+                values[rows],
+                smallest_stratum=self.smallest_stratum,
+                seed=int(rng.integers(2**31)),
+                pooling=values_pooling(self),
+            )
+            found = (*found, *notes_of(why, self.label, sample))
+        return ContinuousModel(
             fields=self._fields(sample),
             coding=coding,
-            ladder=ladders[0],
+            ladder=ladder,
             low=classes.low,
             high=classes.high,
             inside=Inside.of(self.inside, values, sample.weights, classes),
             tail=tail,
-            values=fits[0],
+            values=regression,
             strata_levels=strata_levels,
-            fallbacks=notes_by_level((*told, *notes, *found, *why), sample, self.by),
+            fallbacks=notes_by_level((*notes, *found), sample, self.by),
         )
-        if len(parts) == 1:
-            return model
-        others = replace(model, coding=parts[1].coding, ladder=ladders[1], values=fits[1])
-        return replace(model, others=others)
-
-    def _parts(
-        self, sample: Sample, coding: Coding, classes: Classes, values: np.ndarray
-    ) -> tuple[Part, ...]:
-        """Return everybody, or first members and the others."""
-        if self.by_household == HEAD:
-            members = first_members(sample.offsets)
-            digits = number_digits(values[members.heads], sample.weights[members.heads])
-            return heads_and_others(
-                sample, members, coding, digits, values, classes.codes, len(classes.low),
-                ordered=True,
-            )  # fmt: skip
-        return whole(sample, coding, classes.codes, len(classes.low))
-
-    def _regressions(
-        self,
-        parts: tuple[Part, ...],
-        classes: Classes,
-        values: np.ndarray,
-        sample: Sample,
-        rng: np.random.Generator,
-    ) -> tuple[list[Values | None], tuple[Fallback, ...]]:
-        """Fit what is drawn in the last class, where it is modelled; one rule for all parts."""
-        fits: list[Values | None] = [None] * len(parts)
-        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
-        if not classes.modelled or not len(rows):
-            return fits, ()
-        rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
-        seed, found = int(rng.integers(2**31)), []
-        for number, part in enumerate(parts):
-            here = np.flatnonzero(part.design.classes == len(classes.low) - 1)
-            if len(here):
-                fits[number], why = fit_values(
-                    rule,
-                    part.design.rows(here),
-                    values[part.rows[here]],
-                    smallest_stratum=self.smallest_stratum,
-                    seed=seed + number * OTHERS_SEED,
-                )
-                found += [replace(note, what=part.who + note.what)
-                          for note in notes_of(why, self.label, sample)]  # fmt: skip
-        return fits, tuple(found)
 
     def _fields(self, sample: Sample) -> tuple[Field, ...]:
         """Return the new columns: whole numbers where survey and method have such only."""
@@ -360,11 +336,9 @@ class Continuous:
             where=sample.rows,
         )
 
-    def _notes(
-        self, classes: Classes, ladder: Ladder, sample: Sample, part: Part
-    ) -> tuple[Fallback, ...]:
+    def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
-        found = fit_fallbacks(self.label, ladder, classes.codes, sample, part.rows, part.who)
+        found = fit_fallbacks(self.label, ladder, classes.codes, sample)
         fits = zip(sample.strata_levels, ladder.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}
         return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
@@ -386,14 +360,9 @@ class Continuous:
     def _of_units(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        others = model.others
-        if others is not None:
-            return drawn_given_heads(
-                block,
-                self.name,
-                (model.coding, lambda part: self._simulate(model, part, rng)),
-                (others.coding, lambda part: self._simulate(others, part, rng)),
-            )
+        if knows_head(model.coding):
+            draw = partial(self._simulate, model, rng=rng)
+            return drawn_given_heads(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
             return self._simulate(model, block, rng)
         unit = heads_of_block(block) if self.by_household == "shared" else block
@@ -468,8 +437,7 @@ class Continuous:
 class ContinuousModel:
     """What `Continuous` learned: classes (the first is missing), their distribution, the values.
 
-    The values of the last class come from the tail or the regression where there is one. With
-    `others` this is of first members, and they are drawn given these.
+    The values of the last class come from the tail or the regression where there is one.
     """
 
     fields: tuple[Field, ...]
@@ -482,4 +450,3 @@ class ContinuousModel:
     values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-    others: ContinuousModel | None = None

@@ -68,6 +68,20 @@ def check_options(faults: Faults, stage: Continuous) -> None:
         if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):
             faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
     check_smallest_stratum(faults, label, stage.smallest_stratum)
+    if kind in ("forest", LEARNER) and stage.pooling not in (None, "none", "complete"):
+        what = f"partial pooling ({stage.pooling!r}) has no meaning for the method {kind}"
+        remedy = (
+            'Set pooling = "none" or "complete", or leave it out: then the classes (missing, zero, '
+            "other) are pooled by cross-validation and each stratum has a regressor of its own."
+        )
+        faults.add(f"{label}: pooling", what, remedy=remedy)
+
+
+def values_pooling(stage: Continuous) -> str | float:
+    """Return the pooling of the regressions: as given, or the default of the method."""
+    if stage.pooling is not None:
+        return stage.pooling
+    return "none" if _kind(stage.method) in ("forest", LEARNER) else "cross-validated"
 
 
 def _check_breaks(faults: Faults, stage: Continuous) -> None:

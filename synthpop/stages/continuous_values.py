@@ -1,19 +1,26 @@
 """Values around a regression: fitted by stratum on a ladder, drawn once for each person.
 
 A source is a fitted regression with what is drawn around it: residuals, a normal distribution,
-donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own,
-the one pooled over strata (the stratum is a predictor then), the mean of all.
+donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own
+(which may be held near the pooled one), the one pooled over strata (the stratum is a predictor
+then), the mean of all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.models.ladder import STEPS, Design
+from synthpop.models.pooled_regressions import (
+    PooledRegressions,
+    RegressionPooling,
+    fit_partial_regressions,
+)
 from synthpop.models.regression import (
     Regression,
     fit_regression,
@@ -32,7 +39,7 @@ from synthpop.models.spreading import spread
 from synthpop.stages.predictors import Coding, of_levels
 
 N_DONORS = 5
-N_LOCAL = 30
+N_LOCAL = 40
 VALUES_PER_COEFFICIENT = 3
 LARGEST_LOG = 700.0
 ALL = -1
@@ -125,6 +132,7 @@ class Values:
     by_stratum: tuple[Source | None, ...]
     pooled: Source
     marginal: Source
+    pooling: RegressionPooling
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +156,13 @@ class Laws:
 
 
 def fit_values(
-    rule: Rule, design: Design, values: np.ndarray, *, smallest_stratum: int, seed: int
+    rule: Rule,
+    design: Design,
+    values: np.ndarray,
+    *,
+    smallest_stratum: int,
+    seed: int,
+    pooling: str | float = "none",
 ) -> tuple[Values, dict[int, str]]:
     """Fit the sources.
 
@@ -160,7 +174,10 @@ def fit_values(
     values : float array, shape (n,)
     smallest_stratum : strata with fewer values have no model of their own
     seed : int
-        For regressors that learn with randomness.
+        For regressors that learn with randomness, and to deal households to folds.
+    pooling : "none", "complete", "cross-validated" or a number
+        Amount of partial pooling (`synthpop.models.partial_regression`); only "none" and
+        "complete" for regressors of scikit-learn.
 
     Returns
     -------
@@ -169,36 +186,69 @@ def fit_values(
         Stratum -> why it has no model of its own; `ALL` -> values that the rule leaves out.
     """
     y = rule.to_model(values)
+    held = _held_near(rule, design, y, smallest_stratum, seed, pooling)
     by_stratum: list[Source | None] = []
     notes: dict[int, str] = {}
-    for stratum in range(design.n_strata):
+    for stratum in range(design.n_strata) if pooling != "complete" else ():
         rows = np.flatnonzero(design.strata == stratum)
         source, why = None, f"only {len(rows)} values in the sample"
-        if len(rows) >= max(1, smallest_stratum):
-            part = design.rows(rows)
-            source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1)
-            rank = 0 if source is None or source.model is None else source.model.rank
+        if len(rows) >= max(1, smallest_stratum) and (held is None or held.by_stratum[stratum]):
+            part, near = design.rows(rows), held.by_stratum[stratum] if held else None
+            source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1, near)
+            rank = 0 if held or source is None or source.model is None else source.model.rank
             if len(rows) < VALUES_PER_COEFFICIENT * rank:
                 source, why = None, f"only {len(rows)} values for {rank} coefficients"
         by_stratum.append(source)
         if source is None and len(rows):
             notes[stratum] = f"{why}: values by the model pooled over strata"
     wide = design.with_strata() if design.n_strata > 1 else design
-    pooled = _fit_source(rule, wide, y, values, seed)
+    pooled = _fit_source(rule, wide, y, values, seed, held.pooled if held else None)
     marginal = _fit_source(replace(rule, regression="mean"), design, y, values, seed)
     assert pooled is not None
     assert marginal is not None  # the constant leaves some values
     missed = int((~np.isfinite(y)).sum())
     if missed:
         notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
-    return Values(rule, tuple(by_stratum), pooled, marginal), notes
+    told = held.pooling if held else RegressionPooling(
+        "complete" if pooling == "complete" else "none")  # fmt: skip
+    own = tuple(by_stratum) or (None,) * design.n_strata
+    return Values(rule, own, pooled, marginal, told), notes
+
+
+def _held_near(
+    rule: Rule,
+    design: Design,
+    y: np.ndarray,
+    smallest_stratum: int,
+    seed: int,
+    pooling: str | float,
+) -> PooledRegressions | None:
+    """Fit the regressions of strata held near the pooled one, where that is asked for."""
+    if pooling in ("none", "complete", 0) or design.n_strata < 2:
+        return None
+    sizes = np.bincount(design.strata, minlength=design.n_strata)
+    enough = sizes >= max(1, smallest_stratum)
+    kept = partial(_kept, rule)
+    return fit_partial_regressions(rule.regression, design, y, kept, enough, seed, pooling)
+
+
+def _kept(rule: Rule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return which values a regression is fitted to."""
+    found: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
+    return found
 
 
 def _fit_source(
-    rule: Rule, design: Design, y: np.ndarray, values: np.ndarray, seed: int
+    rule: Rule,
+    design: Design,
+    y: np.ndarray,
+    values: np.ndarray,
+    seed: int,
+    near: Regression | None = None,
 ) -> Source | None:
+    """Fit a source; with the regression `near` that is already there."""
     w = design.weights
-    keep = trimmed(y, w, rule.trim) & np.isfinite(y)
+    keep = _kept(rule, y, w)
     if not keep.any():
         return None
     part, model, centre = design.rows(np.flatnonzero(keep)), None, 0.0
@@ -206,7 +256,7 @@ def _fit_source(
         centre = float(np.average(y[keep], weights=w[keep]))
         fitted = np.full(len(y), centre)
     elif isinstance(rule.regression, str) and rule.regression in ("linear", "counts"):
-        model = fit_regression(
+        model = near or fit_regression(
             rule.regression, part.digits, y[keep], part.weights, design.sizes, design.numbers
         )
         fitted = predict_regression(model, design.digits)[0]

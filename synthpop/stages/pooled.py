@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from synthpop.models.donors import DonorPooling
+from synthpop.models.pooled_regressions import RegressionPooling
 from synthpop.models.pooling import Pooling
+
+AnyPooling = Pooling | DonorPooling | RegressionPooling
 
 LADDERS = {"ladder": "", "head_ladder": " (heads)", "other_ladder": " (others)"}
 
 
-def pooling_of_models(
-    stages: Sequence[Any], models: Sequence[Any]
-) -> dict[str, Pooling | DonorPooling]:
+def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str, AnyPooling]:
     """Return the pooling of each model that has one: label of the stage and its part -> Pooling."""
-    found: dict[str, Pooling | DonorPooling] = {}
+    found: dict[str, AnyPooling] = {}
     for stage, model in zip(stages, models, strict=True):
         if isinstance(getattr(model, "pooling", None), DonorPooling):
             found[stage.label] = model.pooling
@@ -27,6 +28,11 @@ def pooling_of_models(
         if others is not None:
             found[stage.label + " (heads)"] = found.pop(stage.label)
             found[stage.label + " (others)"] = others.ladder.pooling
+        parts = {"": model} if others is None else {" of heads": model, " of others": others}
+        for part, one in parts.items():
+            told = getattr(getattr(one, "values", None), "pooling", None)
+            if isinstance(told, RegressionPooling):
+                found[f"{stage.label} (values{part})"] = told
         revised = zip(getattr(model, "revised", ()), getattr(model, "parts", ()), strict=True)
         for field, one in revised:
             found[f"{stage.label}: {field.name}"] = one.ladder.pooling

@@ -226,8 +226,11 @@ def test_steps_say_how_strata_were_pooled() -> None:
         {"type": "categorical", "name": "a", "predictors": "all", "model": "multinomial"},
         {"type": "categorical", "name": "b", "predictors": "all", "model": "tree"},
         {"type": "revisit", "variables": ["a"], "passes": 2, "model": "multinomial"},
+        {"type": "continuous", "name": "x", "predictors": "all", "method": "regression"},
     ]
     pooling = {
+        "continuous x": {"kind": "partial", "amount": 10.0},
+        "continuous x (values)": {"kind": "partial", "amount": 1000.0},
         "categorical a": {"kind": "partial", "amount": 30.0},
         "categorical b": {"kind": "none", "amount": 0.0},
         "revisit a: a": {"kind": "partial", "amount": "infinite"},
@@ -236,6 +239,9 @@ def test_steps_say_how_strata_were_pooled() -> None:
     assert told[0][1:3] == ["Missing values filled", "edu"]
     assert told[1][3].endswith("model of a stratum near that of all strata (weight of 30 persons)")
     assert "stratum" not in told[2][3]
+    assert "model of a stratum near that of all strata (weight of 10 persons)" in told[4][3]
+    last = "regression of a stratum near that of all strata (weight of 1,000 persons)"
+    assert told[4][3].endswith(last)
     assert told[3][3].replace("\u00a0", " ") == (
         "Drawn again given all others (multinomial, given all), 2 passes; "
         "model of a stratum as that of all strata"

@@ -265,7 +265,8 @@ def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
     frame["copy"] = np.where(north, frame["sex"].map({"f": "one", "m": "two"}), copy)
     frame["x"] = 10.0 * (frame["sex"] == "f") + 100.0 * (frame["copy"] == "one") + 5
     torn = Categorical("copy", predictors=["age_class"])
-    stage = Continuous("x", method="regression", predictors=["sex", "copy"], trim=(0.0, 0.0))
+    options = {"predictors": ["sex", "copy"], "trim": (0.0, 0.0), "pooling": "none"}
+    stage = Continuous("x", method="regression", **options)
     population = simulate(AGE_CLASS, torn, stage, survey=Survey(frame, **ROLES))
     people = population.frame()
     rule = 10.0 * (people["sex"] == "f") + 100.0 * (people["copy"] == "one") + 5
@@ -322,9 +323,8 @@ def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
 def test_few_values_for_many_coefficients_are_pooled() -> None:
     frame = small_frame(60)
     frame["x"] = frame["age"] + 1.0
-    population = income(
-        frame, "x", method="regression", predictors=["age", "size", "sex"], smallest_stratum=1
-    )
+    options = {"predictors": ["age", "size", "sex"], "smallest_stratum": 1, "pooling": "none"}
+    population = income(frame, "x", method="regression", **options)
     assert any("coefficients: values by the model pooled" in f.what for f in population.fallbacks)
     assert population.frame()["x"].notna().all()
 

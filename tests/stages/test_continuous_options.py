@@ -46,6 +46,14 @@ from tests.stages.continuous_cases import frame_with_income, income
         ({"constant": 1.0, "method": "regression"}, "constant has no meaning without log"),
         ({"constant": 1.0}, "constant has no meaning for the method binned"),
         ({"tail": "gpd", "method": LinearRegression()}, "for the method a scikit-learn regressor"),
+        (
+            {"pooling": 30.0, "method": "forest"},
+            "partial pooling (30.0) has no meaning for the method",
+        ),
+        (
+            {"pooling": "cross-validated", "method": LinearRegression()},
+            "has no meaning for the method",
+        ),
         ({"intervals": ("a", "b"), "by_household": "sum"}, "no meaning with by_household = 'sum'"),
         ({"method": "poisson"}, "are not whole numbers from 0 on"),
         ({"method": "negative-binomial"}, "are not whole numbers from 0 on"),
