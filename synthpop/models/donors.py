@@ -183,9 +183,12 @@ def shared_donors(sample: Households, amount: float) -> tuple[Donors, tuple[int,
     failed : tuple of int
         Strata whose totals could not be met: they have their own donors only.
     """
+    from threadpoolctl import threadpool_limits
+
     strata = [_Stratum.of(sample, stratum, amount) for stratum in np.unique(sample.strata)]
-    for _ in range(ROUNDS):
-        strata = [stratum.met() for stratum in _met_together(sample, strata)]
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        for _ in range(ROUNDS):
+            strata = [stratum.met() for stratum in _met_together(sample, strata)]
     households = np.concatenate([stratum.donors for stratum in strata])
     weights = np.concatenate([stratum.weights for stratum in strata])
     codes = [stratum.number * sample.n_sizes + sample.sizes[stratum.donors] for stratum in strata]
