@@ -17,7 +17,7 @@ from riskeval.measures.diversity import read_sensitive
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from riskeval.measures.registry import MEASURES
-from riskeval.measures.request import Headline, Limits, Measure, Request
+from riskeval.measures.request import Headline, Limits, Measure, Request, check_limit
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import (
     Faults,
@@ -356,9 +356,8 @@ def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> L
     allowed = {field.name for field in fields(Limits)}
     for name, value in given.items():
         check_choice(faults, "limits", name, sorted(allowed))
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if value is not None and (not number or value < 0):
-            faults.add(f"limits.{name}", f"is {value!r}", remedy="Give a number, or None.")
+        if name in allowed:
+            check_limit(faults, f"limits.{name}", name, value)
     return Limits() if faults else Limits(**given)
 
 

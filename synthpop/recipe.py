@@ -190,7 +190,7 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
 def _check_finishers(
     faults: Faults, steps: Steps, outlook: Outlook, survey: Survey, taken: set[str]
 ) -> None:
-    varying = _varying(steps.stages, survey)
+    varying = _varying(steps.stages, survey, outlook)
     levels = known_levels(outlook)
     strata = survey.roles.strata
     if strata in levels:
@@ -207,7 +207,7 @@ def _check_finishers(
         outlook = replace(outlook, survey=known, available=available)
 
 
-def _varying(stages: Sequence[Stage], survey: Survey) -> frozenset[str]:
+def _varying(stages: Sequence[Stage], survey: Survey, outlook: Outlook) -> frozenset[str]:
     """Variables that are known to differ between members of a household of the population.
 
     `Structure` copies whole households, so that its variables differ there where they differ in
@@ -217,7 +217,7 @@ def _varying(stages: Sequence[Stage], survey: Survey) -> frozenset[str]:
         return frozenset()
     found = set()
     for name in stages[0].provides:
-        if name in survey.frame.columns and survey._differs_within_household(name).any():
+        if outlook.survey.get(name) is not None and survey._differs_within_household(name).any():
             found.add(name)
     return frozenset(found)
 

@@ -23,7 +23,7 @@ from riskeval.comparison.file_risk import file_risk
 from riskeval.comparison.link_risk import link_risk
 from riskeval.comparison.loss import loss
 from riskeval.comparison.numbers import Number
-from riskeval.comparison.releases import Side, read_release
+from riskeval.comparison.releases import Side, check_finite, read_release
 from riskeval.comparison.request import (
     Effort,
     Request,
@@ -36,8 +36,7 @@ from riskeval.comparison.request import (
 )
 from riskeval.comparison.result import ORIGINAL, Comparison, group_of, limits_of
 from riskeval.measures.request import Limits
-from riskeval.utility.sides import Sides as Pair
-from riskeval.utility.sides import check_level, check_numbers, read_weights
+from riskeval.utility.sides import check_level, check_numbers_of, read_weights
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
@@ -186,7 +185,10 @@ def _request(
     }
     if keys is None or (hasattr(keys, "__len__") and len(keys) == 0):
         faults.add("keys", "no key is given", remedy="Name the columns that an intruder knows.")
-    check_numbers(faults, Pair(frame, frame, None, None), names["numeric"], "numeric variable")
+    check_numbers_of(faults, frame, "original", names["numeric"], "numeric variable")
+    others = dict.fromkeys([*names["keys"], *names["sensitive"]])
+    others = {name: None for name in others if name not in names["numeric"]}
+    check_finite(faults, frame, others, "the original")
     for role, name in (("household", household), ("strata", strata)):
         if name is not None:
             check_columns(faults, frame, [name], role)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MARKERS = "osD^vP*X<>ph"
 SCALE = ("#f4f6f8", "#9ecae1", "#2171b5", "#08306b")
 MOST_ROWS = 60
+SAME_PLACE = 0.01
+INNERMOST = 6.0
+STEP = 7.0
+MOST_RINGS = 5
 UNITS = {
     "share": ", % of records", "overlap": ", %", "loss": ", 0 is none", "ratio": ", 1 is chance",
     "records": ", records",
@@ -41,8 +45,8 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     -------
     matplotlib.figure.Figure
         Releases of one family are joined in the order of their parameter, which stands beside the
-        point; the original is the grey cross; the front is the dashed line. Families differ in
-        colour and marker.
+        point; the original is the grey cross; the front is the broad grey line. Families differ in
+        colour and marker. Equal points are drawn in one another.
     """
     with rc_context(RC):
         figure = new_figure(WIDE, 5.2)
@@ -52,15 +56,17 @@ def draw_map(result: RiskUtilityMap) -> Figure:
         named = result.frame[result.frame["kind"] != "original"]
         families = list(dict.fromkeys(named["family"]))  # the same look in every map
         _front(axes, released, result.better)
+        order = known.sort_values("kind", key=lambda kind: kind == "original", kind="stable")
+        nested = nested_sizes(order)
         for place, family in enumerate(families):
             rows = released[released["family"] == family].sort_values("parameter", kind="stable")
             if rows.empty:
                 continue
-            size = 11 - 5 * place / max(len(families), 5)  # points that coincide stay visible
+            size = 11 - 5 * place / max(len(families), 5)  # points that overlap stay visible
             look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
-            _path(axes, rows, family, look)
-        _original(axes, known)
-        _labels(axes, released)
+            _path(axes, rows, family, look, nested)
+        _original(axes, known, nested)
+        _labels(axes, released, nested)
         if np.isfinite(result.limit):
             axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
                          label=f"accepted risk ({result.limit:g})")  # fmt: skip
@@ -68,35 +74,93 @@ def draw_map(result: RiskUtilityMap) -> Figure:
     return figure
 
 
-def _path(axes: Axes, rows: pd.DataFrame, family: str, look: tuple[str, str, float]) -> None:
+def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
+    """Return the marker size, in points, of each release that shares its place with others.
+
+    Parameters
+    ----------
+    known : DataFrame
+        `release`, `risk`, `utility`; points nearer than 1 % of the range share a place.
+
+    Returns
+    -------
+    dict of release to size
+        The first of a place is the largest; releases with a place of their own are left out.
+
+    Examples
+    --------
+    >>> nested_sizes(pd.DataFrame({"release": ["a", "b"], "risk": [0.1] * 2, "utility": [1.0] * 2}))
+    {'a': 13.0, 'b': 6.0}
+    """
+    spans = [float(np.ptp(known[name])) or 1.0 for name in ("risk", "utility")]
+    places: list[tuple[np.ndarray, list[str]]] = []
+    for release, risk, utility in known[["release", "risk", "utility"]].itertuples(index=False):
+        here = np.array([risk, utility]) / spans
+        found = next((names for at, names in places if np.abs(at - here).max() < SAME_PLACE), None)
+        if found is None:
+            places.append((here, [release]))
+        else:
+            found.append(release)
+    return {
+        name: INNERMOST + STEP * min(len(names) - 1 - i, MOST_RINGS)
+        for _, names in places
+        if len(names) > 1
+        for i, name in enumerate(names)
+    }
+
+
+def _nested(axes: Axes, rows: pd.DataFrame, sizes: dict[str, float], **look: Any) -> None:
+    """Draw the points that share their place in one another, the smaller above the larger."""
+    for row in rows[rows["release"].isin(list(sizes))].to_dict("records"):
+        size = sizes[row["release"]]
+        axes.plot(
+            [row["risk"]], [row["utility"]], linestyle="none", label=f"_{row['release']}",
+            clip_on=False, zorder=3.9 - size / 100, **{**look, "markersize": size},
+        )  # fmt: skip
+
+
+def _path(
+    axes: Axes,
+    rows: pd.DataFrame,
+    family: str,
+    look: tuple[str, str, float],
+    nested: dict[str, float],
+) -> None:
     colour, marker, size = look
     line = "-" if len(rows) > 1 and rows["parameter"].notna().all() else "none"
     synthetic = (rows["kind"] == "synthetic").all()
+    drawn: dict[str, Any] = {
+        "color": colour, "marker": marker, "markersize": size, "markeredgewidth": 1.6,
+        "markerfacecolor": "white" if synthetic else colour,
+    }  # fmt: skip
+    alone = np.flatnonzero(~rows["release"].isin(list(nested)))
     axes.plot(
-        rows["risk"], rows["utility"], linestyle=line, linewidth=1.2, color=colour, marker=marker,
-        markersize=size, markerfacecolor="white" if synthetic else colour, markeredgewidth=1.6,
+        rows["risk"], rows["utility"], linestyle=line, linewidth=1.2, markevery=alone.tolist(),
         label=family + (" (synthetic)" if synthetic and "synthetic" not in family else ""),
-        zorder=3,
+        zorder=3, **drawn,
     )  # fmt: skip
+    edge = {} if synthetic else {"markeredgecolor": "white", "markeredgewidth": 1.0}
+    _nested(axes, rows, nested, **{**drawn, **edge})
 
 
-def _labels(axes: Axes, released: pd.DataFrame) -> None:
+def _labels(axes: Axes, released: pd.DataFrame, nested: dict[str, float]) -> None:
     """Write parameters, or names within a family, beside the points; one text where they meet."""
     spans = [float(np.ptp(released[name])) or 1.0 for name in ("risk", "utility")]
-    groups: list[tuple[float, float, list[str]]] = []
+    groups: list[tuple[float, float, list[str], float]] = []
     for row in released.to_dict("records"):
         text = _label(row, int((released["family"] == row["family"]).sum()))
         if not text:
             continue
-        for x, y, texts in groups:
+        for x, y, texts, _ in groups:
             if abs(row["risk"] - x) < 0.02 * spans[0] and abs(row["utility"] - y) < 0.03 * spans[1]:
                 texts.append(text)
                 break
         else:
-            groups.append((row["risk"], row["utility"], [text]))
-    for x, y, texts in groups:
+            away = max(7.0, nested.get(row["release"], 0.0) / 2)
+            groups.append((row["risk"], row["utility"], [text], away))
+    for x, y, texts, away in groups:
         axes.annotate(
-            ", ".join(dict.fromkeys(texts)), (x, y), (7, 7), textcoords="offset points",
+            ", ".join(dict.fromkeys(texts)), (x, y), (away, away), textcoords="offset points",
             fontsize=8, color=INK, zorder=4,
         )  # fmt: skip
 
@@ -107,12 +171,17 @@ def _label(row: dict[Any, Any], members: int) -> str:
     return str(row["release"]) if members > 1 else ""
 
 
-def _original(axes: Axes, known: pd.DataFrame) -> None:
+def _original(axes: Axes, known: pd.DataFrame, nested: dict[str, float]) -> None:
     rows = known[known["kind"] == "original"]
+    drawn: dict[str, Any] = {
+        "marker": "X", "markersize": 10, "color": SOFT, "markeredgecolor": "white",
+    }  # fmt: skip
+    alone = np.flatnonzero(~rows["release"].isin(list(nested)))
     axes.plot(
-        rows["risk"], rows["utility"], linestyle="none", marker="X", markersize=10, color=SOFT,
-        markeredgecolor="white", label="original, released as it is", zorder=3,
+        rows["risk"], rows["utility"], linestyle="none", label="original, released as it is",
+        markevery=alone.tolist(), zorder=3, **drawn,
     )  # fmt: skip
+    _nested(axes, rows, nested, **drawn)
 
 
 def _front(axes: Axes, released: pd.DataFrame, better: str) -> None:

@@ -12,9 +12,11 @@ from riskeval.measures.frequencies import count_keys
 from riskeval.measures.individual import risk_of_counts
 from riskeval.measures.keytable import tabulate
 from riskeval.measures.suda import suda
+from synthpop.microdata.wording import plural
 
 COUNTED = ("below_2", "below_3", "below_5", "global_risk", "expected_reidentifications")
 OTHERS = ("household_risk", "special_uniques")
+EMPTY = "every key of every record is missing: risk is low because nothing is told"
 
 
 def file_risk(
@@ -39,6 +41,11 @@ def file_risk(
         notes.append("a match is with a synthetic record, not with a person")
     if weights is None and request.weights is not None:
         notes.append("no weights: the file counts as the whole population")
+    blank = int(frame[keys].isna().all(axis=1).sum())
+    if blank == len(frame):
+        notes.append(EMPTY)
+    elif blank:
+        notes.append(f"{plural(blank, 'record has', 'records have')} every key missing")
     note = "; ".join(notes)
     found = _counted(request, frame, weights, keys, note)
     found += attempt(["special_uniques"], "", lambda: [_special(frame, keys, note)])
@@ -59,8 +66,7 @@ def _counted(
     keys: list[str],
     note: str,
 ) -> list[Number]:
-    table = tabulate(frame, keys, weights)
-    counts = count_keys(table, "wildcard", 1.0, weights is not None)
+    counts = count_keys(tabulate(frame, keys, weights), "wildcard", 1.0, weights is not None)
     name = request.household
     household = frame[name] if name is not None and name in frame else None
     risk = risk_of_counts(counts, household=household)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_weights
+from synthpop.microdata.checks import (
+    as_frame,
+    check_choice,
+    check_columns,
+    check_once,
+    check_weights,
+)
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.wording import plural
@@ -86,6 +92,17 @@ class Side:
     notes: tuple[str, ...]
 
 
+def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file: str) -> None:
+    """Note infinite values: as levels they would hide what they stand for."""
+    for name in names:
+        if name in frame and pd.api.types.is_float_dtype(frame[name].dtype):
+            endless = np.isinf(frame[name].to_numpy(np.float64, na_value=np.nan))
+            if endless.any():
+                remedy = "Repair these values or make them missing."
+                where = np.flatnonzero(endless)
+                faults.add(f"{name} of {file}", "value is infinite", rows=where, remedy=remedy)
+
+
 def read_release(
     faults: Faults,
     name: str,
@@ -119,14 +136,11 @@ def read_release(
         found.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
     parameter = _parameter(found, name, release.parameter)
     shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
-    check_columns(found, frame, shared, f"column of {name}")
+    check_once(found, frame, shared, f"column of {name}")
+    check_columns(found, frame, [it for it in shared if it in variables], f"variable of {name}")
     _check_levels(found, name, release.levels, original)
-    for number in variables if not found else ():
-        if number in frame and pd.api.types.is_float_dtype(frame[number].dtype):
-            endless = np.isinf(frame[number].to_numpy(np.float64, na_value=np.nan))
-            if endless.any():
-                what = "value is infinite"
-                found.add(f"{number} of {name}", what, rows=np.flatnonzero(endless))
+    if not found:
+        check_finite(found, frame, variables, name)
     notes: list[str] = []
     column = default or (weights if weights in frame.columns else None)
     values = _weights(found, name, frame, release.weights, column, notes, weights is not None)

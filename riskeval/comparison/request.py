@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.intruders.prediction import MODELS
-from riskeval.measures.request import Limits
+from riskeval.measures.request import Limits, check_limit
 from riskeval.utility.estimates import STATISTICS
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
@@ -266,9 +266,7 @@ def read_limits(faults: Faults, given: Any) -> Limits:
         if value not in allowed:
             listed = ", ".join("none" if item is None else str(item) for item in allowed)
             faults.add(f"limits {name}", f"is {value!r}", remedy=f"A comparison takes {listed}.")
-    value = limits.global_risk
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        faults.add("limits global_risk", f"is {value!r}", remedy="Give a number, or none.")
+    check_limit(faults, "limits global_risk", "global_risk", limits.global_risk)
     if isinstance(given, Mapping) and "record_risk" in given:
         faults.add("limits record_risk", "is not part of a comparison", remedy="Use assess.")
     return limits

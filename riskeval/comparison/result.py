@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.catalogue import CATALOGUE, UTILITY
+from riskeval.comparison.file_risk import EMPTY
 from riskeval.comparison.request import Effort
 from riskeval.measures.request import Limits
 from synthpop.microdata.results import Result
@@ -190,6 +191,8 @@ class Comparison(Result):
         if len(broken):
             texts = [f"{row.title} {row.value:.3g}" for row in broken.itertuples()]
             text += f" (not kept: {'; '.join(texts)})"
+        if rows["note"].str.contains(EMPTY, regex=False).any():
+            text += f"; {EMPTY}"
         lost = self.shared[(self.shared["release"] == name) & ~self.shared["compared"].astype(bool)]
         if len(lost):
             parts = [f"{row.variable} {row.how}" for row in lost.itertuples()]

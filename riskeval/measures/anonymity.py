@@ -14,6 +14,7 @@ from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +68,7 @@ class KAnonymity(Result):
             "Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
             "k-anonymity says nothing about the population or about what a group has in common."
         )
-        return text
+        return text + blank_sentence(self.counts)
 
 
 def k_anonymity(
@@ -125,6 +126,25 @@ def k_anonymity(
     faults.raise_if_any()
     counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
     return anonymity_of_counts(counts, [int(limit) for limit in limits])
+
+
+def n_blank(counts: FrequencyCounts) -> int:
+    """Return how many records have every key missing."""
+    return int(counts.keys.counts[(counts.keys.codes < 0).all(axis=1)].sum())
+
+
+def blank_sentence(counts: FrequencyCounts) -> str:
+    """Say where k-anonymity is kept because no key is left; empty where that is nowhere so."""
+    n, blank = len(counts.f), n_blank(counts)
+    if not blank:
+        return ""
+    if blank == n:
+        return (
+            " Every key of every record is missing: where no k is violated, that is because "
+            "nothing is told."
+        )
+    have = plural(blank, "record has", "records have")
+    return f" {have} every key missing: where no k is violated, that is because nothing is told."
 
 
 def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnonymity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from riskeval.measures.frequencies import FrequencyCounts
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
 
@@ -45,6 +47,27 @@ class Limits:
     l: float | None = 2  # noqa: E741 - the letter of the literature
     t: float | None = None
     alpha: float | None = None
+
+
+RANGES = {
+    "k": (1.0, math.inf),
+    "global_risk": (0.0, 1.0),
+    "record_risk": (0.0, 1.0),
+    "l": (1.0, math.inf),
+    "t": (0.0, math.inf),
+    "alpha": (0.0, 1.0),
+}
+
+
+def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
+    """Note a limit that no file could keep or every file would: below or beyond what there is."""
+    if value is None:
+        return
+    low, high = RANGES[name]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not low <= value <= high or math.isinf(value):
+        span = f"from {low:g} on" if math.isinf(high) else f"between {low:g} and {high:g}"
+        faults.add(where, f"is {value!r}", remedy=f"Give a number {span}, or none for no limit.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -99,20 +99,26 @@ def check_both(faults: Faults, sides: Sides, names: Sequence[str], role: str) ->
 
 def check_numbers(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
     """Note columns that are absent, not numeric, or hold infinite or immense values."""
-    fine = True
-    for frame, side in ((sides.x, "original"), (sides.y, "release")):
-        fine = check_numeric(faults, frame, names, f"{role} of the {side}") and fine
-        for name in names:
-            if (frame.columns == name).sum() != 1 or not is_number(frame, name):
-                continue
-            size = np.abs(numbers(frame, [name])[:, 0])
-            for what, where in (
-                ("is infinite", np.isinf(size)),
-                (f"is beyond {LARGEST:g}, too large to square", (size > LARGEST) & ~np.isinf(size)),
-            ):
-                if where.any():
-                    faults.add(name, f"value of the {side} {what}", rows=np.flatnonzero(where))
-                    fine = False
+    files = ((sides.x, "original"), (sides.y, "release"))
+    return all([check_numbers_of(faults, file, side, names, role) for file, side in files])
+
+
+def check_numbers_of(
+    faults: Faults, frame: pd.DataFrame, side: str, names: Sequence[str], role: str
+) -> bool:
+    """Note such columns of one file, the original or the release."""
+    fine = check_numeric(faults, frame, names, f"{role} of the {side}")
+    for name in names:
+        if (frame.columns == name).sum() != 1 or not is_number(frame, name):
+            continue
+        size = np.abs(numbers(frame, [name])[:, 0])
+        for what, where in (
+            ("is infinite", np.isinf(size)),
+            (f"is beyond {LARGEST:g}, too large to square", (size > LARGEST) & ~np.isinf(size)),
+        ):
+            if where.any():
+                faults.add(name, f"value of the {side} {what}", rows=np.flatnonzero(where))
+                fine = False
     return fine
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.codes import unhashable, unhashable_fault
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.wording import plural
 
 
 def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
@@ -56,7 +56,7 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
     return frame.set_axis(names, axis=1)
 
 
-def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
+def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
     fine = True
     for name in names:
@@ -68,12 +68,20 @@ def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], rol
                 remedy=did_you_mean(name, frame.columns),
             )
         elif count > 1:
-            faults.add(
-                repr(name),
-                f"{plural(count, 'column has', 'columns have')} this name",
-                remedy="Rename them.",
-            )
+            faults.add(repr(name), f"{count} columns have this name", remedy="Rename them.")
         fine = fine and count == 1
+    return fine
+
+
+def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
+    """Note columns that are absent, there twice, or hold lists; return whether all are fine."""
+    fine = True
+    for name in names:
+        there = check_once(faults, frame, [name], role)
+        where = unhashable(frame[name]) if there else np.empty(0, dtype=np.int64)
+        if len(where):
+            faults.found.append(unhashable_fault(repr(name), frame[name], where))
+        fine = fine and there and len(where) == 0
     return fine
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.errors import SHOWN_ROWS, Fault, InputError
+
 MISSING = -1
 DENSE_CELLS = 1 << 22
 WHOLE = re.compile(r"-?\d+\.0+")
@@ -24,6 +26,35 @@ def smallest_int(n_levels: int) -> np.dtype[Any]:
         if n_levels <= np.iinfo(dtype).max:
             return np.dtype(dtype)
     return np.dtype(np.int64)
+
+
+def unhashable(values: pd.Series) -> np.ndarray:
+    """Return where values are lists, dicts or others that cannot be levels; row positions.
+
+    Examples
+    --------
+    >>> unhashable(pd.Series(["a", ["b", "c"], None])).tolist()
+    [1]
+    """
+    if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True)[:5] != "mixed":
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero([not _is_hashable(value) for value in values])
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
+    """Return the fault of a column whose values at these rows cannot be levels."""
+    kind = type(values.iloc[int(where[0])]).__name__
+    remedy = "Give text or numbers: one value a row."
+    shown = tuple(int(row) for row in where[:SHOWN_ROWS])
+    return Fault(name, f"holds values of the kind {kind}", shown, len(where), remedy)
 
 
 def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -42,6 +73,11 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     levels : tuple
         The distinct values as plain Python objects.
 
+    Raises
+    ------
+    InputError
+        Values are lists or others that cannot be compared as a whole.
+
     Examples
     --------
     >>> codes, levels = encode(pd.Series(["b", None, "a"]))
@@ -52,6 +88,9 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels = tuple(series.cat.categories.tolist())
         return series.cat.codes.to_numpy().astype(smallest_int(len(levels))), levels
+    where = unhashable(series)
+    if len(where):
+        raise InputError("categories", [unhashable_fault(str(series.name), series, where)])
     codes, uniques = pd.factorize(series, use_na_sentinel=True)
     found = np.asarray(uniques, dtype=object)
     try:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import MISSING, encode, smallest_int
+from synthpop.microdata.codes import MISSING, encode, smallest_int, unhashable
 from synthpop.microdata.errors import Fault, InputError
 
 NUMBERS = ("int", "uint", "float")
@@ -148,6 +148,8 @@ def with_storable_levels(frame: pd.DataFrame, passing: Sequence[str | None] = ()
         if isinstance(series.dtype, pd.CategoricalDtype):
             levels = tuple(series.cat.categories.tolist())
         elif series.dtype == object and pd.api.types.infer_dtype(series) != "string":
+            if len(unhashable(series)):  # a fault only where a step reads the column
+                continue
             levels = encode(series)[1]
         else:
             continue

@@ -239,3 +239,48 @@ def test_an_infinite_number_of_a_release_is_a_fault() -> None:
     some = original.assign(pay=original["pay"].where(original.index > 2, np.inf))
     with pytest.raises(InputError, match="pay of some: value is infinite"):
         riskeval.compare(original, {"some": some}, **ROLES)
+
+
+@pytest.mark.parametrize("column", ["pay", "age"])
+def test_an_infinite_number_of_the_original_is_a_fault(column: str) -> None:
+    original = people(50).astype({column: float})
+    some = original.assign(**{column: original[column].where(original.index > 2, np.inf)})
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(some, {"fine": original}, **ROLES)
+    assert "1 fault\n" in str(caught.value)
+    assert "of the original" in str(caught.value)
+    assert "infinite (3 rows: 0, 1, 2)" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [-1, 2, np.nan, np.inf, "0.1", True])
+def test_a_limit_of_risk_is_a_share(value: object) -> None:
+    with pytest.raises(InputError, match="limits global_risk: is") as caught:
+        riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": value})
+    assert "between 0 and 1" in str(caught.value)
+    riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": 0})
+
+
+def test_lists_in_a_column_are_a_fault_only_where_the_column_is_used() -> None:
+    original = people(50)
+    lists = original.assign(region=[["a"]] * 50)
+    for pair in ((lists, original), (original, lists)):
+        with pytest.raises(InputError, match="'region': holds values of the kind list"):
+            riskeval.compare(pair[0], {"a": pair[1]}, **ROLES)
+    noted = original.assign(note=[["a"]] * 50)
+    assert len(riskeval.compare(noted, {"a": noted}, **ROLES).table) == 2
+
+
+def test_a_release_without_any_key_says_why_it_keeps_the_limits() -> None:
+    original = people(50)
+    gone = original.assign(**{name: pd.Series([None] * 50, dtype=object) for name in ROLES["keys"]})
+    some = original.copy()
+    some.loc[:9, ROLES["keys"]] = None
+    found = riskeval.compare(original, {"gone": gone, "some": some}, **ROLES)
+    told = "every key of every record is missing: risk is low because nothing is told"
+    rows = found.measures[found.measures["measure"].isin(["below_3", "global_risk"])]
+    notes = rows.groupby("release")["note"].agg("; ".join)
+    assert told in notes["gone"]
+    assert "10 records have every key missing" in notes["some"]
+    assert notes["original"] == "; "
+    lines = found.summary().splitlines()
+    assert [line.split(":")[0] for line in lines if told in line] == ["gone"]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import riskeval
 from riskeval import Release, protect
-from riskeval.comparison.figures import draw_overlaps
+from riskeval.comparison.figures import draw_overlaps, nested_sizes
 from riskeval.comparison.map import pareto_front
 from synthpop.microdata.errors import InputError
-from tests.comparison.cases import ROLES, people
+from tests.comparison.cases import ROLES, grouped, people, suppressed
 
 
 @given(
@@ -106,3 +107,32 @@ def test_unknown_measures(found: riskeval.Comparison) -> None:
         found.risk_utility_map(risk="il1s", utility="il1")
     assert "Did you mean 'il1s'?" in str(caught.value)
     assert "'il1s' is unknown" in str(caught.value)
+
+
+def test_equal_points_are_drawn_in_one_another() -> None:
+    original = people(100)
+    files = {"a": grouped(original), "b": grouped(original), "other": suppressed(original)}
+    drawn = riskeval.compare(original, files, **ROLES).risk_utility_map(
+        risk="global_risk", utility="tables"
+    )
+    frame = drawn.frame.set_index("release")
+    assert frame.loc["a", "risk"] == frame.loc["b", "risk"] != frame.loc["other", "risk"]
+    lines = {line.get_label(): line for line in drawn.figure().axes[0].lines}
+    outer, inner = lines["_a"], lines["_b"]
+    assert outer.get_markersize() > inner.get_markersize() + 5
+    assert outer.get_zorder() < inner.get_zorder()
+    for line, name in ((outer, "a"), (inner, "b")):
+        place = [float(line.get_xdata()[0]), float(line.get_ydata()[0])]
+        assert place == frame.loc[name, ["risk", "utility"]].tolist()
+    assert lines["a"].get_markevery() == []
+    assert lines["other"].get_markevery() == [0]
+
+
+def test_many_equal_points_and_the_original_among_them() -> None:
+    place = {"risk": 0.1, "utility": 1.0}
+    frame = pd.DataFrame([{"release": name, **place} for name in "abcdefgh"])
+    sizes = nested_sizes(frame)
+    assert list(sizes) == list("abcdefgh")
+    assert sizes["h"] < sizes["g"] < sizes["d"] < sizes["c"] == sizes["a"]
+    apart = frame.assign(risk=np.arange(8.0))
+    assert nested_sizes(apart) == {}

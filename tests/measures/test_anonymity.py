@@ -77,3 +77,13 @@ def test_empty_file():
     result = k_anonymity(DATA.iloc[:0], ["a"])
     assert result.violations == {2: 0, 3: 0, 5: 0}
     assert result.k == 0
+
+
+def test_records_without_any_key_are_told():
+    blank = pd.DataFrame({"a": [None, None, None], "b": [None, None, None]})
+    assert "Every key of every record is missing" in k_anonymity(blank, ["a", "b"]).summary()
+    blank.loc[0, "a"] = "x"
+    assert "2 records have every key missing" in k_anonymity(blank, ["a", "b"]).summary()
+    blank.loc[1, "b"] = "x"
+    assert "1 record has every key missing" in k_anonymity(blank, ["a", "b"]).summary()
+    assert "missing" not in k_anonymity(blank.fillna("y"), ["a", "b"]).summary()

@@ -345,3 +345,12 @@ def test_arguments_of_the_wrong_kind_are_faults_too():
     text = str(caught.value)
     for part in ("3: column given as key", "4: column given as sensitive", "5 is not", "k: is 'x'"):
         assert part in text, part
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("global_risk", -1), ("record_risk", 1.5), ("k", 0), ("l", np.inf), ("t", -0.1), ("alpha", 2)],
+)
+def test_limits_that_nothing_could_keep_or_break(name, value):
+    with pytest.raises(InputError, match=rf"limits\.{name}: is"):
+        assess(DATA, keys=KEYS, measures=BASIC, limits={name: value})

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthpop.microdata.checks import as_frame, check_columns, check_weights
-from synthpop.microdata.codes import cell_ids, encode, encode_keys, recode_to, smallest_int
+from synthpop.microdata.codes import (
+    cell_ids,
+    encode,
+    encode_keys,
+    recode_to,
+    smallest_int,
+    unhashable,
+)
 from synthpop.microdata.dataset import encode_column, restore_column
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -178,3 +185,11 @@ def test_weights_of_a_wrong_type() -> None:
     faults = Faults("x")
     assert check_weights(faults, pd.Series(["a"]), "w") is None
     assert "not numbers" in str(faults.found[0])
+
+
+def test_values_that_cannot_be_levels_are_found_among_others() -> None:
+    mixed = pd.Series([1, "a", [2], None, {"b": 1}, (1, 2)], dtype=object)
+    assert unhashable(mixed).tolist() == [2, 4]
+    assert unhashable(pd.Series(["a", None])).tolist() == []
+    with pytest.raises(InputError, match=r"x: holds values of the kind list \(2 rows: 2, 4\)"):
+        encode(mixed.rename("x"))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Survey, read_survey
+from synthpop import Categorical, Pipeline, Structure, Survey, read_survey
 from synthpop.microdata.errors import InputError
 from tests.small import ROLES, small_frame, small_survey
 
@@ -215,3 +215,22 @@ def test_csv_with_decimal_commas(tmp_path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("w;x\n1,5;a\n2,5;b\n")
     assert read_survey(path, weight="w").weights.tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("role", ["hid", "region", "pid", "size"])
+def test_lists_in_a_column_with_a_role_are_a_fault(role: str) -> None:
+    frame = small_frame(20)
+    frame[role] = [[value] for value in frame[role]]
+    assert f"'{role}': holds values of the kind list" in faults_of(frame)
+
+
+def test_lists_are_a_fault_where_a_step_reads_the_column_and_only_there() -> None:
+    frame = small_frame(20)
+    frame["note"] = [{"a": value} for value in frame["age"]]
+    survey = Survey(frame, **ROLES)
+    assert Pipeline([Structure(["sex"])]).fit(survey, seed=1).simulate(scale=0.1).n_persons
+    steps = [Structure(["sex", "note"]), Categorical("nowhere")]
+    with pytest.raises(InputError) as caught:
+        Pipeline(steps).fit(survey, seed=1)
+    assert "note: holds values of the kind dict" in str(caught.value)
+    assert "'nowhere' is not a column" in str(caught.value)
