@@ -19,7 +19,6 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.wording import plural
 from synthpop.models.cells import FEW_VALUES
 from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
-from synthpop.models.numbers import with_numbers
 from synthpop.models.spreading import spread
 from synthpop.models.tilting import Tilt
 from synthpop.stages.base import (
@@ -92,10 +91,10 @@ class Categorical:
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
         model, with the stratum as a predictor. A number: the stratum's model is held near the
         pooled one with the weight of so many persons. "cross-validated": that number is chosen by
-        cross-validation over households, and for the multinomial model with classes the strength
-        of pairs of predictors in the pooled model too; a formula gets no pairs but its own.
-        Default: "cross-validated" for the multinomial model with classes, otherwise "none", since
-        other models are fitted about five times then. What was chosen is in
+        cross-validation over households, and for the multinomial model the strength of pairs of
+        predictors in the pooled model too; a formula gets no pairs but its own. Default:
+        "cross-validated" for the multinomial model, otherwise "none", since other models are
+        fitted about five times then. What was chosen is in
         `FittedPipeline.pooling`; how each model is held, in `synthpop.models.pooling`.
     by : str, optional
         Category, or number of up to 20 distinct values, of the population at this step. Models are
@@ -219,7 +218,7 @@ class Categorical:
                 part.design,
                 smallest_stratum=self.smallest_stratum,
                 seed=seed + number * OTHERS_SEED,
-                pooling=pooling_of(self.pooling, self.model, coding.numbers),
+                pooling=pooling_of(self.pooling, self.model),
                 pairs=pairs_of(self.predictors),
             )
             ladders.append(ladder)
@@ -321,16 +320,11 @@ def check_model(faults: Faults, label: str, model: Any) -> None:
         faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
 
 
-def pooling_of(
-    pooling: str | float | None, model: Any, numbers: Sequence[np.ndarray | None] = ()
-) -> str | float:
-    """Return the pooling that is meant: as given, or the default of the model.
-
-    `numbers` are those of the coding: a model that is linear in numbers has none.
-    """
+def pooling_of(pooling: str | float | None, model: Any) -> str | float:
+    """Return the pooling that is meant: as given, or the default of the model."""
     if pooling is not None:
         return pooling
-    plain = isinstance(model, str) and model == "multinomial" and not with_numbers(numbers)
+    plain = isinstance(model, str) and model == "multinomial"
     return "cross-validated" if plain else "none"
 
 
