@@ -165,7 +165,7 @@ def fit_ladder(
         Amount of partial pooling, and the way of it that the model has
         (`synthpop.models.pooling`).
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
-        Only for multinomial models with classes as predictors.
+        Only for multinomial models.
     """
     from synthpop.models.partial import fit_partial
 

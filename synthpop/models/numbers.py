@@ -12,6 +12,8 @@ import numpy as np
 
 Numbers = Sequence[np.ndarray | None]
 
+N_CLASSES = 10
+
 
 def with_numbers(numbers: Numbers) -> bool:
     """Whether any predictor enters as a number."""
@@ -46,6 +48,64 @@ def levels_seen(
             seen[1:] = seen[1:].any()
         found.append(seen)
     return tuple(found)
+
+
+def number_classes(
+    digits: np.ndarray, weights: np.ndarray, numbers: Numbers, n_classes: int = N_CLASSES
+) -> tuple[np.ndarray | None, ...]:
+    """Return the class of each digit of each number: its values in about equal parts by weight.
+
+    Parameters
+    ----------
+    digits : int array, shape (n, m)
+    weights : float array, shape (n,)
+    numbers : for each predictor None, or float array, shape (size,), NaN for digit 0
+    n_classes : int
+        Numbers with so many values or fewer in the sample have a class for each.
+
+    Returns
+    -------
+    tuple of None or int arrays, shape (size,)
+        0 for missing; a value that the sample does not have is in the class of the next smaller.
+
+    Examples
+    --------
+    >>> values = np.array([np.nan, 5.0, 6.0, 7.0])
+    >>> number_classes(np.array([[1], [1], [3]]), np.ones(3), [values])[0].tolist()
+    [0, 1, 1, 2]
+    """
+    found: list[np.ndarray | None] = []
+    for j, values in enumerate(numbers):
+        if values is None:
+            found.append(None)
+            continue
+        weight = np.bincount(digits[:, j], weights=weights, minlength=len(values))[1:]
+        there = weight > 0
+        if there.sum() > n_classes:
+            middle = (np.cumsum(weight) - weight / 2) / weight.sum()
+            rank = np.unique(np.floor(n_classes * middle[there]), return_inverse=True)[1]
+        else:
+            rank = np.arange(there.sum())
+        last = np.maximum(np.cumsum(there) - 1, 0)  # the next smaller value that is there
+        classes = 1 + rank.reshape(-1)[last] if there.any() else np.ones(len(values) - 1)
+        found.append(np.concatenate([[0], classes]).astype(np.int64))
+    return tuple(found)
+
+
+def in_classes(digits: np.ndarray, tables: Sequence[np.ndarray | None]) -> np.ndarray:
+    """Return digits with those of numbers replaced by their class; tables may be empty.
+
+    Examples
+    --------
+    >>> in_classes(np.array([[3, 1]]), [np.array([0, 1, 1, 2]), None]).tolist()
+    [[2, 1]]
+    """
+    if not with_numbers(tables):
+        return digits
+    columns = [
+        digits[:, j] if table is None else table[digits[:, j]] for j, table in enumerate(tables)
+    ]
+    return np.column_stack(columns)
 
 
 def scaled_numbers(

@@ -14,6 +14,7 @@ import numpy as np
 from synthpop.models.cells import distinct_cells
 from synthpop.models.choosing import GRID, best, deal_splits, log_score, search
 from synthpop.models.ladder import Design, Ladder, uses_strata
+from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.mixing import choose_mixture, fit_mixed
 from synthpop.models.multinomial import (
     TOLERANCE,
@@ -21,7 +22,7 @@ from synthpop.models.multinomial import (
     fit_multinomial,
     predict_multinomial,
 )
-from synthpop.models.numbers import with_numbers
+from synthpop.models.numbers import in_classes, number_classes, with_numbers
 from synthpop.models.pooling import Pooling
 from synthpop.models.terms import (
     Layout,
@@ -37,14 +38,19 @@ from synthpop.models.tilting import State, shrink, tilts_of
 
 PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 COARSE = 1e-4  # tolerance while amounts are compared
+COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 
 
-def way_of(model: Any, numbers: Sequence[np.ndarray | None] = ()) -> str:
+def way_of(model: Any) -> str:
     """Return how strata of a model are held near each other: "tilt", "cells" or "mixture"."""
     if isinstance(model, str) and model == "empirical":
         return "cells"
-    plain = isinstance(model, str) and model == "multinomial" and not with_numbers(numbers)
-    return "tilt" if plain else "mixture"
+    return "tilt" if isinstance(model, str) and model == "multinomial" else "mixture"
+
+
+def number_tables(design: Design) -> tuple[np.ndarray | None, ...]:
+    """Return the classes of the numbers of a design, in which strata and pairs may differ."""
+    return number_classes(design.digits, design.weights, design.numbers)
 
 
 def fit_partial(
@@ -71,13 +77,14 @@ def fit_partial(
         With a number the pooled model has no pairs of predictors.
     pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
         Those with too many cells are left out (`pairs_within_bounds`). Only multinomial models
-        with classes as predictors get pairs.
+        get pairs.
     """
-    way = way_of(model, design.numbers)
+    way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()
     if way == "tilt" and isinstance(amount, str):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
-    wanted = pairs_within_bounds(design.digits, design.sizes, design.n_classes, asked)
+    digits = in_classes(design.digits, number_tables(design))
+    wanted = pairs_within_bounds(digits, design.sizes, design.n_classes, asked)
     if isinstance(amount, str):
         pooling = choose_pooling(model, design, enough, seed, wanted)
     else:
@@ -97,9 +104,9 @@ def choose_pooling(
 ) -> Pooling:
     """Choose the amount of pooling by cross-validation over households.
 
-    Arguments as in `fit_partial`; only the multinomial model with classes has pairs.
+    Arguments as in `fit_partial`.
     """
-    way = way_of(model, design.numbers)
+    way = way_of(model)
     if way == "tilt":
         return choose_tilt(design, enough, seed, pairs)
     return choose_mixture(model, design, enough, seed, way)
@@ -115,11 +122,13 @@ class Cells:
     blocks : int array, shape (n_strata + 1,)
         Where the cells of each stratum start.
     of_person : int array, shape (n,)
+    tables : for each predictor None, or the class of each digit of a number
     """
 
     digits: np.ndarray
     blocks: np.ndarray
     of_person: np.ndarray
+    tables: tuple[np.ndarray | None, ...]
 
     @classmethod
     def of(cls, design: Design) -> Cells:
@@ -127,7 +136,7 @@ class Cells:
         both = np.column_stack([design.strata, design.digits])
         first, of_person = distinct_cells(both, (design.n_strata, *design.sizes))
         blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
-        return cls(design.digits[first], blocks, of_person)
+        return cls(design.digits[first], blocks, of_person, number_tables(design))
 
     def wide(self, design: Design) -> np.ndarray:
         """Return digits as the pooled model takes them, shape (c, m) or (c, m + 1)."""
@@ -138,11 +147,13 @@ class Cells:
 
     def by_stratum(self, design: Design) -> Layout:
         """Return the layout of strata, each with a constant and its levels of the predictors."""
-        return lay_out(self.digits, self.blocks, design.sizes, single_terms(len(design.sizes)))
+        terms = single_terms(len(design.sizes))
+        return lay_out(self.digits, self.blocks, design.sizes, terms, self.tables)
 
     def together(self, design: Design, terms: Terms) -> Layout:
         """Return the layout of all cells as one sample."""
-        return lay_out(self.digits, np.array([0, len(self.digits)]), design.sizes, terms)
+        whole = np.array([0, len(self.digits)])
+        return lay_out(self.digits, whole, design.sizes, terms, self.tables)
 
     def margins(self, layout: Layout, design: Design, rows: np.ndarray) -> Margins:
         """Return the margins of some persons."""
@@ -184,11 +195,14 @@ def fit_base(
 ) -> tuple[MultinomialModel, np.ndarray]:
     """Fit the pooled model to some persons; return it and what it says of the cells, (c, R)."""
     wide = cells.wide(design)
-    sizes = design.sizes if wide is cells.digits else (*design.sizes, design.n_strata)
-    pooled = fit_multinomial(
-        wide[cells.of_person[rows]], design.classes[rows], design.weights[rows], sizes,
-        design.n_classes, tolerance=tolerance,
-    )  # fmt: skip
+    columns = design if wide is cells.digits else design.with_strata()
+    sample = wide[cells.of_person[rows]], design.classes[rows], design.weights[rows]
+    if with_numbers(design.numbers):
+        pooled = fit_linear_multinomial(
+            *sample, columns.sizes, columns.numbers, design.n_classes, tolerance=tolerance
+        )
+    else:
+        pooled = fit_multinomial(*sample, columns.sizes, design.n_classes, tolerance=tolerance)
     return pooled, predict_multinomial(pooled, wide)[0]
 
 
@@ -244,7 +258,8 @@ def choose_tilt(
     if len(splits) < 2:
         return Pooling("partial", np.inf, chosen="cross-validated")
     cells = Cells.of(design)
-    bases = [fit_base(design, rest, cells, COARSE)[1] for rest, _ in splits]
+    coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
+    bases = [fit_base(design, rest, cells, coarse)[1] for rest, _ in splits]
     hold = np.inf
     if pairs:
         together = cells.together(design, pairs)

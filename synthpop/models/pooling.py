@@ -3,19 +3,21 @@
 There are three ways to it; k, the amount, counts in persons in all of them: 0 is the model of the
 stratum alone, infinity (almost) the pooled one.
 
-Tilt (multinomial, predictors as classes). The class probabilities of a stratum are those of the
+Tilt (multinomial). The class probabilities of a stratum are those of the
 model pooled over strata, tilted,
 
     p_s(r | x) proportional to p(r | x) exp(a[r] + sum_j b_j[x_j, r]),
 
 with b maximising the weighted log likelihood of the stratum minus (k / 2) sum b^2
 (`synthpop.models.tilting`). Constants a are free, so that the class totals of a stratum stay its
-own. The pooled model itself can be tilted by the pairs of predictors in the same way.
+own. The pooled model itself can be tilted by the pairs of predictors in the same way. Where the
+pooled model is linear in a number, what strata and pairs add goes by classes of it, ten of about
+equal weight.
 
 Cells (observed distributions). The shares of a cell in a stratum are those of n + k persons, n of
 the stratum itself and k with the shares of the cell in all strata (a Dirichlet prior).
 
-Mixture (learners, and the multinomial with numbers). Two models are fitted, that of the stratum
+Mixture (tree, forest, boosting, any classifier). Two models are fitted, that of the stratum
 and the pooled one, which has the stratum as a predictor, and their predictions mixed (a linear
 opinion pool, Stone 1961, doi:10.1214/aoms/1177704873),
 
@@ -45,11 +47,6 @@ class Mixture:
 
     own: Any
     share: float
-
-    @property
-    def gap(self) -> float:
-        """Largest violation of the likelihood equations by the stratum's own model."""
-        return float(getattr(self.own, "gap", 0.0))
 
 
 def share_of_own(sizes: Any, amount: float) -> Any:

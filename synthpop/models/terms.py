@@ -8,6 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from synthpop.models.numbers import Numbers, in_classes
+
 MOST_EFFECTS = 1_000_000  # of pairs of predictors: cells of all pairs times classes
 MOST_WORK = 20_000_000  # of a sweep over them: pairs times persons times classes
 
@@ -30,6 +32,7 @@ class Layout:
         Where the rows of each term of a block start, and end.
     codes : int array, shape (L,)
         Code of the level of each row.
+    tables : for each predictor None, or the class of each of its digits; empty: None for all
     """
 
     terms: tuple[tuple[int, ...], ...]
@@ -38,6 +41,7 @@ class Layout:
     levels: np.ndarray
     starts: np.ndarray
     codes: np.ndarray
+    tables: tuple[np.ndarray | None, ...] = ()
 
     @property
     def n_levels(self) -> int:
@@ -45,7 +49,13 @@ class Layout:
         return len(self.codes)
 
 
-def lay_out(digits: np.ndarray, blocks: np.ndarray, sizes: Sequence[int], terms: Terms) -> Layout:
+def lay_out(
+    digits: np.ndarray,
+    blocks: np.ndarray,
+    sizes: Sequence[int],
+    terms: Terms,
+    tables: Numbers = (),
+) -> Layout:
     """Number the levels that cells have; arguments as in `Layout`, digits of shape (c, m).
 
     Examples
@@ -54,6 +64,7 @@ def lay_out(digits: np.ndarray, blocks: np.ndarray, sizes: Sequence[int], terms:
     [[0, 0, 3], [1, 2, 4]]
     """
     n_blocks, n_cells = len(blocks) - 1, len(digits)
+    digits = in_classes(digits, tables)
     block = np.repeat(np.arange(n_blocks), np.diff(blocks))
     numbers = np.zeros((len(terms), n_cells), dtype=np.int64)
     counts = np.zeros((n_blocks, len(terms)), dtype=np.int64)
@@ -73,7 +84,8 @@ def lay_out(digits: np.ndarray, blocks: np.ndarray, sizes: Sequence[int], terms:
     for t, distinct in enumerate(found):
         rows = np.repeat(starts[:, t] - before[:, t], counts[:, t]) + np.arange(len(distinct))
         codes[rows] = distinct
-    return Layout(tuple(terms), tuple(sizes), blocks, np.ascontiguousarray(levels), starts, codes)
+    levels = np.ascontiguousarray(levels)
+    return Layout(tuple(terms), tuple(sizes), blocks, levels, starts, codes, tuple(tables))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.models.cells import distinct_cells
+from synthpop.models.numbers import in_classes
 from synthpop.models.terms import (
     Layout,
     Margins,
@@ -41,6 +42,7 @@ class Tilt:
         Number of levels of each column.
     codes : tuple of int arrays
         Codes of the levels of each term that the sample has, sorted.
+    tables : for each predictor None, or the class of each of its digits; empty: None for all
     effects : float array, shape (L, R)
         Rows of the levels of all terms, one term after another.
     sweeps : int
@@ -54,6 +56,7 @@ class Tilt:
     effects: np.ndarray
     sweeps: int = 0
     gap: float = 0.0
+    tables: tuple[np.ndarray | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ def tilts_of(
     for starts, n_sweeps, gap in zip(layout.starts, sweeps, gaps, strict=True):
         codes = tuple(np.split(layout.codes[starts[0] : starts[-1]], starts[1:-1] - starts[0]))
         own = effects[starts[0] : starts[-1]].copy()
-        found.append(Tilt(layout.terms, layout.sizes, codes, own, int(n_sweeps), float(gap)))
+        told = int(n_sweeps), float(gap)
+        found.append(Tilt(layout.terms, layout.sizes, codes, own, *told, layout.tables))
     return tuple(found)
 
 
@@ -164,7 +168,7 @@ def fit_tilt(
 def level_rows(tilt: Tilt, digits: np.ndarray) -> np.ndarray:
     """Return the row of `effects` of each term, -1 for a level without one; shape (c, terms)."""
     rows = np.full((len(digits), len(tilt.terms)), -1, dtype=np.int64)
-    start = 0
+    start, digits = 0, in_classes(digits, tilt.tables)
     for t, (term, codes) in enumerate(zip(tilt.terms, tilt.codes, strict=True)):
         code = term_codes(term, tilt.sizes, digits)
         place = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
@@ -194,7 +198,7 @@ def moved(base: np.ndarray, effects: np.ndarray, levels: np.ndarray) -> np.ndarr
 
 
 def tilted(tilt: Tilt, base: np.ndarray, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return tilted probabilities and where every level of one predictor was in the sample.
+    """Return tilted probabilities and where the sample had every level but of numbers.
 
     Parameters
     ----------
@@ -208,6 +212,7 @@ def tilted(tilt: Tilt, base: np.ndarray, digits: np.ndarray) -> tuple[np.ndarray
     known : bool array, shape (c,)
     """
     rows = level_rows(tilt, digits)
-    single = np.array([len(term) == 1 for term in tilt.terms], dtype=bool)
+    tables = tilt.tables or (None,) * digits.shape[1]
+    single = [len(term) == 1 and tables[term[0]] is None for term in tilt.terms]
     known: np.ndarray = np.all(rows[:, single] >= 0, axis=1)
     return moved(base, tilt.effects, rows), known

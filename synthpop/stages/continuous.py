@@ -160,8 +160,7 @@ class Continuous:
         Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
         the regression, where the coefficients of a stratum are held near those of all strata with
         the weight of so many persons (`synthpop.models.partial_regression`). Default:
-        "cross-validated" for both; "none" for the model of classes with numbers as predictors,
-        and for regressors that learn, which cannot be held near.
+        "cross-validated" for both; "none" for regressors that learn, which cannot be held near.
     by : str, optional
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
@@ -268,7 +267,7 @@ class Continuous:
             design,
             smallest_stratum=self.smallest_stratum,
             seed=int(rng.spawn(1)[0].integers(2**31)),
-            pooling=pooling_of(self.pooling, "multinomial", coding.numbers),
+            pooling=pooling_of(self.pooling, "multinomial"),
             pairs=pairs_of(self.predictors),
         )
         notes = (*self._notes(classes, ladder, sample), *notes)

@@ -167,7 +167,7 @@ class Revisit:
             make_design(sample, coding, classes, len(field.levels) + 1),
             smallest_stratum=self.smallest_stratum,
             seed=seed,
-            pooling=pooling_of(self.pooling, self.model, coding.numbers),
+            pooling=pooling_of(self.pooling, self.model),
             pairs=pairs_of(self.predictors),
         )
         label = f"{self.label}: {name}"

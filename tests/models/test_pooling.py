@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -315,6 +317,69 @@ def test_two_predictors_that_decide_together_are_learned_from_few(others: int) -
     assert min(right) > 0.95
 
 
+def numeric_design(n: int = 900, spread: float = 0.0, seed: int = 0) -> Design:
+    """Ages in whole years, to which the log-odds of a class are linear; a level beside them."""
+    rng = np.random.default_rng(seed)
+    ages = np.arange(20.0, 80.0)
+    digits = np.column_stack([rng.integers(1, 61, n), rng.integers(1, 3, n)])
+    digits[:20, 0] = 0
+    strata = rng.integers(0, 3, n)
+    age = np.where(digits[:, 0] > 0, ages[digits[:, 0] - 1], 50.0)
+    slope = 0.08 + spread * np.array([-0.08, 0.0, 0.08])[strata]
+    p = 1 / (1 + np.exp(-slope * (age - 50) - (digits[:, 1] == 2)))
+    classes = (rng.random(n) < p).astype(np.int64)
+    numbers = (np.append(np.nan, ages), None)
+    weights = rng.uniform(1, 5, n)
+    return Design(digits, classes, weights, strata, (61, 3), (True, False), 2, 3, numbers)
+
+
+def test_strata_differ_from_a_model_with_numbers_by_classes() -> None:
+    design = numeric_design(3000, spread=1.0)
+    own = np.column_stack([np.arange(1, 61), np.ones(60, dtype=np.int64)])
+    ladders = [
+        fit_ladder("multinomial", design, smallest_stratum=1, pooling=pooling, seed=1)
+        for pooling in ("complete", 1e6, 5.0, "none")
+    ]
+    complete, far, near, alone = (predict_ladder(ladder, 0, own)[0][:, 1] for ladder in ladders)
+    assert np.abs(complete - far).max() < 0.02
+    assert np.abs(near - alone).mean() < 0.3 * np.abs(complete - alone).mean()
+    assert ladders[2].by_stratum[0].codes[1].tolist() == list(range(11))  # missing, and ten classes
+    assert len(np.unique(near.round(12))) == 60  # the values still count within a class
+
+
+def test_values_that_a_stratum_has_in_no_class_are_known() -> None:
+    design = numeric_design()
+    design = design.rows(np.flatnonzero((design.strata != 0) | (design.digits[:, 0] > 30)))
+    ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling=5.0)
+    assert predict_ladder(ladder, 0, np.array([[2, 1]]))[1].tolist() == [0]
+    assert predict_ladder(ladder, 0, np.array([[2, 0]]))[1].tolist() == [2]
+
+
+def test_cross_validation_of_a_model_with_numbers_is_as_it_reads() -> None:
+    d = numeric_design(spread=0.5)
+    scores = dict(choose_pooling("multinomial", d, np.ones(3, dtype=bool), 4).scores)
+    total = 0.0
+    for rest, held in deal_splits(d.groups, 4):
+        ladder = fit_ladder("multinomial", d.rows(rest), smallest_stratum=1, pooling=30.0)
+        for stratum in range(3):
+            part = d.rows(held[d.strata[held] == stratum])
+            p, _ = predict_ladder(ladder, stratum, part.digits)
+            total += log_score(p[np.arange(len(part.classes)), part.classes], part.weights)
+    assert scores[30.0] == pytest.approx(total / d.weights.sum(), abs=2e-3)
+
+
+def test_pairs_with_a_number_go_by_its_classes() -> None:
+    rng = np.random.default_rng(1)
+    design = numeric_design(3000)
+    young, second = design.digits[:, 0] < 31, design.digits[:, 1] == 2
+    classes = (rng.random(3000) < np.where(young == second, 0.9, 0.1)).astype(np.int64)
+    design = replace(design, classes=classes)
+    ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling="cross-validated")
+    assert np.isfinite(ladder.pooling.pairs)
+    p = predict_ladder(ladder, 1, np.array([[5, 1], [5, 2], [55, 1], [55, 2]]))[0][:, 1]
+    assert (p.round() == [0, 1, 1, 0]).all()
+
+
 def test_households_stay_together_and_the_seed_deals_them() -> None:
     groups = np.repeat(np.arange(50), 3)
     folds = deal_folds(groups, 1)
@@ -327,8 +392,6 @@ def test_households_stay_together_and_the_seed_deals_them() -> None:
 
 def test_copies_within_households_do_not_pass_for_knowledge() -> None:
     """Members who are alike would make every stratum look as if it had effects of its own."""
-    from dataclasses import replace
-
     single = some_design(300, 0.0, n_strata=6)
     rows = np.repeat(np.arange(300), 6)
     copies = single.rows(rows)

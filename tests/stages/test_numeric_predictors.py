@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.microdata.errors import InputError
 from synthpop.models import ladder
+from synthpop.models import partial as partial_pooling
 from synthpop.models.cells import numeric_digits
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from tests.small import ROLES, small_frame
@@ -128,14 +129,18 @@ def test_faults(stage) -> None:
         people(stage(name, predictors=["age"], numeric="value"))
 
 
-def test_a_fit_that_ends_early_is_recorded(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("pooling", "where", "told"),
+    [("none", ladder, {"north", "south", "west", "all"}), (20.0, partial_pooling, {"all"})],
+)
+def test_a_fit_that_ends_early_is_recorded(monkeypatch, pooling, where, told) -> None:
     monkeypatch.setattr(
-        ladder, "fit_linear_multinomial", partial(fit_linear_multinomial, max_steps=1)
+        where, "fit_linear_multinomial", partial(fit_linear_multinomial, max_steps=1)
     )
     survey = Survey(frame_of_ages(), **ROLES)
-    stage = Categorical("flag", predictors=["age"], numeric="values")
+    stage = Categorical("flag", predictors=["age"], numeric="values", pooling=pooling)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1)
     notes = [f for f in fitted.fallbacks if "ended before its maximum" in f.what]
-    assert {f.stratum for f in notes} == {"north", "south", "west", "all"}
+    assert {f.stratum for f in notes} == told
     monkeypatch.undo()
     assert not Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1).fallbacks
