@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from numbers import Real
 from types import NoneType
@@ -32,13 +33,13 @@ from synthpop.stages.base import (
 from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
 from synthpop.stages.heads import (
     HEAD,
-    OTHERS_SEED,
-    Part,
+    HEAD_VALUE,
     drawn_given_heads,
-    first_members,
-    heads_and_others,
+    given_first,
+    has_others,
+    knows_head,
     level_digits,
-    whole,
+    with_head,
 )
 from synthpop.stages.predictors import (
     NUMERIC,
@@ -50,6 +51,7 @@ from synthpop.stages.predictors import (
     distribution_table,
     grouped,
     make_coding,
+    make_design,
     notes_by_level,
     resolve_terms,
     usable,
@@ -108,12 +110,12 @@ class Categorical:
         interactions of a formula they have classes always.
     by_household : None, "head" or "shared"
         None: members of a household are drawn independently, given their predictors. "head": its
-        first member is drawn from a model of first members, the others from a model of such
-        members that has the first member's value as a further predictor; this keeps the likeness
-        of members that predictors do not tell. "shared": a variable of the household, as its
-        tenure or, of an enterprise, its legal form: the model is fitted to first members with
-        household weights, drawn once for a household with the predictors of its first member, and
-        given to all.
+        first member is drawn first, the others given what it got; this keeps the likeness of
+        members that predictors do not tell. The model has a further predictor, whose levels are
+        "is the first member" and the values of the first member. "shared": a variable of the
+        household, as its tenure or, of an enterprise, its legal form: the model is fitted to first
+        members with household weights, drawn once for a household with the predictors of its first
+        member, and given to all.
 
     Notes
     -----
@@ -209,45 +211,28 @@ class Categorical:
         coding = make_coding(
             sample, terms, conditions, numeric=self.numeric, without=without, by=self.by
         )
-        parts = self._parts(sample, coding, field, classes)
-        ladders = []
-        seed = int(rng.integers(2**31))
-        for number, part in enumerate(parts):
-            ladder = fit_ladder(
-                self.model,
-                part.design,
-                smallest_stratum=self.smallest_stratum,
-                seed=seed + number * OTHERS_SEED,
-                pooling=pooling_of(self.pooling, self.model),
-                pairs=pairs_of(self.predictors),
-            )
-            ladders.append(ladder)
-            found = fit_fallbacks(self.label, ladder, classes, sample, part.rows, part.who)
-            notes = (*notes, *notes_by_level(found, sample, self.by))
-        model = CategoricalModel(
+        n_levels = len(field.levels)
+        if self.by_household == HEAD and has_others(sample.offsets):
+            coding = with_head(coding, level_digits(n_levels + 1), ordered=False)
+            held = given_first(classes - 1, sample.offsets, n_levels)
+            sample = sample.with_columns({}, {HEAD_VALUE: held})
+        ladder = fit_ladder(
+            self.model,
+            make_design(sample, coding, classes, n_levels + 1),
+            smallest_stratum=self.smallest_stratum,
+            seed=int(rng.integers(2**31)),
+            pooling=pooling_of(self.pooling, self.model),
+            pairs=pairs_of(self.predictors),
+        )
+        found = fit_fallbacks(self.label, ladder, classes, sample)
+        return CategoricalModel(
             fields=(field,),
             coding=coding,
-            ladder=ladders[0],
+            ladder=ladder,
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=strata_levels,
-            fallbacks=notes,
+            fallbacks=(*notes, *notes_by_level(found, sample, self.by)),
         )
-        if len(parts) == 1:
-            return model
-        return replace(model, others=replace(model, coding=parts[1].coding, ladder=ladders[1]))
-
-    def _parts(
-        self, sample: Sample, coding: Coding, field: Field, classes: np.ndarray
-    ) -> tuple[Part, ...]:
-        """Return everybody, or first members and the others."""
-        n_classes = len(field.levels) + 1
-        if self.by_household == HEAD:
-            members, digits = first_members(sample.offsets), level_digits(field)
-            return heads_and_others(
-                sample, members, coding, digits, classes - 1, classes, n_classes,
-                ordered=field.ordered,
-            )  # fmt: skip
-        return whole(sample, coding, classes, n_classes)
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -261,14 +246,9 @@ class Categorical:
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a level for each person of the block, or for each household."""
-        others = model.others
-        if others is not None:
-            return drawn_given_heads(
-                block,
-                self.variable,
-                (model.coding, lambda part: self._simulate(model, part, rng)),
-                (others.coding, lambda part: self._simulate(others, part, rng)),
-            )
+        if knows_head(model.coding):
+            draw, first = partial(self._simulate, model, rng=rng), len(model.fields[0].levels)
+            return drawn_given_heads(block, self.variable, model.coding, draw, first)
         if self.by_household != "shared":
             return self._simulate(model, block, rng)
         columns = self._simulate(model, heads_of_block(block), rng)
@@ -297,10 +277,7 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalModel:
-    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros.
-
-    With `others` this is of first members, and they are drawn given these.
-    """
+    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros."""
 
     fields: tuple[Field, ...]
     coding: Coding
@@ -308,7 +285,6 @@ class CategoricalModel:
     allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
-    others: CategoricalModel | None = None
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.microdata.block import Block, Sample
-from synthpop.microdata.dataset import Field
+from synthpop.microdata.block import Block
 from synthpop.models.cells import (
     DECILES,
     FEW_VALUES,
@@ -17,15 +16,13 @@ from synthpop.models.cells import (
     numeric_digits,
     strides,
 )
-from synthpop.models.ladder import Design
-from synthpop.stages.predictors import Coding, make_design
+from synthpop.stages.predictors import Coding
 from synthpop.weighted import quantile
 
 HEAD = "head"
 HEAD_VALUE = "(value of the head)"
-HEADS, OTHERS = "heads: ", "other members: "
+FIRST = np.inf  # in place of the number of the head, for the head itself
 FEWEST_IN_CLASS = 20
-OTHERS_SEED = 10_000  # apart from those of the strata of the heads' models
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,8 @@ def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
     """Choose the classes of the head's value of a number.
 
     With up to 20 distinct values one class for each. Otherwise weighted deciles of the values that
-    are not zero; zero, and the values below it, are apart where 20 heads have such a value.
+    are not zero; zero, and the values below it, are apart where 20 heads have such a value. A last
+    class is that of the head itself, whose value is infinite.
 
     Parameters
     ----------
@@ -102,19 +100,37 @@ def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
     there = ~np.isnan(values)
     apart = there & (values != 0)
     if len(np.unique(values[there])) <= FEW_VALUES or not weights[apart].sum() > 0:
-        return numeric_digits(HEAD_VALUE, values, weights)
+        limits = numeric_digits(HEAD_VALUE, values, weights).breaks
+        return _with_first(np.zeros(0) if limits is None else limits)
     limits = np.unique(quantile(values[apart], weights[apart], DECILES))
     if (values[there] == 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [0.0])
     if (values[there] < 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [np.nextafter(0.0, -1.0)])
-    limits = limits[limits < values[there].max()]
+    return _with_first(limits[limits < values[there].max()])
+
+
+def _with_first(limits: np.ndarray) -> Digits:
+    limits = np.append(limits, np.finfo(np.float64).max)
     return Digits(HEAD_VALUE, len(limits) + 2, limits)
 
 
-def level_digits(field: Field) -> Digits:
+def level_digits(n_levels: int) -> Digits:
     """Return the classes of the head's value of a variable with levels: all of them, and none."""
-    return coded_digits(HEAD_VALUE, len(field.levels))
+    return coded_digits(HEAD_VALUE, n_levels)
+
+
+def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.ndarray:
+    """Return the value of the first member for the others, and `first` for itself; shape (n,).
+
+    Examples
+    --------
+    >>> given_first(np.array([1, 0, 0, 2]), np.array([0, 3, 4]), 9).tolist()
+    [9, 1, 1, 9]
+    """
+    held = np.repeat(values[offsets[:-1]], np.diff(offsets))
+    held[offsets[:-1]] = first
+    return held
 
 
 def with_head(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
@@ -130,84 +146,12 @@ def with_head(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Sample persons with a model of their own.
-
-    Attributes
-    ----------
-    rows : int array, shape (n,)
-    coding : Coding
-    design : Design
-        Of these rows.
-    who : str
-        Begins what is recorded of the fit.
-    """
-
-    rows: np.ndarray
-    coding: Coding
-    design: Design
-    who: str = ""
-
-
-def whole(sample: Sample, coding: Coding, classes: np.ndarray, n_classes: int) -> tuple[Part, ...]:
-    """Return all persons as one part."""
-    rows = np.arange(sample.n_persons)
-    return (Part(rows, coding, make_design(sample, coding, classes, n_classes)),)
-
-
-def heads_and_others(
-    sample: Sample,
-    members: Members,
-    coding: Coding,
-    digits: Digits,
-    values: np.ndarray,
-    classes: np.ndarray,
-    n_classes: int,
-    *,
-    ordered: bool,
-) -> tuple[Part, ...]:
-    """Return the heads, and the others with the head's value as a further predictor.
-
-    Parameters
-    ----------
-    sample : Sample
-    members : Members
-    coding : Coding
-        Of the predictors.
-    digits : Digits
-        Of the head's value.
-    values : array, shape (n_persons,)
-        Codes or numbers of the variable.
-    classes : int array, shape (n_persons,)
-        The response.
-    n_classes : int
-    ordered : bool
-        Whether `digits` have a meaningful order.
-
-    Returns
-    -------
-    tuple of Part
-        The heads, and the others where there are any.
-    """
-    held = members.handed_on(values[members.heads])
-    wide = with_head(coding, digits, ordered=ordered)
-    given = sample.with_columns({}, {HEAD_VALUE: held})
-    found = (
-        Part(members.heads, coding,
-             make_design(sample, coding, classes, n_classes, members.heads), HEADS),
-        Part(members.others, wide,
-             make_design(given, wide, classes, n_classes, members.others), OTHERS),
-    )  # fmt: skip
-    return found if len(members.others) else found[:1]
-
-
 def block_of(
     block: Block, rows: np.ndarray, coding: Coding, held: np.ndarray | None = None
 ) -> Block:
     """Return some persons of a block, with the predictors of a coding.
 
-    `held` are the values that the heads hand on, shape (n_persons,) of the whole block.
+    `held` is the value of the head, shape (n_persons,) of the whole block.
     """
     columns = block.columns if held is None else {**block.columns, HEAD_VALUE: held}
     names = dict.fromkeys(item.name for item in coding.variables)
@@ -216,11 +160,22 @@ def block_of(
     return Block(block.stratum, block.number, ids, part, block.fallbacks)
 
 
-Draw = Callable[[Block], dict[str, np.ndarray]]
+def has_others(offsets: np.ndarray) -> bool:
+    """Whether a household has more than one person."""
+    return int(offsets[-1]) > len(offsets) - 1
+
+
+def knows_head(coding: Coding) -> bool:
+    """Whether the value of the head is a predictor."""
+    return bool(coding.variables) and coding.variables[-1].name == HEAD_VALUE
 
 
 def drawn_given_heads(
-    block: Block, name: str, heads: tuple[Coding, Draw], others: tuple[Coding, Draw]
+    block: Block,
+    name: str,
+    coding: Coding,
+    draw: Callable[[Block], dict[str, np.ndarray]],
+    first: float,
 ) -> dict[str, np.ndarray]:
     """Draw the first members, then the others given their values.
 
@@ -229,15 +184,17 @@ def drawn_given_heads(
     block : Block
     name : str
         The column whose value is handed on.
-    heads, others : (Coding, function)
-        Predictors, and how the columns of a block of such persons are drawn.
+    coding : Coding
+        Of the predictors, the value of the head among them.
+    draw : function
+        Draws the columns of a block.
+    first : float
+        What first members have in place of the value of the head; see `given_first`.
     """
     members = first_members(block.offsets)
-    coding, draw = heads
-    first = draw(block_of(block, members.heads, coding))
-    columns = {key: members.handed_on(values) for key, values in first.items()}
+    drawn = draw(block_of(block, members.heads, coding, np.full(block.n_persons, first)))
+    columns = {key: members.handed_on(values) for key, values in drawn.items()}
     if len(members.others):
-        coding, draw = others
         found = draw(block_of(block, members.others, coding, columns[name]))
         for key, values in found.items():
             columns[key][members.others] = values

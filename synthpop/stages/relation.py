@@ -33,11 +33,11 @@ from synthpop.stages.categorical import (
     pooling_of,
 )
 from synthpop.stages.heads import (
-    OTHERS_SEED,
+    HEAD_VALUE,
     block_of,
-    heads_and_others,
     level_digits,
     members_beside,
+    with_head,
 )
 from synthpop.stages.predictors import (
     Coding,
@@ -47,10 +47,13 @@ from synthpop.stages.predictors import (
     distribution_table,
     grouped,
     make_coding,
+    make_design,
     notes_by_level,
     resolve_terms,
     usable,
 )
+
+OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,30 +153,33 @@ class Relation:
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
         coding = make_coding(sample, terms, without=classes == 0, by=self.by)
-        parts = heads_and_others(
-            sample, members, coding, level_digits(field), classes - 1, classes, n_classes,
-            ordered=field.ordered,
-        )  # fmt: skip
+        wide = with_head(coding, level_digits(n_classes - 1), ordered=field.ordered)
+        given = sample.with_columns({}, {HEAD_VALUE: members.handed_on(classes[heads] - 1)})
+        designs = [make_design(sample, coding, classes, n_classes, heads)]
+        if len(members.others):
+            designs.append(make_design(given, wide, classes, n_classes, members.others))
         seed = int(rng.integers(2**31))
-        pooling = pooling_of(self.pooling, self.model)
-        notes, ladders = self._fit_fallbacks(missing, len(parts)), []
-        for number, part in enumerate(parts):
-            ladder = fit_ladder(
+        ladders = [
+            fit_ladder(
                 self.model,
-                part.design,
+                design,
                 smallest_stratum=self.smallest_stratum,
                 seed=seed + number * OTHERS_SEED,
-                pooling=pooling,
+                pooling=pooling_of(self.pooling, self.model),
                 pairs=pairs_of(self.predictors),
             )
-            ladders.append(ladder)
-            notes += fit_fallbacks(self.label, ladder, classes, sample, part.rows, part.who)
+            for number, design in enumerate(designs)
+        ]
+        notes = self._fit_fallbacks(missing, len(ladders))
+        told = ((heads, "heads: "), (members.others, "other members: "))
+        for ladder, (rows, who) in zip(ladders, told, strict=False):
+            notes += fit_fallbacks(self.label, ladder, classes, sample, rows, who)
         return RelationModel(
             fields=(field,),
             relation=relation,
             head_coding=coding,
             head_ladder=ladders[0],
-            other_coding=parts[-1].coding,
+            other_coding=wide,
             other_ladder=ladders[1] if len(ladders) > 1 else None,
             strata_levels=strata_levels,
             fallbacks=notes_by_level(notes, sample, self.by),

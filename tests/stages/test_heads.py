@@ -13,9 +13,10 @@ from synthpop.crossvalidation import cross_validate
 from synthpop.figures.style import Names
 from synthpop.microdata.errors import InputError
 from synthpop.models.ladder import predict_ladder
+from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.reporting.recipe import steps
 from synthpop.runfile import parse_runfile
-from synthpop.stages.heads import HEAD_VALUE, number_digits
+from synthpop.stages.heads import HEAD_VALUE, knows_head, number_digits
 from tests.small import ROLES, small_frame
 from tests.stages.continuous_cases import EVERY
 
@@ -89,7 +90,7 @@ def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
     stage = Categorical("faith", predictors=["sex"], model="empirical", by_household="head")
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model = fitted.models[1]
-    assert [item.name for item in model.others.coding.variables] == ["sex", HEAD_VALUE]
+    assert [item.name for item in model.coding.variables] == ["sex", HEAD_VALUE]
     levels = [None, *model.fields[0].levels]
     first = frame.groupby("hid")["pid"].transform("idxmin")
     frame["head"] = frame["faith"][first].to_numpy()
@@ -98,13 +99,39 @@ def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
         for x, sex in enumerate(fitted.sample.fields["sex"].levels, 1):
             here = frame[(frame["region"] == stratum) & (frame["sex"] == sex)]
             heads = here[is_first[here.index]]
-            found = predict_ladder(model.ladder, s, np.array([[x]]))[0][0]
+            found = predict_ladder(model.ladder, s, np.array([[x, len(levels)]]))[0][0]
             np.testing.assert_allclose(found, shares(heads, levels), atol=1e-12)
             for h, head in enumerate(levels):
                 others = here[~is_first[here.index]]
                 others = others[others["head"].isna() if head is None else others["head"] == head]
-                found = predict_ladder(model.others.ladder, s, np.array([[x, h]]))[0][0]
+                found = predict_ladder(model.ladder, s, np.array([[x, h]]))[0][0]
                 np.testing.assert_allclose(found, shares(others, levels), atol=1e-12)
+
+
+def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
+    """Classes of the values: the model by hand."""
+    frame = frame_of_families()
+    breaks = [0, 1, 9000, 1e6]
+    given = {"predictors": ["size"], "breaks": breaks, "zeros": False, "pooling": "none"}
+    stage = Continuous("pay", by_household="head", **given)
+    fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
+    model, sample = fitted.models[1], fitted.sample
+    assert [item.name for item in model.coding.variables] == ["size", HEAD_VALUE]
+    values = sample.columns["pay"]
+    first = np.zeros(len(values), dtype=bool)
+    first[sample.offsets[:-1]] = True
+    head = np.repeat(values[first], np.diff(sample.offsets))
+    limits = number_digits(values[first], sample.weights[first]).breaks
+    head = np.where(first, len(limits) + 1, 1 + np.searchsorted(limits, head, side="left"))
+    digits = np.column_stack([sample.columns["size"].astype(np.int64), head])
+    classes = np.searchsorted(breaks, values, side="left").clip(1)  # none is missing
+    for s in range(3):
+        here = sample.strata == s
+        own = fit_multinomial(digits[here], classes[here], sample.weights[here],
+                              model.coding.sizes, 4)  # fmt: skip
+        cells = np.unique(digits[here], axis=0)
+        found = predict_ladder(model.ladder, s, cells)[0]
+        np.testing.assert_allclose(found, predict_multinomial(own, cells)[0], atol=1e-6)
 
 
 def shares(frame: pd.DataFrame, levels: list[Any]) -> list[float]:
@@ -199,24 +226,30 @@ def test_class_limits_and_intervals_are_those_of_all() -> None:
 
 
 def test_classes_of_the_head() -> None:
+    def digits(values: np.ndarray) -> np.ndarray:
+        limits = number_digits(values, np.ones(len(values))).breaks
+        return np.where(np.isnan(values), 0, 1 + np.searchsorted(limits, values, side="left"))
+
     rng = np.random.default_rng(1)
     positive = rng.lognormal(8, 1, 500)
     values = np.concatenate([positive, np.zeros(50), -positive[:30], [np.nan] * 10])
-    found = number_digits(values, np.ones(len(values)))
-    assert found.breaks is not None
-    digit = np.where(np.isnan(values), 0, 1 + np.searchsorted(found.breaks, values, side="left"))
-    zero = set(digit[values == 0])
+    digit = digits(values)
+    zero, below, above = (set(digit[x]) for x in (values == 0, values < 0, values > 0))
     assert len(zero) == 1
-    assert not zero & set(digit[(values != 0)])
-    assert not set(digit[values < 0]) & set(digit[values > 0])
+    assert not zero & (below | above)
+    assert not below & above
     few = np.concatenate([positive, [0.0], [-1.0]])  # too few for classes of their own
-    found = number_digits(few, np.ones(len(few)))
-    assert len(found.breaks) == 9
-    counts = number_digits(rng.poisson(2, 300).astype(float), np.ones(300))
-    assert counts.breaks[0] == 0.5
-    weighted = number_digits(positive, np.where(positive > np.median(positive), 5.0, 1.0))
-    plain = number_digits(positive, np.ones(500))
-    assert np.median(weighted.breaks) > 1.3 * np.median(plain.breaks)
+    assert len(set(digits(few))) == 10
+    assert len(set(digits(rng.poisson(2, 300).astype(float)))) > 5
+    for x in (values, few, np.array([1.0, 2.0]), np.full(3, np.nan)):
+        found = number_digits(x, np.ones(len(x)))
+        assert found.size == len(found.breaks) + 2
+        assert 1 + np.searchsorted(found.breaks, np.inf) == found.size - 1
+        assert 1 + np.searchsorted(found.breaks, 1e300) == found.size - 2  # beyond the sample
+    upper = np.where(positive > np.median(positive), 5.0, 1.0)
+    weighted = number_digits(positive, upper).breaks[:-1]
+    plain = number_digits(positive, np.ones(500)).breaks[:-1]
+    assert np.median(weighted) > 1.3 * np.median(plain)
 
 
 # households, blocks, workers
@@ -243,27 +276,12 @@ def test_households_of_one_person(roles: dict[str, str]) -> None:
         Continuous("pay", predictors=["sex"], by_household="head"),
     ]
     fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **roles), seed=1)
-    assert fitted.models[1].others is None
+    assert not any(knows_head(model.coding) for model in fitted.models[1:])
     people = fitted.simulate()
     assert not people.fallbacks
     plain = [Categorical("faith", predictors=["sex"]), Continuous("pay", predictors=["sex"])]
     same = Pipeline([Structure(["age", "sex"]), *plain]).fit(Survey(frame, **roles), seed=1)
     pd.testing.assert_frame_equal(people.frame(), same.simulate().frame())
-
-
-def test_small_strata_are_recorded_for_both() -> None:
-    frame = frame_of_families(200)
-    west = frame["region"] == "west"
-    frame = frame[~west | frame["hid"].isin(frame["hid"][west].unique()[:8])]
-    stages = [
-        Categorical("faith", predictors=["sex"], by_household="head"),
-        Continuous("pay", predictors=["sex"], by_household="head", method="regression"),
-    ]
-    people = made(*stages, frame=frame)
-    for stage in stages:
-        told = [item.what for item in people.fallbacks if item.stage == stage.label]
-        assert "heads: only 8 persons in the sample: the model pooled over strata" in told
-        assert any(what.startswith("other members: only") for what in told)
 
 
 # other parts of the product
@@ -278,20 +296,6 @@ def test_later_steps_learn_from_the_values_of_persons() -> None:
         frame=frame,
     ).frame()
     assert people.loc[people["pay"] > 13_000, "rich"].eq("yes").mean() > 0.95
-
-
-def test_pooling_is_told_for_both() -> None:
-    survey = Survey(frame_of_families(200), **ROLES)
-    stages = [
-        Structure(["age", "sex"]),
-        Categorical("faith", predictors=["sex"], by_household="head", pooling=30),
-        Continuous("pay", predictors=["sex"], by_household="head", pooling="complete"),
-    ]
-    found = Pipeline(stages).fit(survey, seed=1).pooling
-    for label in ("categorical faith", "continuous pay"):
-        assert {f"{label} (heads)", f"{label} (others)"} <= set(found)
-        assert label not in found
-    assert found["categorical faith (others)"].amount == 30
 
 
 def test_a_run_file_takes_it_and_the_report_says_so() -> None:
