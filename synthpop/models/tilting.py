@@ -74,12 +74,8 @@ class State:
 
     @classmethod
     def without_effects(cls, layout: Layout, base: np.ndarray) -> State:
-        """Start from given probabilities, shape (c, R)."""
-        return cls(np.zeros((layout.n_levels, base.shape[1])), base.copy())
-
-    def copy(self) -> State:
-        """Return a state of its own."""
-        return State(self.effects.copy(), self.probabilities.copy())
+        """Start from given probabilities, shape (c, R), which become those of the state."""
+        return cls(np.zeros((layout.n_levels, base.shape[1])), base)
 
 
 def shrink(
