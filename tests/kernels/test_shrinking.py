@@ -161,6 +161,10 @@ def test_parts_and_their_python_forms_agree() -> None:
         multiply(0, 2, now, following, total, factors, p, a["margin"])
         assert np.allclose(p, factors[now] / factors[now].sum(axis=1, keepdims=True))
         assert np.allclose(a["margin"][3], total @ p)
-        found.append([gap, a["effects"], factors, p])
+        found.append([gap, a["effects"].copy(), factors.copy(), p])
+        before, a["margin"][:] = a["effects"].copy(), 0.2
+        assert rows(1, 3, 0.3, 9.0, *args) < 9.0  # all settled: nothing changes
+        assert (a["effects"] == before).all()
+        assert (factors[1:3] == 1).all()
     for one, two in zip(*found, strict=True):
         assert np.allclose(one, two, atol=1e-14)

@@ -85,7 +85,7 @@ def test_strata_in_one_call_are_as_one_by_one() -> None:
     cells, terms, rows = Cells.of(d), single_terms(2), np.arange(400)
     base = base_of(cells.digits)
     layout = cells.by_stratum(d)
-    state = State.without_effects(layout, base)
+    state = State.without_effects(layout, base.copy())
     told = shrink(layout, cells.margins(layout, d, rows), 7.0, state)
     for stratum, tilt in enumerate(tilts_of(layout, state.effects, *told)):
         part = d.rows(np.flatnonzero(d.strata == stratum))
