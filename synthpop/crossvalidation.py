@@ -256,7 +256,7 @@ def cross_validate(
     n_households = len(sample.offsets) - 1
     if folds > n_households:
         faults = Faults("cross-validation")
-        what = f"{folds} folds of {n_households} households"
+        what = f"{plural(folds, 'fold')} of {plural(n_households, 'household')}"
         faults.add("folds", what, remedy="Give at most one fold a household.")
         faults.raise_if_any()
     streams = Streams(seed)
