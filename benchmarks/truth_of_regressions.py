@@ -1,0 +1,116 @@
+"""Regressions of income held against the true population: what residuals and pooling are good for.
+
+    python -m benchmarks.truth_of_regressions [SAMPLES] [demo|eusilcP]
+
+As `benchmarks.truth`, whose samples, structure and categories are used. The logarithm of income is
+regressed on age class, sex, household size, status and citizenship; the ways differ in the
+residuals that are drawn and in how far the regressions of regions are held near each other. The
+last way cuts income into classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.truth import (
+    HOUSEHOLDS,
+    PARTS,
+    PROBS,
+    People,
+    coded,
+    draw,
+    gini,
+    group_means,
+    ks,
+    ours,
+    read_truth,
+)
+from synthpop import Continuous, Pipeline, weighted
+
+REGION = 0
+LOG: dict[str, Any] = {"method": "regression", "log": True, "upper": 1e7}
+WAYS: dict[str, dict[str, Any]] = {
+    "empirical, no pooling": {**LOG, "residuals": "empirical", "pooling": "none"},
+    "local, no pooling": {**LOG, "pooling": "none"},
+    "local, near all (default)": LOG,
+    "local, weight 100": {**LOG, "pooling": 100.0},
+    "local, one for all": {**LOG, "pooling": "complete"},
+    "matched (pmm)": {"method": "pmm", "log": True},
+    "classes": {"tail": "gpd", "upper": 1e7},
+}
+
+
+def recipe(**options: Any) -> Pipeline:
+    """The recipe of `benchmarks.truth` up to income, which is simulated with `options`."""
+    stages = ours().stages[:-2]
+    given = ["age_class", "rb090", "hsize", "pl030", "pb220a"]
+    return Pipeline([*stages, Continuous("netIncome", predictors=given, **options)])
+
+
+def of_region(people: People, region: int) -> People:
+    """The persons of one region."""
+    rows = people.codes[:, REGION] == region
+    return People(
+        people.codes[rows], people.weights[rows], people.income[rows], people.age[rows],
+        people.household[rows], people.parts[rows],
+    )  # fmt: skip
+
+
+def distances(truth: People, people: People) -> dict[str, float]:
+    """How far the incomes of a population are from the true ones."""
+    here, there = ~np.isnan(people.income), ~np.isnan(truth.income)
+    mine = weighted.quantile(people.income[here], people.weights[here], PROBS)
+    real = weighted.quantile(truth.income[there], truth.weights[there], PROBS)
+    usable = real != 0
+    (means, w), (found, _) = group_means(truth), group_means(people)
+    overall = float(np.average(truth.income[there], weights=truth.weights[there]))
+    known = w > 0
+    error = (np.where(np.isnan(found), overall, found) - means)[known]
+    regions = np.unique(truth.codes[:, REGION])
+    apart = [ks(of_region(truth, int(r)), of_region(people, int(r))) for r in regions]
+    mean = float(np.average(people.income[here], weights=people.weights[here]))
+    inequality = gini(people.income[here], people.weights[here])
+    return {
+        "mean income by region, status": float(np.sqrt(np.average(error**2, weights=w[known]))),
+        "mean income by region, status, unweighted": float(np.abs(error).mean()),
+        "mean income": abs(mean - overall),
+        "income ks": ks(truth, people),
+        "income ks, mean of regions": float(np.mean(apart)),
+        "income quantiles": float(np.abs(mine[usable] / real[usable] - 1).mean()),
+        "gini": abs(inequality - gini(truth.income[there], truth.weights[there])),
+    }
+
+
+def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
+    """Return way -> distances, one row a sample."""
+    frame = read_truth(name)
+    truth = coded(frame, frame, None)
+    rows: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+    for seed in range(1, samples + 1):
+        survey = draw(frame, HOUSEHOLDS[name], seed)
+        for way, options in WAYS.items():
+            made = recipe(**options).fit(survey, seed=seed).simulate().frame()
+            people = coded(made.assign(**dict.fromkeys(PARTS, 0.0)), frame, None)
+            rows[way].append(distances(truth, people))
+    return {way: pd.DataFrame(found) for way, found in rows.items()}
+
+
+def main() -> None:
+    """Print one table a population."""
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 12
+    for name in sys.argv[2:] or ("demo", "eusilcP"):
+        found = run(name, samples)
+        print(f"\n{name}: mean of {samples} samples (standard error)\n")
+        print("| distance from the truth | " + " | ".join(found) + " |")
+        print("| --- |" + " --: |" * len(found))
+        for metric in next(iter(found.values())):
+            cells = [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for x in found.values()]
+            print(f"| {metric} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
