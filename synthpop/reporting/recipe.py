@@ -53,12 +53,9 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         found = [item for label, item in pooling.items() if label.endswith(tuple(names))]
     else:
         found = [pooling[name] for name in (label, f"{label} (others)") if name in pooling]
-    text = _held("model", found) + _held("regression", _of_values(label, pooling))
+    values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
+    text = _held("model", found) + _held("regression", values)
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
-
-
-def _of_values(label: str, pooling: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [item for name, item in pooling.items() if name.startswith(f"{label} (values")]
 
 
 def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:

@@ -24,15 +24,9 @@ def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str,
             ladder = getattr(model, name, None)
             if ladder is not None:
                 found[stage.label + part] = ladder.pooling
-        others = getattr(model, "others", None)
-        if others is not None:
-            found[stage.label + " (heads)"] = found.pop(stage.label)
-            found[stage.label + " (others)"] = others.ladder.pooling
-        parts = {"": model} if others is None else {" of heads": model, " of others": others}
-        for part, one in parts.items():
-            told = getattr(getattr(one, "values", None), "pooling", None)
-            if isinstance(told, RegressionPooling):
-                found[f"{stage.label} (values{part})"] = told
+        told = getattr(getattr(model, "values", None), "pooling", None)
+        if isinstance(told, RegressionPooling):
+            found[stage.label + " (values)"] = told
         revised = zip(getattr(model, "revised", ()), getattr(model, "parts", ()), strict=True)
         for field, one in revised:
             found[f"{stage.label}: {field.name}"] = one.ladder.pooling

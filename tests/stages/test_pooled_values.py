@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Continuous, Pipeline, Structure, Survey
+from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.models.ladder import Design
 from synthpop.models.pooled_regressions import RegressionPooling
 from synthpop.stages.continuous_options import values_pooling
@@ -34,11 +34,11 @@ def fit(**options):
 
 
 def gaps(fitted) -> np.ndarray:
-    """Fitted gap between the sexes in each region."""
+    """Fitted gap between the sexes in each stratum that has a regression."""
     model = fitted.models[-1]
     digits = model.coding.term_digits(np.arange(3))
     found = []
-    for source in model.values.by_stratum:
+    for source in filter(None, model.values.by_stratum):
         women, men = source.predict(digits[1:])[0]
         found.append(women - men)
     return np.array(found)
@@ -87,9 +87,29 @@ def test_partial_pooling_is_the_default_and_is_told() -> None:
     assert population.manifest["pooling"]["continuous x (values)"]["amount"] == 25.0
 
 
-def test_first_members_and_others_are_told_apart() -> None:
-    names = [name for name in fit(by_household="head").pooling if "values" in name]
-    assert names == ["continuous x (values of heads)", "continuous x (values of others)"]
+def test_members_given_the_first_one_are_pooled_too() -> None:
+    fitted = fit(by_household="head", pooling=np.inf)
+    assert fitted.pooling["continuous x (values)"].amount == np.inf
+    women = np.array(
+        [source.model.coefficients[1:] for source in fitted.models[-1].values.by_stratum]
+    )
+    assert np.allclose(women, women[0])
+
+
+def test_levels_of_by_take_the_place_of_strata() -> None:
+    frame = slopes_frame()
+    frame["half"] = pd.Categorical(np.where(frame["age"] > 40, "old", "young"))
+    frame["x"] = 100 + np.where(frame["half"] == "old", 80.0, 20.0) * (frame["sex"] == "f")
+    half = Categorical("half", predictors=["sex"])
+    found = {}
+    for amount in ("none", np.inf):
+        stage = Continuous(
+            "x", method="regression", predictors=["sex"], by="half", pooling=amount, trim=(0, 0)
+        )
+        steps = [Structure(["age", "sex"]), half, stage]
+        found[amount] = gaps(Pipeline(steps).fit(Survey(frame, **ROLES), seed=1))
+    assert np.allclose(sorted(np.abs(found["none"])), [20, 80])
+    assert np.allclose(*found[np.inf])
 
 
 @pytest.mark.parametrize(
