@@ -47,7 +47,7 @@ def starter_runfile(survey: Path, folder: Path) -> str:
         lines += _age_classes(frame, age)
         predictors = ["age_class", *(name for name in basic if name != age)]
     for name in rest:
-        lines += _stage(frame, str(name), predictors)
+        lines += _stage(frame, str(name), predictors, roles["household"] is not None)
     coded = [str(name) for name in rest if _kind(frame[name]) == "categorical"]
     lines += _second_pass(coded)
     return "\n".join(lines) + "\n"
@@ -103,7 +103,8 @@ def _second_pass(coded: list[str]) -> list[str]:
     if len(coded) < 2:
         return []
     return [
-        "# Steps know nothing of later ones. A second pass draws variables again given all others:",
+        "# Steps know nothing of later ones. A second pass draws variables again given all others",
+        "# (but those with by_household):",
         "# [[stage]]",
         '# type = "revisit"',
         f"# variables = [{', '.join(map(_text, coded))}]",
@@ -135,12 +136,17 @@ def _age_classes(frame: pd.DataFrame, age: str) -> list[str]:
     ]
 
 
-def _stage(frame: pd.DataFrame, name: str, predictors: list[str]) -> list[str]:
+def _stage(frame: pd.DataFrame, name: str, predictors: list[str], households: bool) -> list[str]:
     kind = _kind(frame[name])
     listed = f"predictors = [{', '.join(map(_text, predictors))}]"
     if kind is None:
         return [f"# {name} is left out: {frame[name].nunique()} distinct values", ""]
     more = ['tail = "gpd"       # Pareto tail in the top class'] if kind == "continuous" else []
+    if households:
+        off = "# " if kind == "categorical" else ""
+        more.append(
+            f'{off}by_household = "head"    # members given the first one: they go together'
+        )
     return ["[[stage]]", f'type = "{kind}"', f"name = {_text(name)}", listed, *more, ""]
 
 

@@ -199,6 +199,11 @@ def test_the_starter_run_file_runs(tmp_path) -> None:
     kinds = [type(stage).__name__ for stage in plan.stages]
     assert kinds[:2] == ["Structure", "Derive"]
     assert {"Categorical", "Continuous"} <= set(kinds)
+    forms = {getattr(stage, "by_household", None) for stage in plan.stages[2:]}
+    assert forms == {None, "head"}  # categories: as a comment
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("# by_household", "by_household"), encoding="utf-8")
+    assert {stage.by_household for stage in load_runfile(path).stages[2:]} == {"head"}
     assert run(path).n_persons > 5000
 
 
@@ -207,6 +212,7 @@ def test_the_starter_leaves_out_what_has_too_many_values(tmp_path) -> None:
     frame.to_parquet(tmp_path / "s.parquet")
     text = starter_runfile(tmp_path / "s.parquet", tmp_path)
     assert "# name is left out: 40 distinct values" in text
+    assert "by_household" not in text
 
 
 def test_strata_of_a_run_file(runfile, tmp_path) -> None:
