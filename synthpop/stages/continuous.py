@@ -42,16 +42,14 @@ from synthpop.stages.continuous_households import (
     joined,
     unshared,
 )
-from synthpop.stages.continuous_options import check_options, make_rule, values_pooling
-from synthpop.stages.continuous_values import (
-    Values,
+from synthpop.stages.continuous_laws import (
     codes_of_rows,
     draw_values,
-    fit_values,
     laws_of_cells,
-    notes_of,
     record_steps,
 )
+from synthpop.stages.continuous_options import check_options, make_rule, values_pooling
+from synthpop.stages.continuous_values import Values, fit_values, notes_of
 from synthpop.stages.heads import (
     FIRST,
     HEAD,

@@ -10,13 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, weighted
 from synthpop.models.ladder import Design
-from synthpop.stages.continuous_values import (
-    Laws,
-    Rule,
-    draw_values,
-    fit_values,
-    laws_of_cells,
-)
+from synthpop.stages.continuous_laws import Laws, draw_values, laws_of_cells
+from synthpop.stages.continuous_values import Rule, fit_values
 from tests.small import ROLES, small_frame
 from tests.stages.continuous_cases import (
     AGE_CLASS,
