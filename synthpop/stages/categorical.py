@@ -290,7 +290,8 @@ class CategoricalModel:
 def check_model(faults: Faults, label: str, model: Any) -> None:
     """Note a model that is no known name and no classifier that takes weights."""
     if not known_model(model):
-        check_choice(faults, f"{label}: model", model, [*MODELS, *LEARNERS, "a classifier"])
+        remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
+        faults.add(f"{label}: model", f"{model!r} is not allowed", remedy=remedy)
     elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
         what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
         faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")

@@ -153,7 +153,7 @@ def test_faults() -> None:
         breaks([1.0, 2.0], probs=[50])
     with pytest.raises(InputError, match="increasing"):
         classify([1.0], [3, 2, 1])
-    with pytest.raises(InputError, match="groups"):
+    with pytest.raises(InputError, match="group"):
         breaks([1.0, 2.0], strata=[1])
     with pytest.raises(InputError, match="mixed types"):
         breaks([1.0, 2.0], strata=["a", None])

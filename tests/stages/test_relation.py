@@ -147,6 +147,7 @@ def test_smallest_stratum_pools() -> None:
         ({"direct": ["chld"]}, "Did you mean 'child'?"),
         ({"relationship": "kin"}, "relationship 'kin' is unknown"),
         ({"model": "magic"}, "'magic' is not allowed"),
+        ({"model": "a classifier"}, "'a classifier' is not allowed"),
         ({"predictors": ["income"]}, "will not have it here"),
         ({"smallest_stratum": -1}, "below zero"),
     ],
