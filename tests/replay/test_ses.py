@@ -383,7 +383,7 @@ def test_the_order_holds_over_seeds(original: pd.DataFrame) -> None:
     assert (kept.min(axis=1) > table["synthetic"]).all()
     assert (table["synthetic"] > table["rec+ls+shuffle"]).all()
     # A sample of a population in which every estimate is that of the original: the difference of
-    # two estimates has one sampling error, and intervals overlap by 1 - sqrt(2 / pi) / (2 z) = 0.80.
+    # two estimates has one sampling error, and intervals overlap by 1 - sqrt(2 / pi) / (2 z), 0.80.
     # Models of main effects miss some of the pay gap of the youngest and the oldest: 0.75 to 0.78,
     # with a standard error of 0.01 over eight seeds.
     expected = 1 - np.sqrt(2 / np.pi) / (2 * 1.959964)
