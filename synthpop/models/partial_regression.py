@@ -32,13 +32,13 @@ from synthpop.models.ladder import Design
 from synthpop.models.numbers import level_terms, model_columns
 from synthpop.models.regression import (
     MAX_STEPS,
-    RANK_TOLERANCE,
     SMALLEST_LOG_MEAN,
     Regression,
     fit_regression,
-    least_squares,
     predict_regression,
 )
+
+CURVATURE_TOLERANCE = 1e-11  # of the largest, to be told from none
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,13 @@ def centre_of(kind: str, design: Design, y: np.ndarray) -> tuple[Regression, Cen
     first, cell = distinct_cells(wide.digits, wide.sizes)
     x = model_columns(design.digits[first], fitted.seen[:-1], tables)
     weight = np.bincount(cell, weights=design.weights, minlength=len(first))
-    basis = least_squares(x, np.zeros(len(x)), weight)[1]
+    middle, values, vectors = _directions(x[:, 1:], weight)
+    span = np.vstack([np.append(1.0, middle), np.pad(vectors.T, ((0, 0), (1, 0)))])
+    basis = np.linalg.qr(span.T)[0]
     if kind == "counts":
         weight = weight * predict_regression(fitted, wide.digits[first])[0]
-    middle = weight @ x[:, 1:] / weight.sum()
-    far = x[:, 1:] - middle
-    values, vectors = np.linalg.eigh((far.T * weight) @ far / design.weights.sum())
-    keep = values > RANK_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)
-    scale = vectors[:, keep] / np.sqrt(values[keep])
+        middle, values, vectors = _directions(x[:, 1:], weight)
+    scale = vectors / np.sqrt(values / design.weights.sum())
     model = replace(
         fitted,
         seen=fitted.seen[:-1],
@@ -98,6 +97,15 @@ def centre_of(kind: str, design: Design, y: np.ndarray) -> tuple[Regression, Cen
         tables=tables,
     )
     return fitted, Centre(model, constants, middle, scale)
+
+
+def _directions(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mean of the columns, and the axes in which rows differ with their sums."""
+    middle = weight @ x / weight.sum()
+    far = x - middle
+    values, vectors = np.linalg.eigh((far.T * weight) @ far)
+    keep = values > CURVATURE_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)
+    return middle, values[keep], vectors[:, keep]
 
 
 Solved = tuple[float, np.ndarray]
