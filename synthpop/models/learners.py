@@ -3,6 +3,10 @@
 A classifier sees one column for each ordered predictor (its digit) and one column for each level
 of an unordered one; it is asked once for each distinct cell. Levels that the sample did not have
 count as unknown, whatever the classifier would say about them.
+
+Class 0 is a missing value. Classifiers smooth: a forest would give some children the economic
+status that adults have. Where all of 20 persons or more with a level of a predictor have no value,
+nobody gets one; where all of them have one, everybody does.
 """
 
 from __future__ import annotations
@@ -17,6 +21,9 @@ from synthpop.models.numbers import Numbers, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5
 N_TREES = 100
+NO_VALUE = 0  # the class of a missing value
+FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that it always has
+NEVER, SOME, ALWAYS = -1, 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,8 @@ class LearnerModel:
     ordered : tuple of bool
     n_classes : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
+    existence : tuple of int arrays, one for each predictor, shape (size,)
+        -1 where no person of a level has a value, 1 where all have one, 0 otherwise.
     """
 
     estimator: Any
@@ -40,6 +49,7 @@ class LearnerModel:
     ordered: tuple[bool, ...]
     n_classes: int
     numbers: Numbers = ()
+    existence: tuple[np.ndarray, ...] = ()
 
 
 def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
@@ -99,7 +109,10 @@ def fit_learner(
 
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
-    kept = LearnerModel(None, present, seen, tuple(ordered), n_classes, tuple(numbers))
+    kept = LearnerModel(
+        None, present, seen, tuple(ordered), n_classes, tuple(numbers),
+        existence_of(digits, classes, sizes),
+    )  # fmt: skip
     if len(present) == 1:
         return kept
     x = _columns(digits, kept)
@@ -107,6 +120,47 @@ def fit_learner(
     with threadpool_limits(1):  # sums in one order, whatever the machine
         estimator.fit(x, classes, sample_weight=weights / weights.mean())
     return replace(kept, estimator=estimator, classes=np.asarray(estimator.classes_))
+
+
+def existence_of(
+    digits: np.ndarray, classes: np.ndarray, sizes: Sequence[int]
+) -> tuple[np.ndarray, ...]:
+    """Tell for each level of each predictor whether it has values; see `LearnerModel`.
+
+    Examples
+    --------
+    >>> digits = np.repeat([[0], [1], [2]], 20, axis=0)
+    >>> classes = np.repeat([0, 1, 0], [20, 30, 10])
+    >>> existence_of(digits, classes, [4])[0].tolist()
+    [-1, 1, 0, 0]
+    """
+    found = []
+    for j, size in enumerate(sizes):
+        persons = np.bincount(digits[:, j], minlength=size)
+        with_value = np.bincount(digits[classes != NO_VALUE, j], minlength=size)
+        level = np.full(size, SOME)
+        level[(persons >= FEWEST_ALIKE) & (with_value == 0)] = NEVER
+        level[(persons >= FEWEST_ALIKE) & (with_value == persons)] = ALWAYS
+        found.append(level)
+    return tuple(found)
+
+
+def _keep_existence(
+    probabilities: np.ndarray, digits: np.ndarray, existence: tuple[np.ndarray, ...]
+) -> None:
+    """Change probabilities, shape (c, R), in place; levels that contradict change nothing."""
+    told = [level[digits[:, j]] for j, level in enumerate(existence)]
+    if not told:
+        return
+    never = np.any(np.array(told) == NEVER, axis=0)
+    always = np.any(np.array(told) == ALWAYS, axis=0)
+    rows = np.flatnonzero(never & ~always)
+    probabilities[rows] = 0.0
+    probabilities[rows, NO_VALUE] = 1.0
+    rest = 1.0 - probabilities[:, NO_VALUE]
+    rows = np.flatnonzero(always & ~never & (rest > 0))
+    probabilities[rows, NO_VALUE] = 0.0
+    probabilities[rows] /= rest[rows, None]
 
 
 def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,6 +174,7 @@ def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray
     elif known.any():
         found = model.estimator.predict_proba(_columns(digits[known], model))
         probabilities[np.ix_(known, model.classes)] = found
+        _keep_existence(probabilities, digits, model.existence)
     probabilities[~known] = 0.0
     return probabilities, known
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -253,3 +255,33 @@ def test_a_classifier_of_the_user_is_copied_and_seeded() -> None:
 def test_one_class_needs_no_classifier() -> None:
     fitted = fit_learner("tree", np.array([[1]]), np.array([2]), np.ones(1), [2], [True], 3, 0)
     assert predict_learner(fitted, np.array([[1]]))[0].tolist() == [[0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
+def test_learners_keep_who_has_a_value_at_all(model: str) -> None:
+    """Children (level 1) have none, men and women above always; level 3 has too few to tell."""
+    rng = np.random.default_rng(2)
+    level = np.repeat([1, 2, 3], [60, 200, 12])
+    digits = np.column_stack([level, rng.integers(1, 3, len(level))])
+    classes = np.where(level == 1, 0, rng.integers(1, 4, len(level)))
+    fitted = fit_learner(model, digits, classes, np.ones(len(level)), [4, 3], [True, False], 4, 1)
+    grid = np.array([[1, 1], [1, 2], [2, 1], [2, 2], [3, 1]])
+    p, _ = predict_learner(fitted, grid)
+    assert p[:2].tolist() == [[1.0, 0.0, 0.0, 0.0]] * 2
+    assert (p[2:4, 0] == 0).all()
+    assert p.sum(axis=1) == pytest.approx(np.ones(5))
+    loose = replace(fitted, existence=())
+    plain, _ = predict_learner(loose, grid)
+    assert p[2, 1:] == pytest.approx(plain[2, 1:] / (1 - plain[2, 0]))
+    assert p[4].tolist() == plain[4].tolist()
+
+
+def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
+    digits = np.repeat([[1, 1], [2, 2]], 30, axis=0)
+    classes = np.repeat([0, 1], 30)
+    fitted = fit_learner("tree", digits, classes, np.ones(60), [3, 3], [True, True], 2, 1)
+    apart = predict_learner(fitted, np.array([[1, 2]]))[0]
+    assert (
+        apart.tolist()
+        == predict_learner(replace(fitted, existence=()), np.array([[1, 2]]))[0].tolist()
+    )
