@@ -8,6 +8,25 @@ GOLDEN = 0.6180339887498949  # fractional part of the golden section
 
 
 @kernel
+def join_groups(counts, fewest, out):
+    """Number runs of neighbouring groups, each of `fewest` persons or more.
+
+    counts (g,): persons of each group; out (g,): run of each group. A run ends with the group that
+    makes it large enough; too few persons at the end belong to the last run.
+    """
+    runs, persons = 0, 0
+    for g in range(len(counts)):
+        out[g] = runs
+        persons += counts[g]
+        if persons >= fewest:
+            runs, persons = runs + 1, 0
+    g = len(counts) - 1
+    while runs > 0 and g >= 0 and out[g] == runs:
+        out[g] = runs - 1
+        g -= 1
+
+
+@kernel
 def spread_uniforms(groups, starts, shift, uniforms, out):
     """Turn independent uniform numbers into evenly spread ones.
 

@@ -8,17 +8,25 @@ group of persons, in random order, are consecutive terms of the sequence
 
 whose discrepancy is of order log(n) / n (Niederreiter 1992, doi:10.1137/1.9781611970081): an
 outcome comes as often as expected, give or take about one person. The sequence runs on from one
-group to the next, so that small groups with alike distributions are balanced together. This is
-systematic sampling of outcomes; each person's distribution is the same as with independent draws.
+group to the next. This is systematic sampling of outcomes; each person's distribution is the same as with
+independent draws.
+
+Neighbouring groups are joined until there are 20 persons, whose order is random: persons in an
+order that is the same for two variables would get numbers that differ by a constant, and variables
+that are independent would go together.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+FEWEST = 20  # persons in random order
+
 
 def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
     """Return a uniform number for each person, spread evenly within groups.
+
+    Groups of fewer than 20 persons are joined with their neighbours.
 
     Parameters
     ----------
@@ -40,10 +48,13 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
     >>> int((u[:500] < 0.3).sum()), int((u[500:] < 0.3).sum())
     (150, 150)
     """
-    from synthpop.kernels.spreading import spread_uniforms
+    from synthpop.kernels.spreading import join_groups, spread_uniforms
 
     uniforms = rng.random(len(groups))
-    counts = np.bincount(groups, minlength=n_groups)
+    run = np.empty(n_groups, dtype=np.int64)
+    join_groups(np.bincount(groups, minlength=n_groups), FEWEST, run)
+    runs = run[groups]
+    counts = np.bincount(runs)
     starts = np.cumsum(counts) - counts
-    spread_uniforms(groups, starts, rng.random(), uniforms, uniforms)
+    spread_uniforms(runs, starts, rng.random(), uniforms, uniforms)
     return uniforms

@@ -5,12 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.kernels.spreading import GOLDEN, spread_uniforms
-from synthpop.models.spreading import spread
+from synthpop.kernels.spreading import GOLDEN, join_groups, spread_uniforms
+from synthpop.models.spreading import FEWEST, spread
+
+
+def joined(counts: list[int]) -> list[int]:
+    """Run of each group: a run ends where it has enough persons, the last takes up the rest."""
+    run, inside, found = 0, 0, []
+    for count in counts:
+        found.append(run)
+        inside += count
+        if inside >= FEWEST:
+            run, inside = run + 1, 0
+    return [min(number, max(run - 1, 0)) for number in found]
 
 
 def naive(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.ndarray:
-    """Persons of a group in random order; a person in place k has frac(shift + k golden)."""
+    """Persons of a run in random order; a person in place k has frac(shift + k golden)."""
+    groups = np.array(joined(np.bincount(groups, minlength=n_groups).tolist()))[groups]
     uniforms, shift = rng.random(len(groups)), rng.random()
     waiting, k = {}, 0
     for g in range(n_groups):
@@ -42,6 +54,26 @@ def test_compiled_and_plain_forms_agree() -> None:
         form(groups, np.array([0, 20, 40]), 0.25, uniforms, out[-1])
     assert np.array_equal(*out)
     assert pytest.approx((np.sqrt(5) - 1) / 2) == GOLDEN
+
+
+@pytest.mark.parametrize("counts", [[], [3], [0, 25, 0], [20, 20, 1], [5, 5, 5, 5, 5], [1] * 70])
+def test_small_groups_are_joined_with_their_neighbours(counts: list[int]) -> None:
+    for form in (join_groups, join_groups.py_func):
+        found = np.full(len(counts), -1)
+        form(np.array(counts, dtype=np.int64), FEWEST, found)
+        assert found.tolist() == joined(counts)
+        persons = np.bincount(found, weights=counts)
+        assert len(persons) < 2 or persons.min() >= FEWEST
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 30])
+def test_draws_of_two_variables_in_the_same_groups_are_independent(size: int) -> None:
+    groups, found = np.repeat(np.arange(6_000 // size), size), []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        first, second = (spread(groups, len(groups), rng) < 0.5 for _ in range(2))
+        found.append(np.corrcoef(first, second)[0, 1])
+    assert np.std(found) == pytest.approx(1 / np.sqrt(6_000), rel=0.35)
 
 
 def test_counts_are_as_expected_in_every_group() -> None:
