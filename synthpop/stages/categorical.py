@@ -426,7 +426,8 @@ def compile_rules(
     if not rules:
         return None
     faults = Faults("recipe")
-    position = {item.name: j for j, item in enumerate(coding.variables)}
+    variables = reversed(list(enumerate(coding.variables)))  # sides of limits come last
+    position = {item.name: j for j, item in variables if item.numbers is None}
     present = np.bincount(classes, minlength=len(field.levels) + 1) > 0
     compiled = []
     for rule in rules:

@@ -113,6 +113,18 @@ def test_rules_on_few_numbers_hold() -> None:
     assert (found.loc[found["size"] == 3, "flag"] == "yes").any()
 
 
+def test_rules_hold_where_nobody_beyond_a_value_has_the_variable() -> None:
+    frame = frame_of_ages()
+    frame["stage"] = np.select([frame["age"] < 16, frame["age"] < 40], [1.0, 2.0], 5.0)
+    frame.loc[frame["age"] < 16, "flag"] = None
+    rule = {"levels": ["yes"], "when": {"stage": [5.0]}}
+    stage = Categorical("flag", predictors=["stage"], numeric="values", impossible=[rule])
+    survey = Survey(frame, **ROLES)
+    found = Pipeline([Structure(["stage", "sex"]), stage]).fit(survey, seed=1).simulate(scale=5)
+    flag = found.frame().groupby("stage")["flag"].agg(lambda values: set(values.dropna()))
+    assert flag.to_dict() == {1.0: set(), 2.0: {"no", "yes"}, 5.0: {"no"}}
+
+
 def test_workers_draw_the_same_and_the_option_is_recorded() -> None:
     stage = Categorical("flag", predictors=["age", "sex"], numeric="values")
     one, two = people(stage, rows_per_block=900), people(stage, rows_per_block=900, workers=2)
