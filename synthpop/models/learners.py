@@ -6,7 +6,9 @@ count as unknown, whatever the classifier would say about them.
 
 Class 0 is a missing value. Classifiers smooth: a forest would give some children the economic
 status that adults have. Where all of 20 persons or more with a level of a predictor have no value,
-nobody gets one; where all of them have one, everybody does.
+nobody gets one; where all of them have one, everybody does. It has to be no chance: with the share
+of values in the whole sample that many persons would be alike less than once in 1,000 times.
+Otherwise a rare value would become rarer with every predictor that has many levels.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ SMALLEST_LEAF = 5
 N_TREES = 100
 NO_VALUE = 0  # the class of a missing value
 FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that it always has
+LARGEST_CHANCE = 1e-3  # that persons of any level would be alike like this
 NEVER, SOME, ALWAYS = -1, 0, 1
 
 
@@ -40,7 +43,8 @@ class LearnerModel:
     n_classes : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
     existence : tuple of int arrays, one for each predictor, shape (size,)
-        -1 where no person of a level has a value, 1 where all have one, 0 otherwise.
+        -1 where no person of a level has a value, 1 where all have one, 0 otherwise, or where
+        chance may have made it so.
     """
 
     estimator: Any
@@ -135,12 +139,14 @@ def existence_of(
     [-1, 1, 0, 0]
     """
     found = []
+    share = float(np.mean(classes != NO_VALUE))
     for j, size in enumerate(sizes):
         persons = np.bincount(digits[:, j], minlength=size)
         with_value = np.bincount(digits[classes != NO_VALUE, j], minlength=size)
+        many = persons >= FEWEST_ALIKE
         level = np.full(size, SOME)
-        level[(persons >= FEWEST_ALIKE) & (with_value == 0)] = NEVER
-        level[(persons >= FEWEST_ALIKE) & (with_value == persons)] = ALWAYS
+        level[many & (with_value == 0) & ((1 - share) ** persons < LARGEST_CHANCE)] = NEVER
+        level[many & (with_value == persons) & (share**persons < LARGEST_CHANCE)] = ALWAYS
         found.append(level)
     return tuple(found)
 

@@ -8,8 +8,8 @@ group of persons, in random order, are consecutive terms of the sequence
 
 whose discrepancy is of order log(n) / n (Niederreiter 1992, doi:10.1137/1.9781611970081): an
 outcome comes as often as expected, give or take about one person. The sequence runs on from one
-group to the next. This is systematic sampling of outcomes; each person's distribution is the same as with
-independent draws.
+group to the next. This is systematic sampling of outcomes; each person's distribution is the same
+as with independent draws.
 
 Neighbouring groups are joined until there are 20 persons, whose order is random: persons in an
 order that is the same for two variables would get numbers that differ by a constant, and variables

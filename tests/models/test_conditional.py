@@ -276,6 +276,19 @@ def test_learners_keep_who_has_a_value_at_all(model: str) -> None:
     assert p[4].tolist() == plain[4].tolist()
 
 
+@pytest.mark.parametrize("model", ["tree", "forest", "boosting"])
+@pytest.mark.parametrize("share", [0.03, 0.97])
+def test_rare_values_and_rare_gaps_keep_their_share(model: str, share: float) -> None:
+    """Of 50 persons of a level many have all or none by chance."""
+    rng = np.random.default_rng(5)
+    digits = rng.integers(0, 40, (2_000, 3))
+    classes = np.where(rng.random(2_000) < share, rng.integers(1, 3, 2_000), 0)
+    fitted = fit_learner(model, digits, classes, np.ones(2_000), [40] * 3, [True] * 3, 3, 1)
+    rare = 0.03 * 2_000
+    gap = predict_learner(fitted, digits)[0][:, 0].sum() - (classes == 0).sum()
+    assert abs(gap) < 0.1 * rare
+
+
 def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
     digits = np.repeat([[1, 1], [2, 2]], 30, axis=0)
     classes = np.repeat([0, 1], 30)
