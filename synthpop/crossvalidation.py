@@ -226,9 +226,11 @@ def cross_validate(
     are of persons with a value and of their draws with a value. Who has a value but fewer than two
     draws with one is scored by draws from the training sample's weighted values and counts in
     `zero`. `Categorical` is scored by its probabilities, `Relation` and `by_household="head"` by
-    shares of draws of whole households, ``(count + 1 / levels) / (draws + 1)``. With another
-    `by_household` the true value is the household's, and the same for all candidates. The cut of
-    small probabilities makes the log score proper but for these; the Brier score has no cut.
+    shares of draws of whole households, ``(count + 1 / levels) / (draws + 1)``. With
+    `by_household="shared"` the predictors are those of the first member. Numbers of another
+    `by_household` than "head": the true value is the household's, and the same for all candidates.
+    The cut of small probabilities makes the log score proper but for these; the Brier score has no
+    cut.
 
     Sources: Gneiting and Raftery (2007), doi:10.1198/016214506000001437; on standard errors over
     folds Bengio and Grandvalet (2004), Journal of Machine Learning Research 5.

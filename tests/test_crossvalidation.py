@@ -414,3 +414,20 @@ def test_a_grid_checks_its_options() -> None:
 
 def test_the_name_is_public() -> None:
     assert synthpop.cross_validate is cross_validate
+
+
+def test_a_shared_category_is_announced_given_the_first_member() -> None:
+    rng = np.random.default_rng(5)
+    home = np.repeat(np.arange(200), 3)
+    kind = rng.choice(["a", "b"], 600)
+    first = np.repeat(kind[::3], 3)
+    own = np.where(np.repeat(rng.random(200), 3) < 0.9, first, np.where(first == "a", "b", "a"))
+    frame = pd.DataFrame({"hid": home, "w": 1.0, "kind": kind, "tenure": own})
+    survey = Survey(frame, weight="w", household="hid")
+    ways = {
+        "first": Categorical("tenure", predictors=["kind"], by_household="shared"),
+        "nothing": Categorical("tenure", predictors=[], by_household="shared"),
+    }
+    table = cross_validate(survey, "tenure", ways, folds=3, seed=1).table.set_index("candidate")
+    assert table.loc["first", "log_score"] < 0.4  # entropy 0.33; 0.69 knows nothing
+    assert table.loc["nothing", "log_score"] == pytest.approx(0.69, abs=0.02)

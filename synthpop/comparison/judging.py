@@ -18,6 +18,7 @@ from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.streams import Streams
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous import Continuous
+from synthpop.stages.continuous_households import heads_of_block
 from synthpop.stages.predictors import distribution_table
 from synthpop.weighted import quantile
 
@@ -104,15 +105,18 @@ class Judge:
                 probabilities[rows] = self._shares(stage, model, block, len(rows), n_classes)
                 lower += sum(note.n_persons for note in block.fallbacks) / self.draws
                 continue
+            shared = stage.by_household == "shared"
             cells, row_of_cell, table = distribution_table(
                 model.coding,
                 model.ladder,
-                block,
+                heads_of_block(block) if shared else block,
                 label=stage.label,
                 stratum_name=str(model.strata_levels[block.stratum]),
                 allowed=model.allowed,
             )
-            probabilities[rows] = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
+            found = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
+            sizes = np.diff(block.offsets)
+            probabilities[rows] = np.repeat(found, sizes, axis=0) if shared else found
             lower += sum(note.n_persons for note in block.fallbacks)
         w = self.held_out.weights
         impossible = probabilities[np.arange(len(truth)), truth] <= 0
