@@ -213,7 +213,7 @@ def load_runfile(path: Path | str) -> RunFile:
     >>> _ = file.write_text('[survey]\ndemo = true\n[[stage]]\ntype = "structure"\n'
     ...                     'variables = ["age"]\n')
     >>> load_runfile(file).stages
-    (Structure(variables=('age',), method='direct', pooling=0.0),)
+    (Structure(variables=('age',), method='direct', pooling='cross-validated'),)
     """
     file = Path(path)
     return parse_runfile(read_toml(file), folder=file.parent, subject=f"run file {file.name}")

@@ -220,7 +220,9 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
     if sampler.source.n > MOST_PAIRS:
         faults = Faults("joint probabilities")
         faults.add(
-            "population", f"has {plural(sampler.source.n, 'row')}", remedy=f"At most {MOST_PAIRS}."
+            "population",
+            f"has {plural(sampler.source.n, 'row')}",
+            remedy=f"At most {MOST_PAIRS:,}.",
         )
         faults.raise_if_any()
     return sampler.plan.joint()

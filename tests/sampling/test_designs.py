@@ -145,7 +145,7 @@ def test_unknown_joint_probabilities(people: pd.DataFrame) -> None:
         with pytest.raises(InputError, match="no known joint"):
             joint_probabilities_of(people, design)
     large = pd.DataFrame({"x": np.zeros(5001)})
-    with pytest.raises(InputError, match="5001 rows"):
+    with pytest.raises(InputError, match="5,001 rows"):
         joint_probabilities_of(large, SimpleRandom(3))
 
 

@@ -113,7 +113,7 @@ def test_faults(survey: Survey) -> None:
         (MissingUnits({"m": 0.1}, by="sex"), "'f' has none"),
         (MissingUnits({"m": 0.1}, by="gender"), "not in the data"),
         (MissingUnits(0.1, whole="hd"), "Did you mean 'hid'"),
-        (MissingUnits(lambda frame: [0.1]), "numbers for 6000 rows"),
+        (MissingUnits(lambda frame: [0.1]), "numbers for 6,000 rows"),
         (MissingItems("z", 0.1), "not in the data"),
         (MissingItems("w", 0.1), "has a role"),
         (ContaminateDependent("w", 0.1), "has a role"),
