@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,9 +44,11 @@ def starter_runfile(survey: Path, folder: Path) -> str:
     lines = [*_head(os.path.relpath(survey, folder), roles), *_imputation(gaps, basic)]
     lines += _structure(basic)
     predictors = list(basic)
-    if age is not None and _numeric(frame[age]):
-        lines += _age_classes(frame, age)
-        predictors = ["age_class", *(name for name in basic if name != age)]
+    breaks = [] if age is None else _age_breaks(frame[age])
+    if age is not None and breaks:
+        name = _free("age_class", frame.columns)
+        lines += _age_classes(name, age, breaks)
+        predictors = [name, *(other for other in basic if other != age)]
     for name in rest:
         lines += _stage(frame, str(name), predictors, roles["household"] is not None)
     coded = [str(name) for name in rest if _kind(frame[name]) == "categorical"]
@@ -123,13 +126,28 @@ def _structure(basic: list[str]) -> list[str]:
     ]
 
 
-def _age_classes(frame: pd.DataFrame, age: str) -> list[str]:
-    low, high = float(np.floor(frame[age].min())), float(np.ceil(frame[age].max()))
-    breaks = [low, *(b for b in (15, 24, 34, 44, 54, 64, 74) if low < b < high), high]
+def _age_breaks(ages: pd.Series) -> list[float]:
+    """Return limits of classes; none where ages are no numbers, missing or all the same."""
+    values = ages.dropna()
+    if not _numeric(ages) or values.nunique() < 2:
+        return []
+    low, high = float(np.floor(values.min())), float(np.ceil(values.max()))
+    return [low, *(b for b in (15, 24, 34, 44, 54, 64, 74) if low < b < high), high]
+
+
+def _free(name: str, columns: Iterable[str]) -> str:
+    """Return the name, with underscores behind it where a column has it already."""
+    taken = set(map(str, columns))
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _age_classes(name: str, age: str, breaks: list[float]) -> list[str]:
     return [
         "[[stage]]",
         'type = "derive"',
-        'name = "age_class"',
+        f"name = {_text(name)}",
         f"source = {_text(age)}",
         f"breaks = [{', '.join(f'{b:g}' for b in breaks)}]",
         "",
@@ -140,7 +158,10 @@ def _stage(frame: pd.DataFrame, name: str, predictors: list[str], households: bo
     kind = _kind(frame[name])
     listed = f"predictors = [{', '.join(map(_text, predictors))}]"
     if kind is None:
-        return [f"# {name} is left out: {frame[name].nunique()} distinct values", ""]
+        return [
+            f"# {' '.join(name.split())} is left out: {frame[name].nunique()} distinct values",
+            "",
+        ]
     more = ['tail = "gpd"       # Pareto tail in the top class'] if kind == "continuous" else []
     if households:
         off = "# " if kind == "categorical" else ""
@@ -166,4 +187,4 @@ def _numeric(series: pd.Series) -> bool:
 
 
 def _text(value: object) -> str:
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -242,3 +243,23 @@ def test_what_the_starter_offers_as_comments_runs_too(tmp_path) -> None:
     population = run(path)
     assert set(population.frame()["db040"]) == {"north"}
     assert population.n_persons < len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "predictor"),
+    [
+        (lambda f: f.assign(age=40), "age"),
+        (lambda f: f.assign(age=np.nan), "age"),
+        (lambda f: f.assign(age_class="x"), "age_class_"),
+        (lambda f: f.rename(columns={"status": 'two\n"lines"\x7f'}), "age_class"),
+        (lambda f: f.assign(**{"many\nvalues": [f"n{i}" for i in range(len(f))]}), "age_class"),
+    ],
+)
+def test_the_starter_of_an_odd_file_runs(tmp_path, change, predictor: str) -> None:
+    change(small_frame(400)).to_parquet(tmp_path / "survey.parquet")
+    path = tmp_path / "survey.toml"
+    text = starter_runfile(tmp_path / "survey.parquet", tmp_path)
+    path.write_text(text.replace("scale = 1.0", "scale = 0.2"), encoding="utf-8")
+    plan = load_runfile(path)
+    assert plan.stages[-1].predictors[0] == predictor
+    assert run(path).n_persons > 100
