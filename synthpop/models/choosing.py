@@ -14,6 +14,8 @@ import numpy as np
 FOLDS = 4
 GRID = (np.inf, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
 LEAST = 1e-4  # probability that a class is given at least when predictions are scored
+EQUAL = 1e-9  # difference of scores, as a share, that means nothing
+ROUNDING = 1e-15
 
 Scores = tuple[tuple[float, float], ...]
 
@@ -55,7 +57,7 @@ def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndar
 
 def log_score(found: np.ndarray, weights: np.ndarray) -> float:
     """Weighted sum of the logarithms of probabilities, each at least `LEAST`; both shape (n,)."""
-    return float(weights @ np.log(np.maximum(found, LEAST)))
+    return float(np.sum(weights * np.log(np.maximum(found, LEAST))))
 
 
 def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -> Scores:
@@ -77,6 +79,16 @@ def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -
 
 
 def best(scores: Sequence[tuple[float, float]]) -> float:
-    """Return the amount with the largest score; of equal ones the first, the most pooled."""
-    amounts = [amount for amount, _ in scores]
-    return amounts[int(np.argmax([score for _, score in scores]))]
+    """Return the amount with the largest score; of equal ones the first, the most pooled.
+
+    Scores that rounding alone can tell apart are equal.
+
+    Examples
+    --------
+    >>> best([(np.inf, -1.0), (300.0, -1.0 + 1e-15), (100.0, -1.2)])
+    inf
+    """
+    score = np.array([score for _, score in scores])
+    top = float(score.max())
+    near = score >= top - EQUAL * abs(top) - ROUNDING
+    return float(scores[int(np.argmax(near))][0])

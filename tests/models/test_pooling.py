@@ -414,6 +414,9 @@ def test_a_search_ends_when_the_score_has_fallen() -> None:
     assert [a for a, _ in twice] == [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
     assert best(twice) == 2.0
     assert best(((2.0, 1.0), (1.0, 1.0))) == 2.0
+    assert best(((2.0, -1.0), (1.0, -1.0 + 1e-15), (0.5, -1.1))) == 2.0
+    assert best(((2.0, -1e-16), (1.0, 0.0))) == 2.0
+    assert best(((2.0, -1.0), (1.0, -1.0 + 1e-8))) == 1.0
 
 
 def test_splits_are_of_both_kinds() -> None:
