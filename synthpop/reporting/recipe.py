@@ -49,10 +49,11 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         return _donors(pooling.get(kind, {"kind": "none"}))
     label = f"{kind} {stage.get('name')}"
     if kind == "revisit":
-        names = [f": {name}" for name in stage["variables"]]
-        found = [item for label, item in pooling.items() if label.endswith(tuple(names))]
+        own = f"revisit {', '.join(stage['variables'])}"
+        parts = [f"{own}: {name}" for name in stage["variables"]]
     else:
-        found = [pooling[name] for name in (label, f"{label} (others)") if name in pooling]
+        parts = [label, f"{label} (heads)", f"{label} (others)"]
+    found = [pooling[name] for name in parts if name in pooling]
     values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
     text = _held("model", found) + _held("regression", values)
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
@@ -76,7 +77,7 @@ def _donors(item: Mapping[str, Any]) -> str:
     kept = "totals of a stratum as in its own sample"
     if item["amount"] == "infinite":
         return f"; households of all strata alike, {kept}"
-    many = number(item["amount"], 2)
+    many = number(item["amount"])
     return f"; households of other strata too (weight of {many} beside the own), {kept}"
 
 

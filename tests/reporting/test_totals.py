@@ -248,6 +248,28 @@ def test_steps_say_how_strata_were_pooled() -> None:
     )
 
 
+def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
+    recipe = [
+        {"type": "structure", "variables": ["age"], "method": "direct"},
+        {"type": "relation", "name": "a", "predictors": "all", "model": "multinomial"},
+        {"type": "revisit", "variables": ["a", "b"], "passes": 1, "model": "multinomial"},
+        {"type": "revisit", "variables": ["a"], "passes": 1, "model": "multinomial"},
+    ]
+    pooling = {
+        "structure": {"kind": "partial", "amount": 113.4},
+        "relation a (heads)": {"kind": "partial", "amount": 30.0},
+        "relation a (others)": {"kind": "none", "amount": 0.0},
+        "revisit a, b: a": {"kind": "partial", "amount": 10.0},
+        "revisit a, b: b": {"kind": "none", "amount": 0.0},
+        "revisit a: a": {"kind": "partial", "amount": 300.0},
+    }
+    told = [row[3] for row in steps_table(recipe, Names(), pooling)["rows"]]
+    assert "(weight of 113 beside the own)" in told[0]
+    near = "; model of a stratum near that of all strata (weight of {} persons)"
+    for text, amount in zip(told[1:], (30, 10, 300), strict=True):
+        assert text.endswith(near.format(amount))
+
+
 def test_the_trace_has_a_line_for_each_region() -> None:
     trace = pd.DataFrame(
         {"region": list("aabb"), "proposals": [0, 10, 0, 20], "objective": [9.0, 0.0, 7.0, 1.0]}
