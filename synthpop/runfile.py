@@ -414,7 +414,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
-    return value
+    return np.nan if value is None else value  # of a rule: a missing value
 
 
 def run(

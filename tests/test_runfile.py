@@ -263,3 +263,16 @@ def test_the_starter_of_an_odd_file_runs(tmp_path, change, predictor: str) -> No
     plan = load_runfile(path)
     assert plan.stages[-1].predictors[0] == predictor
     assert run(path).n_persons > 100
+
+
+def test_a_missing_value_in_a_rule_goes_there_and_back(runfile) -> None:
+    given = 'levels = ["retired"], when = {age_class = ["[0, 15]"]}'
+    text = TEXT.replace(given, 'levels = [nan, "retired"], when = {sex = ["f", nan]}')
+    runfile.write_text(text, encoding="utf-8")
+    plan = load_runfile(runfile)
+    expected = ({"levels": (None, "retired"), "when": {"sex": ("f", None)}},)
+    assert plan.stages[2].impossible == expected
+    assert "nan" in dump_runfile(plan, runfile)
+    assert load_runfile(runfile).stages == plan.stages
+    women = run(runfile).frame().query("sex == 'f'")
+    assert set(women["status"]) == {"works", "idle"}

@@ -86,7 +86,8 @@ class Categorical:
         whose ``fit`` takes ``sample_weight``. Survey weights are used by all of them.
     impossible : list of rules, optional
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
-        value is never drawn there (probabilities are set to zero and scaled back to one).
+        value is never drawn there (probabilities are set to zero and scaled back to one). A missing
+        value is None, or nan as in run files.
     smallest_stratum : int
         Strata with fewer sample persons use the model pooled over strata.
     pooling : "none", "cross-validated", "complete" or a number, optional
@@ -142,6 +143,7 @@ class Categorical:
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
         keep_own(self)
+        object.__setattr__(self, "impossible", _none_for_nan(self.impossible))
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
@@ -382,6 +384,15 @@ def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
         return values
     codes = np.searchsorted(np.asarray(field.levels, dtype=np.float64), values)
     return np.where(np.isnan(values.astype(np.float64)), MISSING, codes)
+
+
+def _none_for_nan(value: Any) -> Any:
+    """Return rules with None for a missing value, which in run files is nan."""
+    if isinstance(value, tuple):
+        return tuple(_none_for_nan(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _none_for_nan(item) for key, item in value.items()}
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def _check_rule(
