@@ -170,7 +170,8 @@ class Population(Result):
         for step in self.manifest.get("finished", {}).get("steps", ()):
             text += f" {step['stage'].capitalize()}: {step['summary']}"
         if self.fallbacks:
-            text += f" {len(self.fallbacks)} fallbacks were needed: see fallbacks."
+            many = plural(len(self.fallbacks), "fallback was", "fallbacks were")
+            text += f" {many} needed: see fallbacks."
         return text
 
     def __repr__(self) -> str:

@@ -161,18 +161,17 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     if not found:
         return {"sentence": "No fallback was needed: every model was fitted as asked, in every "
                 "stratum.", "table": None}  # fmt: skip
-    strata = {item.stratum for item in found}
     sentence = (
-        f"{plural(len(found), 'fallback was', 'fallbacks were')} needed in "
-        f"{plural(len(strata), 'stratum', 'strata')}: where the survey was too sparse for a model "
-        "of the stratum itself, the next coarser one was used. Nothing was left out."
+        f"{plural(len(found), 'fallback was', 'fallbacks were')} needed. Where the survey is too "
+        "sparse for a model of a stratum (of a level, where a step has models by level), the next "
+        "coarser one is used."
     )
     if external:
         by_stage: dict[str, set[str]] = defaultdict(set)
         for item in found:
             by_stage[item.stage].add(item.stratum)
         rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
-        return {"sentence": sentence, "table": table(["Step", "Strata"], rows)}
+        return {"sentence": sentence, "table": table(["Step", "Strata or levels"], rows)}
     rows = [
         [item.stage, item.stratum, item.what, whole(item.n_persons) if item.n_persons else "fit"]
         for item in found[:MOST_FALLBACKS]
@@ -180,5 +179,5 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     if len(found) > MOST_FALLBACKS:
         left = len(found) - MOST_FALLBACKS
         rows.append([f"and {left:,} more, listed in the manifest", "", "", ""])
-    head = ["Step", "Stratum", "What was missing, what was used instead", "Persons"]
+    head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
     return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

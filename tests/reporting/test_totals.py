@@ -28,6 +28,7 @@ from synthpop.assess import assess_fit
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
 from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.reporting.recipe import fallbacks
 from synthpop.reporting.recipe import steps as steps_table
 from synthpop.reporting.totals import headlines, totals_facts, totals_pictures
 from synthpop.stages.heaping import CorrectHeaping
@@ -268,6 +269,19 @@ def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
     near = "; model of a stratum near that of all strata (weight of {} persons)"
     for text, amount in zip(told[1:], (30, 10, 300), strict=True):
         assert text.endswith(near.format(amount))
+
+
+def test_fallbacks_of_levels_are_not_told_as_strata() -> None:
+    frame = small_frame().assign(group=lambda f: np.where(f.index < 3, "few", "many"))
+    steps = [Structure(["group", "sex"]), Categorical("status", predictors=["sex"], by="group")]
+    people = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1).simulate()
+    assert {item.stratum for item in people.fallbacks} == {"group = few"}
+    for external, head in ((True, "Strata or levels"), (False, "Stratum or level")):
+        told = fallbacks(people, external)
+        assert head in told["table"]["head"]
+        assert "in 1 stratum" not in told["sentence"]
+    many = len(people.fallbacks)
+    assert f"{many} fallback{'s were' if many > 1 else ' was'} needed" in people.summary()
 
 
 def test_the_trace_has_a_line_for_each_region() -> None:
