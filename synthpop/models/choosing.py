@@ -89,6 +89,10 @@ def best(scores: Sequence[tuple[float, float]]) -> float:
     inf
     """
     score = np.array([score for _, score in scores])
-    top = float(score.max())
-    near = score >= top - EQUAL * abs(top) - ROUNDING
+    near = score >= score.max() - rounding(float(score.max()))
     return float(scores[int(np.argmax(near))][0])
+
+
+def rounding(score: float) -> float:
+    """Return by how much a score can differ from an equal one."""
+    return EQUAL * abs(score) + ROUNDING

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.models.cells import distinct_cells
-from synthpop.models.choosing import GRID, best, deal_splits, log_score, search
+from synthpop.models.choosing import GRID, best, deal_splits, log_score, rounding, search
 from synthpop.models.ladder import Design, Ladder, uses_strata
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.mixing import choose_mixture, fit_mixed
@@ -280,14 +280,19 @@ def choose_tilt(
 
 
 def _choose_pairs(layout: Layout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
-    """Return the amount with the best score, and the probabilities of each fold with it."""
+    """Return the amount with the best score, and the probabilities of each fold with it.
+
+    Pairs that make no difference are left out.
+    """
     weight = sum(float(trial.weights.sum()) for trial in trials)
     kept = [trial.state.probabilities.copy() for trial in trials]
     found, highest = np.inf, sum(trial.score() for trial in trials) / weight
     for amount in PAIRS_GRID:
         score = _score(trials, layout, amount)
-        if score < highest:
+        if score < highest - rounding(highest):
             break
+        if score <= highest + rounding(highest):
+            continue
         found, highest = amount, score
         for place, trial in zip(kept, trials, strict=True):
             place[:] = trial.state.probabilities

@@ -10,7 +10,7 @@ import pytest
 from synthpop.models.choosing import GRID, best, deal_folds, deal_splits, log_score, search
 from synthpop.models.empirical import fit_empirical
 from synthpop.models.ladder import Design, fit_ladder, predict_ladder, predict_pooled
-from synthpop.models.partial import Cells, choose_pooling, fit_base
+from synthpop.models.partial import Cells, choose_pooling, choose_tilt, fit_base
 from synthpop.models.pooling import Pooling, smoothed_shares
 from synthpop.models.terms import lay_out, margins_of, pair_terms, pairs_within_bounds, single_terms
 from synthpop.models.tilting import State, fit_tilt, shrink, tilted, tilts_of
@@ -417,6 +417,13 @@ def test_a_search_ends_when_the_score_has_fallen() -> None:
     assert best(((2.0, -1.0), (1.0, -1.0 + 1e-15), (0.5, -1.1))) == 2.0
     assert best(((2.0, -1e-16), (1.0, 0.0))) == 2.0
     assert best(((2.0, -1.0), (1.0, -1.0 + 1e-8))) == 1.0
+
+
+def test_pairs_that_make_no_difference_are_left_out() -> None:
+    """Everybody is of one class: scores are equal whatever the amount."""
+    design = replace(some_design(600), classes=np.ones(600, dtype=np.int64))
+    found = choose_tilt(design, np.ones(3, dtype=bool), 1, [(0, 1)])
+    assert (found.pairs, found.amount) == (np.inf, np.inf)
 
 
 def test_splits_are_of_both_kinds() -> None:
