@@ -144,8 +144,9 @@ class Continuous:
     upper : float, optional
         Largest value that may be drawn. "binned": not below the second largest class limit, and
         without it the largest sample value but for a tail. Otherwise no bound without it; not for
-        "pmm". The smallest sample value is always the lower bound. Draws around a regression are
-        from the part of their distribution between the bounds.
+        "pmm". The smallest sample value is always the lower bound, of counts 0 (1 where zeros are
+        apart). Draws around a regression are from the part of their distribution between the
+        bounds.
     intervals : (str, str), optional
         "binned": names of two further columns that hold the bounds of the class each value was
         drawn from (what an intruder who knows the generating process would know).
