@@ -22,7 +22,7 @@ from synthpop.models.ladder import Design
 from synthpop.models.partial import choose_pooling
 
 MOST_KINDS = 60
-MOST_DONORS = 20_000_000  # of all strata together
+MOST_DONORS = 5_000_000  # of all strata together
 TOLERANCE = 1e-6
 MAX_ITERATIONS = 60
 ROUNDS = 3

@@ -121,8 +121,8 @@ class Categorical:
     Notes
     -----
     One uniform number per person, or household, from the stream (stage, variable, stratum, block),
-    spread evenly within cells of predictors: a class comes as often as expected there, give or
-    take about one person (`synthpop.models.spreading`).
+    spread evenly over cells of predictors: a class comes nearly as often as expected there
+    (`synthpop.models.spreading`).
 
     Examples
     --------
