@@ -26,7 +26,7 @@ methods that the reference does not have.
 """
 NEAR = 1.06
 # start of the scenario, part of the metric, why; the first that fits
-NORMAL = "one normal curve in a stratum, as in the book, misses the shape of the logarithm of income"
+NORMAL = "one normal curve a stratum, as in the book, misses the shape of the log of income"
 REASONS: tuple[tuple[str, str, str], ...] = (
     (
         "con_multinom_age",
