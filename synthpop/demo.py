@@ -46,7 +46,15 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                 {
                     "type": "continuous",
                     "name": "netIncome",
-                    "predictors": ["age_class", "rb090", "pl030", "pb190", "pe040", "relation"],
+                    "predictors": [
+                        "age_class",
+                        "rb090",
+                        "hsize",
+                        "pl030",
+                        "pb190",
+                        "pe040",
+                        "relation",
+                    ],
                     "tail": "gpd",
                     "upper": 1_000_000.0,
                     "intervals": INTERVALS,
