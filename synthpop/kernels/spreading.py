@@ -8,6 +8,13 @@ GOLDEN = 0.6180339887498949  # fractional part of the golden section
 
 
 @kernel
+def count_groups(groups, out):
+    """Add the persons of each group, groups (n,), to out (g,)."""
+    for i in range(len(groups)):
+        out[groups[i]] += 1
+
+
+@kernel
 def join_groups(counts, fewest, out):
     """Number runs of neighbouring groups, each of `fewest` persons or more.
 
@@ -27,13 +34,13 @@ def join_groups(counts, fewest, out):
 
 
 @kernel
-def spread_uniforms(groups, starts, shift, uniforms, out):
+def spread_uniforms(groups, run, starts, shift, uniforms, out):
     """Turn independent uniform numbers into evenly spread ones.
 
-    groups (n,): group of each person; starts (g,): where each group begins when persons are sorted
-    by group, changed in place; shift: the first number; uniforms, out (n,). The persons of a
-    group are put in random order (Fisher and Yates); the person in place k of all then has the
-    fractional part of shift + k * golden section.
+    groups (n,): group of each person; run (g,): run of each group; starts: where each run begins
+    when persons are sorted by run, changed in place; shift: the first number; uniforms, out (n,).
+    The persons of a run are put in random order (Fisher and Yates); the person in place k of all
+    then has the fractional part of shift + k * golden section.
     """
     n = len(groups)
     stops = np.empty_like(starts)
@@ -41,7 +48,7 @@ def spread_uniforms(groups, starts, shift, uniforms, out):
         stops[g] = starts[g + 1] if g + 1 < len(starts) else n
     places = np.arange(n)
     for i in range(n):
-        g = groups[i]
+        g = run[groups[i]]
         first = starts[g]
         chosen = first + int(uniforms[i] * (stops[g] - first))
         place = places[chosen]

@@ -48,13 +48,13 @@ def spread(groups: np.ndarray, n_groups: int, rng: np.random.Generator) -> np.nd
     >>> int((u[:500] < 0.3).sum()), int((u[500:] < 0.3).sum())
     (150, 150)
     """
-    from synthpop.kernels.spreading import join_groups, spread_uniforms
+    from synthpop.kernels.spreading import count_groups, join_groups, spread_uniforms
 
     uniforms = rng.random(len(groups))
-    run = np.empty(n_groups, dtype=np.int64)
-    join_groups(np.bincount(groups, minlength=n_groups), FEWEST, run)
-    runs = run[groups]
-    counts = np.bincount(runs)
-    starts = np.cumsum(counts) - counts
-    spread_uniforms(runs, starts, rng.random(), uniforms, uniforms)
+    run, counts = np.empty(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    count_groups(groups, counts)
+    join_groups(counts, FEWEST, run)
+    persons = np.bincount(run, weights=counts).astype(np.int64)
+    starts = np.cumsum(persons) - persons
+    spread_uniforms(groups, run, starts, rng.random(), uniforms, uniforms)
     return uniforms

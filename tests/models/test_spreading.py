@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.kernels.spreading import GOLDEN, join_groups, spread_uniforms
+from synthpop.kernels.spreading import GOLDEN, count_groups, join_groups, spread_uniforms
 from synthpop.models.spreading import FEWEST, spread
 
 
@@ -51,9 +51,17 @@ def test_compiled_and_plain_forms_agree() -> None:
     out = []
     for form in (spread_uniforms, spread_uniforms.py_func):
         out.append(np.empty(60))
-        form(groups, np.array([0, 20, 40]), 0.25, uniforms, out[-1])
+        form(groups, np.arange(3), np.array([0, 20, 40]), 0.25, uniforms, out[-1])
     assert np.array_equal(*out)
     assert pytest.approx((np.sqrt(5) - 1) / 2) == GOLDEN
+
+
+def test_groups_are_counted() -> None:
+    groups = np.array([3, 0, 3, 3], dtype=np.int16)
+    for form in (count_groups, count_groups.py_func):
+        found = np.zeros(5, dtype=np.int64)
+        form(groups, found)
+        assert found.tolist() == np.bincount(groups, minlength=5).tolist()
 
 
 @pytest.mark.parametrize("counts", [[], [3], [0, 25, 0], [20, 20, 1], [5, 5, 5, 5, 5], [1] * 70])
