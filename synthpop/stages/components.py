@@ -119,8 +119,11 @@ class Components:
         parts = np.column_stack([sample.columns[p].astype(np.float64) for p in self.parts])
         parts = np.nan_to_num(parts)
         self._check_sums(totals, parts, sample.rows)
-        if not np.any((totals != 0) & ~np.isnan(totals)):
-            what = f"{self.total!r} is zero or missing for everybody: there are no fractions"
+        near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
+        there = (totals != 0) & ~np.isnan(totals)
+        if not np.any(there & ~near_zero):
+            why = "parts nearly cancel" if there.any() else f"{self.total!r} is zero or missing"
+            what = f"{why} for everybody: there are no fractions"
             raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
         terms = [(name,) for name in self.by]
         coding = make_coding(sample, terms, probs=DECILES_AND_TAILS)
@@ -134,9 +137,8 @@ class Components:
             sample.fields[n].kind == "numeric" or sample.fields[n].ordered for n in self.by
         )
         fields = tuple(Field.number(name) for name in self.parts)
-        near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
-        left_out = int((near_zero & (totals != 0)).sum())
+        left_out = int((near_zero & there).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
             what = f"{left_out} sample persons whose parts nearly cancel are no donors"

@@ -375,6 +375,16 @@ def test_parts_that_nearly_cancel_are_no_donors() -> None:
     assert population.frame()["wage"].abs().max() < 1e6
     assert any("nearly cancel" in item.what for item in population.fallbacks)
 
+    frame["wage"] = frame["wage"].fillna(0.0) + 100.0
+    frame["other"] = 0.001 - frame["wage"]
+    frame["income"] = frame["wage"] + frame["other"]
+    with pytest.raises(InputError, match="parts nearly cancel for everybody"):
+        simulate(
+            Continuous("income", predictors=["sex"]),
+            Components("income", parts=["wage", "other"], by=["sex"]),
+            survey=Survey(frame, **ROLES),
+        )
+
 
 def test_what_a_small_scale_leaves_out_is_recorded() -> None:
     population = simulate(scale=0.002)
