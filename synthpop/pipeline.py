@@ -275,7 +275,7 @@ class FittedPipeline:
         }
         if strata is not None:
             identity["strata"] = [str(levels[k]) for k in wanted]
-        identity = json.loads(json.dumps(identity, default=str))
+        identity = _plain(identity)
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if out is None:
             return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
@@ -488,9 +488,15 @@ class _Run:
         }
         if self.fitted.prepared:
             manifest["prepared"] = list(self.fitted.prepared)
-        plain: dict[str, Any] = json.loads(json.dumps(manifest, default=str))
+        plain = _plain(manifest)
         plain["columns"] = manifest["columns"]
         return plain
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what strict JSON can hold: numbers that are infinite or none as text."""
+    found: dict[str, Any] = json.loads(json.dumps(data, default=str), parse_constant=str)
+    return found
 
 
 def _fill(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -222,3 +224,17 @@ def test_pooling_that_makes_no_sense_is_refused(pooling) -> None:
 
     with pytest.raises(InputError, match="number of households"):
         Pipeline([Structure(["age"], pooling=pooling)]).fit(survey(), seed=1)
+
+
+def test_the_manifest_of_an_infinite_amount_is_strict_json(tmp_path) -> None:
+    fitted = Pipeline([Structure(["age", "sex"], pooling=np.inf)]).fit(survey(), seed=1)
+    people = fitted.simulate(out=tmp_path / "people")
+    text = (tmp_path / "people" / "manifest.json").read_text(encoding="utf-8")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    held = json.loads(text, parse_constant=refuse)
+    assert held["pooling"]["structure"]["amount"] == "infinite"
+    again = fitted.simulate(out=tmp_path / "people")  # the same run goes on
+    assert again.n_persons == people.n_persons
