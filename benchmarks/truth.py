@@ -310,20 +310,22 @@ def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
     return {way: pd.DataFrame(found) for way, found in rows.items()}
 
 
+def show(name: str, samples: int, found: dict[str, pd.DataFrame]) -> None:
+    """Print the means of all distances, one column a way."""
+    print(f"\n{name}: mean of {samples} samples (standard error)\n")
+    print("| distance from the truth | " + " | ".join(found) + " |")
+    print("| --- |" + " --: |" * len(found))
+    for metric in next(iter(found.values())):
+        cells = [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for x in found.values()]
+        print(f"| {metric} | " + " | ".join(cells) + " |")
+
+
 def main() -> None:
     """Print one table a population."""
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     for name in sys.argv[2:] or ("demo", "eusilcP"):
         found = run(name, samples)
-        print(f"\n{name}: mean of {samples} samples (standard error)\n")
-        print("| distance from the truth | " + " | ".join(found) + " |")
-        print("| --- |" + " --: |" * len(found))
-        for metric in next(iter(found.values())):
-            cells = [
-                f"{values[metric].mean():.4g} ({values[metric].sem():.2g})"
-                for values in found.values()
-            ]
-            print(f"| {metric} | " + " | ".join(cells) + " |")
+        show(name, samples, found)
         means = {way: values.mean() for way, values in found.items()}
         tables = [name for name in means["ours"].index if name.split("x")[0] in KEYS]
         for other in list(found)[:-1]:

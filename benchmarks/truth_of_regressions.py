@@ -28,6 +28,7 @@ from benchmarks.truth import (
     ks,
     ours,
     read_truth,
+    show,
 )
 from synthpop import Continuous, Pipeline, weighted
 
@@ -103,13 +104,7 @@ def main() -> None:
     """Print one table a population."""
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 12
     for name in sys.argv[2:] or ("demo", "eusilcP"):
-        found = run(name, samples)
-        print(f"\n{name}: mean of {samples} samples (standard error)\n")
-        print("| distance from the truth | " + " | ".join(found) + " |")
-        print("| --- |" + " --: |" * len(found))
-        for metric in next(iter(found.values())):
-            cells = [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for x in found.values()]
-            print(f"| {metric} | " + " | ".join(cells) + " |")
+        show(name, samples, run(name, samples))
 
 
 if __name__ == "__main__":

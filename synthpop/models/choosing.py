@@ -8,6 +8,7 @@ doi:10.1111/j.2517-6161.1974.tb00994.x).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,31 @@ def best(scores: Sequence[tuple[float, float]]) -> float:
     score = np.array([score for _, score in scores])
     near = score >= score.max() - rounding(float(score.max()))
     return float(scores[int(np.argmax(near))][0])
+
+
+def told(amount: float, chosen: str, scores: Scores) -> dict[str, Any]:
+    """Return a choice as plain values; "infinite" where an amount has no bound.
+
+    Examples
+    --------
+    >>> told(np.inf, "given", ())
+    {'amount': 'infinite', 'chosen': 'given', 'scores': []}
+    """
+    return {
+        "amount": plain_amount(amount),
+        "chosen": chosen,
+        "scores": [[plain_amount(one), score] for one, score in scores],
+    }
+
+
+def plain_amount(amount: float) -> float | str:
+    """Return an amount, or "infinite"."""
+    return "infinite" if np.isinf(amount) else float(amount)
+
+
+def how_chosen(chosen: str) -> str:
+    """Say how an amount was chosen."""
+    return "chosen by cross-validation" if chosen == "cross-validated" else "as given"
 
 
 def rounding(score: float) -> float:

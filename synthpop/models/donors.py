@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.models.choosing import Scores, how_chosen, told
 from synthpop.models.ladder import Design
 from synthpop.models.partial import choose_pooling
 
@@ -88,16 +89,14 @@ class DonorPooling:
     kind: str = "none"
     amount: float = 0.0
     chosen: str = "given"
-    scores: tuple[tuple[float, float], ...] = ()
+    scores: Scores = ()
     kept: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,
-            "amount": _plain(self.amount),
-            "chosen": self.chosen,
-            "scores": [[_plain(amount), score] for amount, score in self.scores],
+            **told(self.amount, self.chosen, self.scores),
             "kept": list(self.kept),
         }
 
@@ -105,7 +104,7 @@ class DonorPooling:
         """Say what the amount means."""
         if self.kind == "none":
             return "Households are copied from the sample of their own stratum."
-        how = "chosen by cross-validation" if self.chosen == "cross-validated" else "as given"
+        how = how_chosen(self.chosen)
         far = (
             "as if a stratum had no more to tell than its totals"
             if np.isinf(self.amount)
@@ -118,10 +117,6 @@ class DonorPooling:
 
 
 ALONE = DonorPooling()
-
-
-def _plain(amount: float) -> float | str:
-    return "infinite" if np.isinf(amount) else float(amount)
 
 
 def own_donors(

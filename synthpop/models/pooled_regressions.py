@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.models.choosing import GRID, Scores, best, deal_splits, search
+from synthpop.models.choosing import GRID, Scores, best, deal_splits, how_chosen, search, told
 from synthpop.models.ladder import Design
 from synthpop.models.partial_regression import Unit, centre_of
 from synthpop.models.regression import Regression, predict_regression
@@ -44,12 +44,7 @@ class RegressionPooling:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
-        return {
-            "kind": self.kind,
-            "amount": _plain(self.amount),
-            "chosen": self.chosen,
-            "scores": [[_plain(amount), score] for amount, score in self.scores],
-        }
+        return {"kind": self.kind, **told(self.amount, self.chosen, self.scores)}
 
     def summary(self) -> str:
         """Say what the amount means."""
@@ -57,7 +52,7 @@ class RegressionPooling:
             return "Each stratum has a regression of its own."
         if self.kind == "complete":
             return "One regression for all strata, with the stratum as a predictor."
-        how = "chosen by cross-validation" if self.chosen == "cross-validated" else "as given"
+        how = how_chosen(self.chosen)
         if np.isinf(self.amount):
             what = "A stratum has a constant and residuals of its own, and the coefficients of all"
             return f"{what} strata, {how}."
@@ -65,10 +60,6 @@ class RegressionPooling:
             "The coefficients of a stratum are held near those of all strata with the weight of "
             f"{self.amount:g} persons, {how}."
         )
-
-
-def _plain(amount: float) -> float | str:
-    return "infinite" if np.isinf(amount) else float(amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +146,8 @@ def _choose(
     seed: int,
 ) -> RegressionPooling:
     """Choose the amount that predicts persons of other households best."""
-    groups = np.arange(len(y)) if design.households is None else design.households
     trials: list[tuple[Unit, Design, np.ndarray]] = []
-    for rest, _ in deal_splits(groups, seed):
+    for rest, _ in deal_splits(design.groups, seed):
         learned = np.zeros(len(y), dtype=bool)
         learned[rest] = True
         rows = np.flatnonzero(learned & inside)

@@ -33,6 +33,8 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.models.choosing import Scores, how_chosen, plain_amount, told
+
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
@@ -134,7 +136,7 @@ class Pooling:
     amount: float = 0.0
     pairs: float = np.inf
     chosen: str = "given"
-    scores: tuple[tuple[float, float], ...] = ()
+    scores: Scores = ()
     left_out: int = 0
     way: str = "tilt"
 
@@ -142,10 +144,8 @@ class Pooling:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,
-            "amount": _plain(self.amount),
-            "pairs": _plain(self.pairs),
-            "chosen": self.chosen,
-            "scores": [[_plain(amount), score] for amount, score in self.scores],
+            **told(self.amount, self.chosen, self.scores),
+            "pairs": plain_amount(self.pairs),
             "pairs_left_out": self.left_out,
             "way": self.way,
         }
@@ -156,7 +156,7 @@ class Pooling:
             return "Each stratum has a model of its own."
         if self.kind == "complete":
             return "One model for all strata, with the stratum as a predictor."
-        how = "chosen by cross-validation" if self.chosen == "cross-validated" else "as given"
+        how = how_chosen(self.chosen)
         if self.way == "tilt":
             return f"{self._tilted()}, {how}; {self._pairs()}."
         return f"{self._mixed()}, {how}."
@@ -191,7 +191,3 @@ class Pooling:
 
 
 ALONE = Pooling()
-
-
-def _plain(amount: float) -> float | str:
-    return "infinite" if np.isinf(amount) else float(amount)
