@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 from synthpop import Pipeline
-from synthpop.assess import assess_fit
 from synthpop.datasets import load_demo_survey
-from synthpop.demo import demo_runfile
-from synthpop.report import write_report
+from synthpop.evaluation.assess_fit import assess_fit
+from synthpop.report.write import write_report
+from synthpop.runfiles.demo import demo_runfile
 
 
 def row(job: str, size: int, seconds: float) -> None:

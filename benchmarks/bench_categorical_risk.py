@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
-from riskeval.measures.anonymity import k_anonymity
-from riskeval.measures.closeness import t_closeness
-from riskeval.measures.diversity import l_diversity
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
+from riskeval.measures.k_anonymity import k_anonymity
+from riskeval.measures.l_diversity import l_diversity
 from riskeval.measures.risky_cells import risky_cells
+from riskeval.measures.t_closeness import t_closeness
 from riskeval.measures.uniqueness import population_uniqueness
 
 LEVELS = {"region": 9, "size": 9, "age": 98, "sex": 2, "status": 8, "citizen": 4}

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure as measure_row
-from riskeval.intruders.attribution import disco, replicated_uniques, tcap
-from riskeval.intruders.nearness import distance_screen, membership
-from riskeval.intruders.prediction import rapid
-from riskeval.measures.continuous import interval_disclosure, mahalanobis_disclosure
-from riskeval.measures.linkage import record_linkage
+from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.prediction.rapid import rapid
+from riskeval.measures.linkage.linkage import record_linkage
+from riskeval.measures.numeric_disclosure import interval_disclosure, mahalanobis_disclosure
 
 LEVELS = {"region": 9, "size": 9, "age": 98, "sex": 2, "status": 8, "citizen": 4}
 KEYS = list(LEVELS)

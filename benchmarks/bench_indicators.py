@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks._measure import measure
 from synthpop import indicators, weighted
+from synthpop.microdata.tails import fit_gpd
 from synthpop.models.breaks import breaks, classify
-from synthpop.models.tails import fit_gpd
 
 
 def incomes(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
-from riskeval.measures.loglinear import loglinear_risk
-from riskeval.measures.model_choice import choose_model
+from riskeval.measures.loglinear.model import loglinear_risk
+from riskeval.measures.loglinear.select import choose_model
 
 KEYS = ["region", "hsize", "age", "sex", "status", "citizen"]
 

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
-from riskeval.masking.microaggregate import microaggregate
-from riskeval.masking.noise import add_noise
-from riskeval.masking.rank_swap import rank_swap
-from riskeval.masking.shuffle import shuffle
-from riskeval.masking.top_coding import mv_top_code
+from riskeval.protection.microaggregate import microaggregate
+from riskeval.protection.noise import add_noise
+from riskeval.protection.rank_swap import rank_swap
+from riskeval.protection.shuffle import shuffle
+from riskeval.protection.top_coding import mv_top_code
 
 
 def firms(n: int, p: int) -> pd.DataFrame:

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
-from riskeval.intruders.attribution import replicated_uniques, tcap
-from riskeval.intruders.scenario import Scenario
-from riskeval.intruders.scenarios import intruder_scenarios
-from riskeval.measures.continuous import interval_disclosure, mahalanobis_disclosure
-from riskeval.measures.linkage import record_linkage
+from riskeval.attacks.counting.attribution import replicated_uniques, tcap
+from riskeval.attacks.matching.scenarios import intruder_scenarios
+from riskeval.attacks.scenario import Scenario
+from riskeval.measures.linkage.linkage import record_linkage
+from riskeval.measures.numeric_disclosure import interval_disclosure, mahalanobis_disclosure
 
 LEVELS = {"region": 9, "size": 9, "age": 8, "sex": 2, "status": 8, "citizen": 4}
 KEYS = list(LEVELS)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop import weighted
-from synthpop.comparison.propensity import pmse_of_codes
+from synthpop.evaluation.propensity import pmse_of_codes
 
 PROBS = np.array([0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99])
 PARTS = [f"py{number}n" for number in ("010", "050", "090", "100", "110", "120", "130", "140")]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.scenarios import SHARED
 from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
-from synthpop.assess import assess_fit
+from synthpop.evaluation.assess_fit import assess_fit
 
 AGE = Derive("age_class", source="age", breaks=[-1, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70,
                                                 75, 80, 100])  # fmt: skip

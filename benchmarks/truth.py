@@ -43,7 +43,7 @@ from synthpop import (
     load_demo_population,
     weighted,
 )
-from synthpop.models.spreading import spread
+from synthpop.conditional.draw import spread
 from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified, draw_sample
 
 KEYS = ["db040", "hsize", "agec", "rb090", "pl030", "pb220a"]

@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import household_risks, individual_risk
-from riskeval.measures.loglinear import loglinear_risk
+from riskeval.measures.loglinear.model import loglinear_risk
 from riskeval.measures.suda import suda
 from riskeval.measures.uniqueness import population_uniqueness
 

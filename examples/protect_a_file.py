@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from riskeval.session import ProtectionSession
+from riskeval.session.session import ProtectionSession
 from synthpop import load_demo_survey
 
 SEED = 20

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskeval.session import ProtectionSession
+from riskeval.session.session import ProtectionSession
 from synthpop.indicators import gender_pay_gap, gini
 
 SEED = 83

@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from synthpop import Pipeline
-from synthpop.assess import FitReport, assess_fit
 from synthpop.datasets import load_demo_survey
-from synthpop.demo import demo_runfile
+from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.microdata.pictures import OKABE_ITO, POPULATION, RC, SAMPLE
+from synthpop.runfiles.demo import demo_runfile
 
 LEVELS = ("full-time", "part-time", "unemployed", "education", "retired", "disabled", "domestic")
 

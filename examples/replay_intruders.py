@@ -26,8 +26,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from riskeval.intruders.replicates import scenario_replicates
-from riskeval.intruders.scenario import Scenario
+from riskeval.attacks.matching.replicates import scenario_replicates
+from riskeval.attacks.scenario import Scenario
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, load_demo_survey
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilc.parquet"

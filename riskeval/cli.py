@@ -33,8 +33,8 @@ def assess(
     workers: Workers = None,
 ) -> None:
     """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
-    from riskeval.report import write_assessment
-    from riskeval.runfile import load_assess_plan
+    from riskeval.report.assessment import write_assessment
+    from riskeval.runfiles.runfile import load_assess_plan
     from synthpop.microdata.streams import without_effect
 
     plan = load_assess_plan(file)
@@ -54,9 +54,9 @@ def protect(
     workers: Workers = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history."""
-    from riskeval.runfile import load_protect_plan, takes_seed
-    from riskeval.session import ProtectionSession
-    from synthpop.microdata.io import write_table
+    from riskeval.runfiles.runfile import load_protect_plan, takes_seed
+    from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.files import write_table
     from synthpop.microdata.streams import resolve_seed, without_effect
 
     plan = load_protect_plan(file)
@@ -85,8 +85,8 @@ def compare(
     workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
 ) -> None:
     """Compare releases of one original by risk and utility; write a report and its table."""
-    from riskeval.compare_file import load_compare_plan
-    from synthpop.microdata.io import write_table
+    from riskeval.runfiles.compare import load_compare_plan
+    from synthpop.microdata.files import write_table
     from synthpop.microdata.streams import resolve_seed
 
     plan = load_compare_plan(file)

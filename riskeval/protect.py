@@ -15,7 +15,7 @@ VERBS = {
     "top_bottom_code": "recode",
     "local_suppression": "suppress",
     "suppress_risky": "suppress",
-    "minimal_generalization": "generalize",
+    "minimal_generalization": "generalise",
     "mondrian": "mondrian",
     "pram": "pram",
     "record_swap": "record_swap",
@@ -26,11 +26,11 @@ VERBS = {
     "shuffle": "shuffle",
     "mv_top_code": "top_coding",
 }
-"""Verbs that return a ``Protected``, with the module of ``riskeval.masking`` that has them."""
+"""Verbs that return a ``Protected``, with the module of ``riskeval.protection`` that has them."""
 
 HELPERS = {
     "Protected": "result",
-    "generalization_lattice": "generalize",
+    "generalization_lattice": "generalise",
     "estimate_counts": "pram",
 }
 
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     module = VERBS.get(name) or HELPERS.get(name)
     if module is None:
         raise AttributeError(f"module 'riskeval.protect' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"riskeval.masking.{module}"), name)
+    return getattr(importlib.import_module(f"riskeval.protection.{module}"), name)
 
 
 def __dir__() -> list[str]:

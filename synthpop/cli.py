@@ -36,7 +36,7 @@ def demo(
     scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
 ) -> None:
     """Run the main job on the embedded survey and write a report with pictures."""
-    from synthpop.demo import demo_runfile
+    from synthpop.runfiles.demo import demo_runfile
 
     _run(demo_runfile(seed=seed, scale=scale), out, _workers(workers))
 
@@ -51,7 +51,7 @@ def run(
     """Simulate the population that a run file describes and write a report."""
     from dataclasses import replace
 
-    from synthpop.runfile import load_runfile
+    from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
     if seed is not None:
@@ -66,7 +66,7 @@ def init(
     out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
 ) -> None:
     """Write a commented run file for a survey, to be completed by hand."""
-    from synthpop.starter import starter_runfile
+    from synthpop.runfiles.template import starter_runfile
 
     target = out or survey.with_suffix(".toml")
     if target.exists():
@@ -89,9 +89,9 @@ def calibrate(
     ] = None,
 ) -> None:
     """Calibrate the weights of a survey to known totals and write the survey and a table."""
-    from synthpop.microdata.io import write_table
+    from synthpop.microdata.files import write_table
     from synthpop.microdata.streams import without_effect
-    from synthpop.runfile import load_runfile
+    from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
     without_effect(seed, workers, typer.echo)
@@ -124,10 +124,10 @@ def sample(
     ),
 ) -> None:
     """Draw a random sample of whole households (or persons) with design weights."""
-    from synthpop.microdata.io import write_table
-    from synthpop.population import open_population
+    from synthpop.microdata.files import write_table
+    from synthpop.population.population import open_population
     from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
-    from synthpop.sampling.drawing import draw_sample
+    from synthpop.sampling.draw import draw_sample
 
     source = open_population(population)
     household = source.manifest["roles"]["household"]
@@ -144,7 +144,7 @@ def sample(
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population.")]) -> None:
     """Hash the files of a population again and compare with its manifest."""
-    from synthpop.storage import verify as verify_folder
+    from synthpop.population.storage import verify as verify_folder
 
     problems = verify_folder(folder)
     if problems:
@@ -153,10 +153,10 @@ def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population."
 
 
 def _run(plan: Any, out: Path, workers: int | str) -> None:
-    from synthpop.pipeline import Pipeline
-    from synthpop.report import write_report
-    from synthpop.runfile import check_risk
-    from synthpop.storage import run_seed
+    from synthpop.pipeline.pipeline import Pipeline
+    from synthpop.population.storage import run_seed
+    from synthpop.report.write import write_report
+    from synthpop.runfiles.runfile import check_risk
 
     seed = run_seed(plan.run.seed, out)
     typer.echo(f"Seed {seed}.")
@@ -210,7 +210,7 @@ def _wording(plan: Any, survey: Any) -> dict[str, Any]:
 def _risk(plan: Any, fitted: Any, population: Any) -> Any:
     if plan.risk is None:
         return None
-    from riskeval.intruders.scenarios import intruder_scenarios
+    from riskeval.attacks.matching.scenarios import intruder_scenarios
 
     return intruder_scenarios(
         fitted.derived_survey(plan.run.strata).frame,

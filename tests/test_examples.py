@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from synthpop import open_population
-from synthpop.storage import verify
+from synthpop.population.storage import verify
 
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))

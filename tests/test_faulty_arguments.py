@@ -20,9 +20,9 @@ from synthpop import (
     Structure,
     Survey,
 )
-from synthpop.identity import chosen_strata
 from synthpop.microdata.errors import InputError
-from synthpop.plan import check_size
+from synthpop.pipeline.fingerprint import chosen_strata
+from synthpop.population.blocks import check_size
 from tests.small import ROLES, small_frame, small_survey
 
 SURVEY = small_survey(60)

@@ -37,7 +37,7 @@ from synthpop import (
     heaping,
     tails,
 )
-from synthpop.assess import assess_fit
+from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.microdata.errors import InputError
 from synthpop.stages.distribute import distribute
 from tests.small import ROLES, small_frame, small_stages, small_survey

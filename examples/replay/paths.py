@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from replay.earnings import NUMERIC
 from replay.section83 import WIDE
 from replay.tables5 import compared, regressions
-from riskeval.measures.continuous import interval_disclosure
-from riskeval.session import ProtectionSession
+from riskeval.measures.numeric_disclosure import interval_disclosure
+from riskeval.session.session import ProtectionSession
 from synthpop.microdata.pictures import INK, OKABE_ITO, RC, SOFT, new_figure
 
 SIZES = (3, 5, 10, 20, 50, 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from replay.earnings import KEYS, NUMERIC
-from riskeval.session import ProtectionSession
+from riskeval.session.session import ProtectionSession
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.sampling import Stratified, draw_sample
 

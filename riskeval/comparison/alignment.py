@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.releases import Side
-from riskeval.utility.sides import is_number
+from riskeval.utility.pairs import is_number
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.wording import plural

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.prediction.rapid import rapid
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
-from riskeval.intruders.attribution import disco, replicated_uniques, tcap
-from riskeval.intruders.nearness import distance_screen, membership
-from riskeval.intruders.prediction import rapid
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.wording import plural

@@ -36,7 +36,7 @@ from riskeval.comparison.request import (
 )
 from riskeval.comparison.result import ORIGINAL, Comparison, group_of, limits_of
 from riskeval.measures.request import Limits
-from riskeval.utility.sides import check_level, check_numbers_of, read_weights
+from riskeval.utility.pairs import check_level, check_numbers_of, read_weights
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent

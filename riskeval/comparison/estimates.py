@@ -11,11 +11,11 @@ import pandas as pd
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import Number, left_out
 from riskeval.comparison.request import Indicators, Regression, Request, columns_of, domains_of
-from riskeval.utility.benchmarks import indicator_comparison
+from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison
-from synthpop.indicators.results import OVERALL
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.indicators.results import OVERALL
 
 OVERLAPS = [
     "release", "variable", "indicator", "domain", "records", "original", "released", "relative",

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from riskeval.comparison.catalogue import CATALOGUE, lower
-from synthpop.indicators.results import OVERALL
+from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 
 if TYPE_CHECKING:

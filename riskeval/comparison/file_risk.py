@@ -7,10 +7,10 @@ import pandas as pd
 
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
-from riskeval.measures.diversity import l_diversity
+from riskeval.keys.table import tabulate
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.individual import risk_of_counts
-from riskeval.measures.keytable import tabulate
+from riskeval.measures.l_diversity import l_diversity
 from riskeval.measures.suda import suda
 from synthpop.microdata.wording import plural
 

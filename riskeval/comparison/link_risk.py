@@ -10,10 +10,10 @@ import pandas as pd
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
-from riskeval.measures.continuous import crowded, interval_disclosure, near_truth
-from riskeval.measures.linkage import record_linkage
+from riskeval.measures.linkage.linkage import record_linkage
+from riskeval.measures.numeric_disclosure import crowded, interval_disclosure, near_truth
 from riskeval.measures.robust import Scatter, mcd
-from riskeval.utility.sides import numbers
+from riskeval.utility.pairs import numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.wording import plural
 

@@ -10,12 +10,12 @@ import pandas as pd
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
-from riskeval.utility.crossings import table_distances
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import eigenvalue_difference
+from riskeval.utility.k_way_tables import table_distances
+from riskeval.utility.pairs import is_number, numbers
+from riskeval.utility.propensity_scores import propensity
 from riskeval.utility.scatter import correlations
-from riskeval.utility.scores import propensity
-from riskeval.utility.sides import is_number, numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.wording import plural
 

@@ -159,7 +159,7 @@ class Comparison(Result):
         OutputError
             The file cannot be written.
         """
-        from riskeval.comparison.page import write_comparison
+        from riskeval.report.comparison import write_comparison
 
         return write_comparison(path, self, title=title, audience=audience)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

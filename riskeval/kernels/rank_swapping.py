@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 TRIES = 32
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 MIX = np.uint64(0xBF58476D1CE4E5B9)
 FREE = np.uint64(0)

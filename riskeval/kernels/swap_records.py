@@ -3,7 +3,7 @@
 H households. Lists of possible partners are sorted by profile and, inside, by priority.
 """
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.keytable import TREATMENTS, KeyTable, read_keys, read_weights, tabulate
-from riskeval.measures.matching import match_counts
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result

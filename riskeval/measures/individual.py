@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.table import read_keys, read_weights, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
-from riskeval.measures.keytable import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result

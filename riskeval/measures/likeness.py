@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.diversity import Segments, per_cell, read_sensitive
-from riskeval.measures.keytable import read_keys, tabulate
-from riskeval.measures.matching import match_counts
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import read_keys, tabulate
+from riskeval.measures.l_diversity import Segments, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean

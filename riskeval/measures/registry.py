@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from riskeval.measures.anonymity import KAnonymity, anonymity_of_counts
-from riskeval.measures.closeness import TCloseness, t_closeness
-from riskeval.measures.diversity import LDiversity, l_diversity
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual import FORMULAS, IndividualRisk, read_factors, risk_of_counts
+from riskeval.measures.k_anonymity import KAnonymity, anonymity_of_counts
+from riskeval.measures.l_diversity import LDiversity, l_diversity
 from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.request import Headline, Limits, Measure, Request, Several
 from riskeval.measures.risky_cells import RiskyCells, risky_cells
+from riskeval.measures.t_closeness import TCloseness, t_closeness
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -253,7 +253,7 @@ def _suda_headlines(result: Any, request: Request) -> list[Headline]:
 
 
 def _run_loglinear(request: Request) -> Any:
-    from riskeval.measures.loglinear import loglinear_risk
+    from riskeval.measures.loglinear.model import loglinear_risk
 
     return loglinear_risk(
         request.frame, request.keys, **request.more("loglinear", weights=request.weights)

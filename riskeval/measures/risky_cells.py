@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.keytable import KeyTable, read_keys, tabulate
-from riskeval.measures.matching import match_counts
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import KeyTable, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.utility.sides import Sides, is_number, numbers
+from riskeval.utility.pairs import Sides, is_number, numbers
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import MISSING, recode_to
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.sides import (
+from riskeval.utility.pairs import (
     Sides,
     as_names,
     check_both,

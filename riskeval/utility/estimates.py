@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.sides import Sides, as_names, check_both
+from riskeval.utility.pairs import Sides, as_names, check_both
 from synthpop import indicators
-from synthpop.indicators.results import OVERALL, Indicator
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.indicators.results import OVERALL, Indicator
 
 STATISTICS: dict[str, Callable[..., Indicator]] = {
     "mean": indicators.mean,

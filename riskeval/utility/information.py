@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.scatter import classical, correlations, robust, squared_distances
-from riskeval.utility.sides import (
+from riskeval.utility.pairs import (
     Sides,
     as_names,
     check_numbers,
@@ -20,6 +19,7 @@ from riskeval.utility.sides import (
     read_seed,
     read_sides,
 )
+from riskeval.utility.scatter import classical, correlations, robust, squared_distances
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.wording import plural

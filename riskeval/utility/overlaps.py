@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from riskeval.utility.estimates import STATISTICS, Request, domain_table, read_request
-from riskeval.utility.sides import (
+from riskeval.utility.pairs import (
     as_names,
     check_both,
     check_level,
@@ -21,11 +21,11 @@ from riskeval.utility.sides import (
     read_sides,
 )
 from riskeval.utility.tables import common_levels
-from synthpop.indicators.resampling import Bootstrap
-from synthpop.indicators.results import OVERALL, Indicator
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
+from synthpop.variance.bootstrap import Bootstrap
 
 OUTSIDE = ("zero", "negative")
 BOUNDS = ["lower_original", "upper_original", "lower_released", "upper_released"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.utility.pairs import check_option, ones, read_sides
 from riskeval.utility.regressions import build_model
-from riskeval.utility.sides import check_option, ones, read_sides
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.wording import plural

@@ -12,7 +12,7 @@ import pandas as pd
 from riskeval.utility.formulas import Factor, Formula, parse_formula
 from riskeval.utility.logistic import fit_logistic
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
-from riskeval.utility.sides import (
+from riskeval.utility.pairs import (
     Sides,
     check_both,
     check_level,
@@ -24,9 +24,9 @@ from riskeval.utility.sides import (
     read_sides,
 )
 from riskeval.utility.tables import common_levels
-from synthpop.indicators.variance import sampled_units
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.indicators.variance import sampled_units
 from synthpop.microdata.results import Result
 from synthpop.microdata.wording import plural
 

@@ -7,13 +7,13 @@ from typing import Any
 
 _WHERE = {
     "Calibration": "result",
-    "IntegerWeights": "integers",
+    "IntegerWeights": "integer_weights",
     "Margin": "margins",
     "TrimmedWeights": "weights",
-    "calibrate": "calibrating",
+    "calibrate": "calibrate_survey",
     "design_effect": "weights",
     "effective_sample_size": "weights",
-    "integerise": "integers",
+    "integerise": "integer_weights",
     "trim_weights": "weights",
 }
 

@@ -19,7 +19,7 @@ from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import Names, put_title
 
 if TYPE_CHECKING:
-    from synthpop.assess import FitReport
+    from synthpop.evaluation.assess_fit import FitReport
 
 MOSAICS, GROUPS = 6, 3
 

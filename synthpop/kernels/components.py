@@ -1,6 +1,6 @@
 """Splitting totals by the fractions of donors."""
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

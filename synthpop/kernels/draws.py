@@ -5,7 +5,7 @@ R classes, C cells, n persons.
 
 import numpy as np
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Expansion of drawn donor households to their members."""
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

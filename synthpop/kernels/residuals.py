@@ -3,7 +3,7 @@
 C cells of predictors, d entries of the table, n persons.
 """
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 
 @kernel

@@ -5,7 +5,7 @@ c cells, m predictors, R classes, L levels of all predictors stacked.
 
 import numpy as np
 
-from synthpop.microdata.accelerate import kernel
+from synthpop.microdata.kernel import kernel
 
 LOWEST_LOG = -300.0
 LARGEST_STEP = 4.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.models.cells import distinct_cells
+from synthpop.models.encoding import distinct_cells
 
 
 @dataclass(frozen=True, slots=True)

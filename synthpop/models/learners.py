@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.models.numbers import Numbers, learner_columns, levels_seen
+from synthpop.models.numeric_predictors import Numbers, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5
 N_TREES = 100

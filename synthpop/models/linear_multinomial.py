@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.models.cells import distinct_cells
+from synthpop.models.encoding import distinct_cells
 from synthpop.models.multinomial import TOLERANCE, MultinomialModel
-from synthpop.models.numbers import (
+from synthpop.models.numeric_predictors import (
     Numbers,
     level_terms,
     levels_seen,

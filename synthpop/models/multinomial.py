@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.models.cells import distinct_cells
+from synthpop.models.encoding import distinct_cells
 
 TOLERANCE = 1e-7
 MAX_SWEEPS = 400

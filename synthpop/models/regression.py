@@ -1,6 +1,6 @@
 """Regression of a number on categorical predictors: linear, of counts, or by a learner.
 
-Predictors are digits (see `synthpop.models.cells`) and enter as one indicator column for each
+Predictors are digits (see `synthpop.models.encoding`) and enter as one indicator column for each
 level. There are more columns than can be told apart, on purpose: the solution of least norm is
 the same whatever level would be called the reference, and no aliased predictor makes a fitted
 value missing. Which combinations of levels the data say something about is read off the row space
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.errors import Fault, InputError
-from synthpop.models.cells import distinct_cells
-from synthpop.models.numbers import (
+from synthpop.models.encoding import distinct_cells
+from synthpop.models.numeric_predictors import (
     Numbers,
     learner_columns,
     level_terms,

@@ -24,8 +24,8 @@ from synthpop.sampling.plans import (
     TwoStagePlan,
     UnequalPlan,
 )
+from synthpop.sampling.pps import METHODS, inclusion_probabilities
 from synthpop.sampling.source import ClusterSource, Units
-from synthpop.sampling.unequal import METHODS, inclusion_probabilities
 
 
 class Design(Protocol):

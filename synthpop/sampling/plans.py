@@ -14,15 +14,15 @@ import numpy as np
 
 from synthpop.microdata.errors import Faults
 from synthpop.sampling.balanced import draw_balanced
-from synthpop.sampling.counting import working_probabilities
-from synthpop.sampling.source import ClusterSource
-from synthpop.sampling.unequal import (
+from synthpop.sampling.conditional_poisson import working_probabilities
+from synthpop.sampling.pps import (
     EDGE,
     _rejective,
     draw_unequal,
     joint_probabilities,
     systematic_joint,
 )
+from synthpop.sampling.source import ClusterSource
 
 Selection = tuple[np.ndarray, np.ndarray]
 

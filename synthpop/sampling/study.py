@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from synthpop.indicators.resampling import Bootstrap
-from synthpop.indicators.results import OVERALL, Indicator
 from synthpop.microdata.errors import Faults, OutputError
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.wording import plural
-from synthpop.sampling.drawing import WEIGHT, Sampler, prepare
+from synthpop.sampling.draw import WEIGHT, Sampler, prepare
 from synthpop.sampling.source import in_memory
+from synthpop.variance.bootstrap import Bootstrap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -241,7 +241,7 @@ def simulate_study(
 
     Examples
     --------
-    >>> from synthpop.indicators import gini
+    >>> from synthpop.microdata.indicators import gini
     >>> from synthpop.sampling import SimpleRandom
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"income": rng.lognormal(9, 0.5, 5000)})

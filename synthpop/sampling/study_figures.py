@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthpop.indicators.results import OVERALL
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
 from synthpop.microdata.wording import plural
 

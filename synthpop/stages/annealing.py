@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.exchange import Exchanged, Region, Search, exchange
-from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
-from synthpop.calibration.population_table import (
+from synthpop.annealing.population_table import (
     PopulationTable,
     expand,
     map_regions,
     take_table,
     variable_distances,
 )
+from synthpop.annealing.search import Exchanged, Region, Search, exchange
+from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults

@@ -12,36 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.codes import MISSING
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
-from synthpop.models.cells import FEW_VALUES
-from synthpop.models.ladder import LEARNERS, MODELS, Ladder, fit_ladder, known_model
-from synthpop.models.spreading import spread
-from synthpop.models.tilting import Tilt
-from synthpop.stages.base import (
-    Outlook,
-    as_names,
-    check_available,
-    check_in_survey,
-    check_smallest_stratum,
-    keep_own,
-)
-from synthpop.stages.continuous_households import heads_of_block, heads_of_sample, unshared
-from synthpop.stages.heads import (
-    HEAD,
-    HEAD_VALUE,
-    drawn_given_heads,
-    given_first,
-    has_others,
-    knows_head,
-    level_digits,
-    with_head,
-)
-from synthpop.stages.predictors import (
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import LEARNERS, MODELS, Ladder, fit_ladder, known_model
+from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
+from synthpop.conditional.pooling.ridge_effects import Tilt
+from synthpop.conditional.predictors import (
     NUMERIC,
     AllowedRule,
     Coding,
@@ -55,6 +30,31 @@ from synthpop.stages.predictors import (
     notes_by_level,
     resolve_terms,
     usable,
+)
+from synthpop.conditional.reference_member import (
+    HEAD,
+    HEAD_VALUE,
+    drawn_given_heads,
+    given_first,
+    has_others,
+    knows_head,
+    level_digits,
+    with_head,
+)
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.wording import plural
+from synthpop.models.encoding import FEW_VALUES
+from synthpop.stages.base import (
+    Outlook,
+    as_names,
+    check_available,
+    check_in_survey,
+    check_smallest_stratum,
+    keep_own,
 )
 
 SMALLEST_STRATUM = 30
@@ -98,7 +98,7 @@ class Categorical:
         predictors in the pooled model too; a formula gets no pairs but its own. Default:
         "cross-validated" for the multinomial model, otherwise "none", since other models are
         fitted about five times then. What was chosen is in
-        `FittedPipeline.pooling`; how each model is held, in `synthpop.models.pooling`.
+        `FittedPipeline.pooling`; how each model is held, in `synthpop.conditional.pooling.options`.
     by : str, optional
         Category, or number of up to 20 distinct values, of the population at this step. Models are
         fitted to each of its levels (a missing value is one) instead of each stratum, and
@@ -122,7 +122,7 @@ class Categorical:
     -----
     One uniform number per person, or household, from the stream (stage, variable, stratum, block),
     spread evenly over cells of predictors: a class comes nearly as often as expected there
-    (`synthpop.models.spreading`).
+    (`synthpop.conditional.draw`).
 
     Examples
     --------

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.draw import spread
+from synthpop.conditional.predictors import Coding, make_coding
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
-from synthpop.models.cells import DECILES_AND_TAILS, split_cells, strides
-from synthpop.models.spreading import spread
+from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
     Outlook,
     as_names,
@@ -23,7 +24,6 @@ from synthpop.stages.base import (
     check_in_survey,
     check_numeric_field,
 )
-from synthpop.stages.predictors import Coding, make_coding
 
 EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
@@ -65,7 +65,7 @@ class Components:
     fractions would blow up other totals. The parts of a person add up to the total up to
     rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
     per person from the stream (stage, total, parts, stratum, block), spread evenly within groups of
-    donors (`synthpop.models.spreading`).
+    donors (`synthpop.conditional.draw`).
 
     Examples
     --------

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.allotment import Allotment, area_totals, largest_remainder
-from synthpop.calibration.exchange import Search
+from synthpop.annealing.allocation import Allotment, area_totals, largest_remainder
+from synthpop.annealing.population_table import PopulationTable, map_regions, take_table
+from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
-from synthpop.calibration.population_table import PopulationTable, map_regions, take_table
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import ConvergenceWarning, Faults

@@ -15,7 +15,7 @@ from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
-from synthpop.models.cells import cell_codes, coded_digits, numeric_digits
+from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.stages.base import as_names
 
 EMPTY = ("keep", "widen")

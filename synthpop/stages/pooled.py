@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from synthpop.models.donors import DonorPooling
-from synthpop.models.pooled_regressions import RegressionPooling
-from synthpop.models.pooling import Pooling
+from synthpop.conditional.donors import DonorPooling
+from synthpop.conditional.pooling.options import Pooling
+from synthpop.conditional.pooling.regression_methods import RegressionPooling
 
 AnyPooling = Pooling | DonorPooling | RegressionPooling
 

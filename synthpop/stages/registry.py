@@ -7,13 +7,13 @@ from typing import Any
 from synthpop.stages.annealing import Anneal
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.components import Components
-from synthpop.stages.continuous import Continuous
+from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.derive import Derive
 from synthpop.stages.distribute import Distribute
+from synthpop.stages.gibbs import Revisit
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.impute import Impute
 from synthpop.stages.relation import Relation
-from synthpop.stages.revisit import Revisit
 from synthpop.stages.structure import Structure
 
 STAGES: dict[str, type[Any]] = {

@@ -8,13 +8,33 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import Ladder, fit_ladder
+from synthpop.conditional.predictors import (
+    Coding,
+    Predictors,
+    check_by,
+    check_predictors,
+    distribution_table,
+    grouped,
+    make_coding,
+    make_design,
+    notes_by_level,
+    resolve_terms,
+    usable,
+)
+from synthpop.conditional.reference_member import (
+    HEAD_VALUE,
+    block_of,
+    level_digits,
+    members_beside,
+    with_head,
+)
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.wording import plural
-from synthpop.models.ladder import Ladder, fit_ladder
-from synthpop.models.spreading import spread
 from synthpop.stages.base import (
     Outlook,
     check_available,
@@ -31,26 +51,6 @@ from synthpop.stages.categorical import (
     fit_fallbacks,
     pairs_of,
     pooling_of,
-)
-from synthpop.stages.heads import (
-    HEAD_VALUE,
-    block_of,
-    level_digits,
-    members_beside,
-    with_head,
-)
-from synthpop.stages.predictors import (
-    Coding,
-    Predictors,
-    check_by,
-    check_predictors,
-    distribution_table,
-    grouped,
-    make_coding,
-    make_design,
-    notes_by_level,
-    resolve_terms,
-    usable,
 )
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
@@ -83,7 +83,7 @@ class Relation:
     Notes
     -----
     One uniform number per person from the stream (stage, variable, stratum, block), spread evenly
-    within cells of predictors (`synthpop.models.spreading`).
+    within cells of predictors (`synthpop.conditional.draw`).
 
     Examples
     --------

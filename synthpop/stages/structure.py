@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
-from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
-from synthpop.models.cells import distinct_cells
-from synthpop.models.donors import (
+from synthpop.conditional.donors import (
     ALONE,
     MOST_DONORS,
     MOST_KINDS,
@@ -26,10 +21,15 @@ from synthpop.models.donors import (
     persons_of_kinds,
     shared_donors,
 )
-from synthpop.models.ladder import cumulative
-from synthpop.models.spreading import spread
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import cumulative
+from synthpop.conditional.predictors import make_coding, sample_digits
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults
+from synthpop.models.encoding import distinct_cells
 from synthpop.stages.base import Outlook, as_names, check_in_survey
-from synthpop.stages.predictors import make_coding, sample_digits
 
 METHODS = ("direct", "multinomial", "distribution")
 POOLING = ("cross-validated", "none")
@@ -62,12 +62,12 @@ class Structure:
         and of kinds of persons: combinations of the variables, numbers in twenty classes (more
         than 60 combinations: each variable by itself). "cross-validated": k is chosen by
         cross-validation over households. Where weights were calibrated to finer totals within
-        strata that must hold exactly, set "none". See `synthpop.models.donors`.
+        strata that must hold exactly, set "none". See `synthpop.conditional.donors`.
 
     Notes
     -----
     One uniform number per household from the stream (structure, stratum, block), spread evenly
-    (`synthpop.models.spreading`), so that each sample household is taken as often as its weight
+    (`synthpop.conditional.draw`), so that each sample household is taken as often as its weight
     says, give or take about one; the sizes of the other methods from (structure, sizes, stratum).
     Missing values of the variables are copied.
 

@@ -1,0 +1,1 @@
+"""Disclosure of synthetic data by counting key combinations: repU, DiSCO, DCAP and TCAP."""

@@ -1,0 +1,1 @@
+"""Membership inference and distances to the closest record."""

@@ -1,0 +1,127 @@
+"""What the attacks by distance read: files checked, units drawn, progress reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.distance.space import Points, draw_households, household_points, person_points
+from riskeval.attacks.matching.blocks import draw_records
+from riskeval.attacks.prediction.features import check_size
+from riskeval.attacks.unit_of_attack import Ask, check_households
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+
+HONOURED = ("unit", "household", "who", "categorical")
+"""Fields of a Scenario that the attacks by distance follow, or say that they do not."""
+
+
+class Watch:
+    """Reports rows done to a listener."""
+
+    def __init__(self, job: str, total: int, on_event: Listener | None) -> None:
+        self.job, self.total, self.done = job, total, 0
+        self.listener = on_event or silent
+        self.listener(Event("start", job, 0, total, "comparing"))
+
+    def step(self, rows: int) -> None:
+        """Note that so many rows are done."""
+        self.done += rows
+        self.listener(Event("progress", self.job, self.done, self.total, "comparing"))
+
+    def end(self) -> None:
+        """Say that all is done."""
+        self.listener(Event("end", self.job, self.total, self.total))
+
+
+def variables_of(ask: Ask) -> tuple[str, ...]:
+    """Return the columns that are compared."""
+    return (*ask.keys, *ask.targets)
+
+
+def told_of(ask: Ask) -> str:
+    """Return what a Scenario asked, and what of it has no part here."""
+    if not ask.story:
+        return ""
+    return f"{ask.told()} Everybody is judged, whomever the scenario looks for."
+
+
+def check_numbers(faults: Faults, confidence: object, **counts: object) -> None:
+    """Note a confidence outside (0, 1) and counts below 1."""
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            faults.add(name, f"{count!r} is not a whole number of at least 1")
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+
+
+def read_frames(
+    faults: Faults, parts: dict[str, Any], ask: Ask, least: dict[str, int]
+) -> dict[str, pd.DataFrame]:
+    """Check the files of real persons; raise every fault."""
+    names = variables_of(ask)
+    if not names:
+        faults.add("variables", "no column is named")
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            faults.add("variables", f"{name!r} is given {names.count(name)} times")
+    frames = {role: as_frame(data, role) for role, data in parts.items()}
+    for role, frame in frames.items():
+        check_columns(faults, frame, names, f"variable of the {role}")
+        check_size(faults, frame, names, role)
+        if ask.household is not None:
+            check_households(faults, frame, ask.household, role)
+        if len(frame) < least.get(role, 1):
+            faults.add(role, f"{plural(len(frame), 'record is', 'records are')} too few")
+    faults.raise_if_any()
+    return frames
+
+
+def check_units(points: dict[str, Points], least: dict[str, int]) -> None:
+    """Refuse files with too few units."""
+    faults = Faults("nearness")
+    for role, n in least.items():
+        if len(points[role]) < n:
+            faults.add(
+                role, f"{plural(len(points[role]), 'household is', 'households are')} too few"
+            )
+    faults.raise_if_any()
+
+
+def draw_synthetic(
+    synthetic: Any, ask: Ask, most: int, streams: Streams
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Synthetic records or households drawn at random, and which of the file they are."""
+    faults = Faults("synthetic")
+    names, rng = variables_of(ask), streams.at("synthetic", "draw")
+    if ask.household is None:
+        drawn = draw_records(synthetic, "synthetic", names, most, rng)
+        positions = drawn.index.to_numpy()
+    else:
+        drawn, positions = draw_households(synthetic, "synthetic", names, ask.household, most, rng)
+    if len(drawn) == 0:
+        faults.add("synthetic", "has no records")
+    check_size(faults, drawn, names, "synthetic file")
+    faults.raise_if_any()
+    return drawn, positions
+
+
+def as_points(
+    frames: dict[str, pd.DataFrame], ask: Ask
+) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
+    """Return points of persons or households, and the weights of numbers and codes."""
+    if ask.household is None:
+        return person_points(frames, variables_of(ask), ask.categorical)
+    return household_points(frames, variables_of(ask), ask.household, ask.categorical)
+
+
+def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw at most so many of n rows, in order."""
+    rows = rng.choice(n, most, replace=False) if n > most else np.arange(n)
+    ordered: np.ndarray = np.sort(rows)
+    return ordered

@@ -1,0 +1,229 @@
+"""Files side by side in the space of Gower distance: persons, or households as profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.matching.blocks import iter_frames
+from riskeval.attacks.prediction.features import Levels, as_numbers, is_number
+from riskeval.attacks.unit_of_attack import Households, check_households
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.errors import Faults
+
+TINY = 1e-9
+AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """One file as arrays.
+
+    Attributes
+    ----------
+    numbers : float64, shape (n, p)
+        NaN is missing.
+    codes : int64, shape (n, q)
+        -1 is missing; the same codes in every file.
+    """
+
+    numbers: np.ndarray
+    codes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+class Space:
+    """Points of several files, with the ranges of the numbers over all of them.
+
+    Parameters
+    ----------
+    points : mapping of role to Points
+    weights : pair of float64 arrays, shapes (p,) and (q,)
+        Of numbers and of codes.
+    dimension : int
+        Number of variables, for densities.
+    workers : int
+        Threads; results do not depend on them.
+    step : callable, optional
+        Called with the number of rows after each part of them.
+    """
+
+    def __init__(
+        self,
+        points: Mapping[str, Points],
+        weights: tuple[np.ndarray, np.ndarray],
+        dimension: int,
+        *,
+        workers: int = 1,
+        step: Callable[[int], None] | None = None,
+    ) -> None:
+        self.points = dict(points)
+        self.weights = weights
+        self.dimension, self.workers, self.step = dimension, workers, step
+        numbers = np.concatenate([it.numbers for it in self.points.values()])
+        self.ranges = np.array(
+            [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in numbers.T]
+        )
+
+    def nearest(
+        self,
+        base: str,
+        asked: str,
+        rows: np.ndarray | None = None,
+        *,
+        among: np.ndarray | None = None,
+        k: int = 2,
+        leave_out: bool = False,
+    ) -> np.ndarray:
+        """Distances of records of `asked` to the k nearest of `base`: shape (rows, k)."""
+        from riskeval.kernels.linkage import gower_nearest
+
+        there, here = self.points[base], self.points[asked]
+        rows = np.arange(len(here)) if rows is None else rows
+        among = np.arange(len(there)) if among is None else among
+        skip = rows.astype(np.int64) if leave_out else np.full(len(rows), -1, dtype=np.int64)
+        numbers, codes = there.numbers[among], there.codes[among]
+
+        def part(at: int) -> np.ndarray:
+            chosen = rows[at : at + AT_ONCE]
+            found: np.ndarray = gower_nearest(
+                numbers, here.numbers[chosen], self.ranges, self.weights[0], codes,
+                here.codes[chosen], self.weights[1], skip[at : at + AT_ONCE], k,
+            )  # fmt: skip
+            return found
+
+        found = []
+        with ThreadPoolExecutor(self.workers) as pool:
+            for distances in pool.map(part, range(0, len(rows), AT_ONCE)):
+                found.append(distances)
+                if self.step is not None:
+                    self.step(len(distances))
+        return np.concatenate(found) if found else np.empty((0, k))
+
+    def log_density(
+        self, base: str, among: np.ndarray | None, asked: str, rows: np.ndarray | None, k: int
+    ) -> np.ndarray:
+        """Log density of `base` at records of `asked`, up to a constant, by the k-th neighbour."""
+        size = len(self.points[base]) if among is None else len(among)
+        k = min(k, size)
+        distance = self.nearest(base, asked, rows, among=among, k=k)[:, k - 1]
+        density: np.ndarray = -self.dimension * np.log(distance + TINY)
+        return density
+
+
+def person_points(
+    frames: Mapping[str, pd.DataFrame], names: Sequence[str], categorical: Sequence[str] = ()
+) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
+    """Return points of persons and weights of 1: numbers that are numbers in every file, codes."""
+    numeric = _numeric(frames, names, categorical)
+    levels = {name: Levels() for name in names if name not in numeric}
+    points = {}
+    for role, frame in frames.items():
+        numbers = [as_numbers(frame[name]) for name in numeric]
+        codes = [it.code(frame[name]) - 1 for name, it in levels.items()]
+        points[role] = Points(
+            np.column_stack(numbers) if numbers else np.empty((len(frame), 0)),
+            np.column_stack(codes) if codes else np.empty((len(frame), 0), dtype=np.int64),
+        )
+    return points, (np.ones(len(numeric)), np.ones(len(levels)))
+
+
+def household_points(
+    frames: Mapping[str, pd.DataFrame],
+    names: Sequence[str],
+    household: str,
+    categorical: Sequence[str] = (),
+) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
+    """Return households as profiles: size; mean, smallest and largest of numbers; counts of levels.
+
+    Every variable, and the size, has weight 1 in all. Missing values of members are left out; a
+    number that no member has is missing.
+    """
+    numeric = _numeric(frames, names, categorical)
+    levels = {name: Levels() for name in names if name not in numeric}
+    codes = {
+        role: {name: it.code(frame[name]) for name, it in levels.items()}
+        for role, frame in frames.items()
+    }
+    points = {}
+    for role, frame in frames.items():
+        home = Households().number(frame[household])
+        n = int(home.max(initial=-1)) + 1
+        columns = [np.bincount(home, minlength=n).astype(np.float64)]
+        for name in numeric:
+            groups = pd.Series(as_numbers(frame[name])).groupby(home)
+            columns += [groups.mean().to_numpy(), groups.min().to_numpy(), groups.max().to_numpy()]
+        for name, it in levels.items():
+            size = len(it.named)
+            table = np.bincount(home * size + codes[role][name], minlength=n * size)
+            columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
+        points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int64))
+    weights = [np.ones(1), *[np.full(3, 1 / 3) for _ in numeric]]
+    for it in levels.values():
+        n_levels = len(it.named) - 1
+        weights.append(np.full(n_levels, 1 / max(n_levels, 1)))
+    return points, (np.concatenate(weights), np.empty(0))
+
+
+def _numeric(
+    frames: Mapping[str, pd.DataFrame], names: Sequence[str], categorical: Sequence[str]
+) -> list[str]:
+    return [
+        name
+        for name in names
+        if name not in categorical and all(is_number(frame[name]) for frame in frames.values())
+    ]
+
+
+def draw_households(
+    population: Any,
+    name: str,
+    columns: Sequence[str],
+    household: str,
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Draw at most so many households of a stream, each equally likely, with all their members.
+
+    Returns
+    -------
+    frame : DataFrame
+        Members of the drawn households, wherever in the stream they stood.
+    numbers : int64, shape (households,)
+        Which households of the stream they are (0: the first), in the order of the frame.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"h": [7, 8, 7], "sex": ["f", "m", "f"]})
+    >>> drawn = draw_households(table, "synthetic", ["sex"], "h", 1, np.random.default_rng(2))
+    >>> drawn[0]["h"].nunique()
+    1
+    """
+    homes = Households()
+    marks = np.empty(0)
+    cut = np.inf
+    kept: list[pd.DataFrame] = []
+    for block in iter_frames(population, name, [*columns, household]):
+        faults = Faults(name)
+        check_columns(faults, block, columns, f"column of the {name} file")
+        check_households(faults, block, household, f"{name} file")
+        faults.raise_if_any()
+        home = homes.number(block[household])
+        marks = np.concatenate([marks, rng.random(homes.size - len(marks))])
+        frame = block[[*columns, household]].assign(**{_HOME: home})
+        kept.append(frame[marks[home] <= cut])
+        if (marks <= cut).sum() > most:
+            cut = np.partition(marks, most - 1)[most - 1]
+            kept = [part[marks[part[_HOME].to_numpy()] <= cut] for part in kept]
+    drawn = pd.concat(kept, ignore_index=True)
+    return drawn.drop(columns=_HOME), drawn[_HOME].drop_duplicates().to_numpy()
+
+
+_HOME = "\0household"

@@ -1,0 +1,174 @@
+"""Intervals of counting measures: over the units of the original, or over synthetic replicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.counting.indexer import number_rows
+from riskeval.attacks.shares import wilson
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams
+
+OVER_UNITS = (
+    "which {unit} happened to be in the original; the synthetic file, and whose keys are shared "
+    "or unique, are taken as given"
+)
+OVER_FILES = (
+    "the draw of the synthetic file: the mean of {n} files of the same fit; the original and the "
+    "fitted models are taken as given"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Means of several measures with their intervals.
+
+    Attributes
+    ----------
+    table : DataFrame
+        Indexed by measure: ``mean`` (over the files; of one file: its value), ``lower``, ``upper``;
+        NaN where there is no interval.
+    covers : str
+        The randomness that the intervals are about, and what they take as given.
+    n_files, draws : int
+    confidence : float
+    seed : int
+    """
+
+    table: pd.DataFrame
+    covers: str
+    n_files: int
+    draws: int
+    confidence: float
+    seed: int
+
+    def of(self, measure: str) -> tuple[float, float]:
+        """Return the interval of one measure."""
+        low, high = self.table.loc[[measure], ["lower", "upper"]].to_numpy(np.float64)[0]
+        return float(low), float(high)
+
+    def told(self, measure: str) -> str:
+        """Return mean and interval as a sentence; empty when there is no interval."""
+        low, high = self.of(measure)
+        if np.isnan(low):
+            return ""
+        middle = float(self.table["mean"].to_dict()[measure])
+        mean = f"mean {middle:.2%}, " if self.n_files > 1 else ""
+        return f" ({mean}{self.confidence:.0%} interval {low:.2%} to {high:.2%}: {self.covers})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratio:
+    """A measure as a ratio of sums over the units of the original.
+
+    Attributes
+    ----------
+    top, bottom : float64, shape (n_units,)
+    """
+
+    top: np.ndarray
+    bottom: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """Return the ratio; NaN when nothing is summed over."""
+        below = float(self.bottom.sum())
+        return float(self.top.sum()) / below if below > 0 else float("nan")
+
+
+def share(flags: np.ndarray, among: np.ndarray, factor: float = 1.0) -> Ratio:
+    """Return the mean of `flags` over the units `among`, times a factor."""
+    return Ratio(np.where(among, flags, 0.0) * factor, among.astype(np.float64))
+
+
+def over_units(
+    ratios: Mapping[str, Ratio],
+    others: Mapping[str, float],
+    *,
+    unit: str,
+    draws: int,
+    confidence: float,
+    seed: int,
+) -> Intervals:
+    """Percentile bootstrap over units; measures in `others` have no interval.
+
+    A share of units that is 0 or 1 does not vary between draws: its interval is Wilson's.
+    """
+    rows = {name: (ratio.value, *_NONE) for name, ratio in ratios.items()}
+    rows |= {name: (value, *_NONE) for name, value in others.items()}
+    if draws:
+        names = list(ratios)
+        sums = np.column_stack([part for it in ratios.values() for part in (it.top, it.bottom)])
+        drawn = _bootstrap(sums, draws, Streams(seed).at("intervals", "units"))
+        ends = [(1 - confidence) / 2, (1 + confidence) / 2]
+        for k, name in enumerate(names):
+            top, bottom = drawn[:, 2 * k], drawn[:, 2 * k + 1]
+            found = top[bottom > 0] / bottom[bottom > 0]
+            if len(found) == 0:
+                continue
+            low, high = (float(end) for end in np.quantile(found, ends))
+            if low == high:
+                low, high = _wilson(ratios[name], confidence)
+            rows[name] = (rows[name][0], low, high)
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "lower", "upper"])
+    covers = OVER_UNITS.format(unit=unit) if draws else "no interval was asked for"
+    return Intervals(table, covers, 1, draws, confidence, seed)
+
+
+_NONE = (float("nan"), float("nan"))
+_AT_ONCE = 10_000_000
+
+
+def _bootstrap(sums: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Column sums of `draws` resamples of rows, shape (draws, columns); equal rows are one kind."""
+    kind, last = number_rows(sums)
+    count, kinds = np.bincount(kind), sums[last]
+    step = max(1, _AT_ONCE // len(count))
+    parts = [
+        rng.multinomial(len(sums), count / count.sum(), size=min(step, draws - start)) @ kinds
+        for start in range(0, draws, step)
+    ]
+    return np.concatenate(parts)
+
+
+def _wilson(ratio: Ratio, confidence: float) -> tuple[float, float]:
+    n = round(float(ratio.bottom.sum()))
+    largest = float(ratio.top.max(initial=0.0)) or 1.0  # a factor for coverage
+    low, high = wilson(round(float(ratio.top.sum()) / largest), n, confidence)
+    return low * min(1.0, largest), high * min(1.0, largest)
+
+
+def over_files(values: Sequence[Mapping[str, float]], *, confidence: float, seed: int) -> Intervals:
+    """T interval of the mean over files of the same fit."""
+    from scipy.stats import t
+
+    frame = pd.DataFrame(list(values))
+    m = len(frame)
+    half = frame.std(ddof=1) / np.sqrt(m) * float(t.ppf((1 + confidence) / 2, m - 1))
+    mean = frame.mean()
+    table = pd.DataFrame(
+        {"mean": mean, "lower": (mean - half).clip(0, 1), "upper": (mean + half).clip(0, 1)}
+    )
+    return Intervals(table, OVER_FILES.format(n=m), m, 0, confidence, seed)
+
+
+def check_intervals(
+    faults: Faults, draws: object, confidence: object, replicates: object
+) -> tuple[Any, ...]:
+    """Note values out of range; return the replicates as a tuple."""
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 0:
+        faults.add("draws", f"{draws!r} is not a whole number of at least 0")
+    inside = isinstance(confidence, float) and 0 < confidence < 1
+    if not inside:
+        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+    single = isinstance(replicates, (pd.DataFrame, str)) or hasattr(replicates, "iter_blocks")
+    if single or not isinstance(replicates, (Sequence, Iterator)):
+        what = "is not a list of synthetic files"
+        faults.add("replicates", what, remedy="Give further files of the same fit in a list.")
+        return ()
+    return tuple(replicates)

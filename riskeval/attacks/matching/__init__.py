@@ -1,0 +1,1 @@
+"""The five intruder scenarios that match sample records with the population."""

@@ -1,0 +1,168 @@
+"""Households looked up as a whole: by the keys of all their members, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.matching.key_tree import KeyTree
+from synthpop.microdata.errors import Faults
+
+
+def runs_of(values: pd.Series) -> np.ndarray:
+    """Return where runs of equal values begin, and the length at the end: int64, shape (h + 1,).
+
+    Examples
+    --------
+    >>> runs_of(pd.Series(["a", "a", "b"])).tolist()
+    [0, 2, 3]
+    """
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        codes = values.to_numpy()
+    else:
+        codes = pd.factorize(values)[0]
+    new = np.ones(len(codes), dtype=np.bool_)
+    new[1:] = codes[1:] != codes[:-1]
+    return np.append(np.flatnonzero(new), len(codes)).astype(np.int64)
+
+
+class WholeHouseholds:
+    """Cuts blocks into chunks that end with a household, and notes households that are torn.
+
+    Blocks may end within a household; its members must stand one after the other.
+    """
+
+    def __init__(self, column: str, rows: int) -> None:
+        self.column, self.rows = column, rows
+        self.waiting: pd.DataFrame | None = None
+        self.seen: list[np.ndarray] = []
+
+    def cut(self, block: pd.DataFrame) -> Iterator[pd.DataFrame]:
+        """Yield the chunks of a block; its last household waits for the next block."""
+        if len(block) == 0:
+            return
+        self._check_missing(block)
+        starts = runs_of(block[self.column])
+        if self.waiting is not None:
+            if self._number(self.waiting) == self._number(block):
+                self.waiting = pd.concat([self.waiting, block.iloc[: starts[1]]])
+                block = block.iloc[starts[1] :]
+                starts = starts[1:] - starts[1]
+            if len(block) == 0:
+                return
+            yield self._noted(self.waiting)
+        edges = starts[:-1]
+        self.waiting = block.iloc[edges[-1] :]
+        begin = 0
+        while begin < edges[-1]:
+            end = int(edges[np.searchsorted(edges, begin + self.rows, side="right") - 1])
+            if end <= begin:  # a household of more rows than a chunk
+                end = int(edges[np.searchsorted(edges, begin, side="right")])
+            yield self._noted(block.iloc[begin:end])
+            begin = end
+
+    def finish(self) -> Iterator[pd.DataFrame]:
+        """Yield the last household, then raise when a household came more than once."""
+        if self.waiting is not None:
+            yield self._noted(self.waiting)
+        numbers = np.concatenate([np.empty(0, dtype=np.uint64), *self.seen])
+        torn = len(numbers) - len(np.unique(numbers))
+        if torn:
+            faults = Faults("population")
+            what = f"the members of {torn:,} households do not stand one after the other"
+            faults.add(self.column, what, remedy="Sort the population by household.")
+            faults.raise_if_any()
+
+    def _noted(self, chunk: pd.DataFrame) -> pd.DataFrame:
+        starts = runs_of(chunk[self.column])[:-1]
+        first = chunk[self.column].iloc[starts]
+        self.seen.append(pd.util.hash_pandas_object(first, index=False).to_numpy())
+        return chunk
+
+    def _number(self, block: pd.DataFrame) -> object:
+        """Number of the last household that waits, or of the first of a block."""
+        return block[self.column].iloc[0]
+
+    def _check_missing(self, block: pd.DataFrame) -> None:
+        lacking = block[self.column].isna().to_numpy()
+        if lacking.any():
+            faults = Faults("population")
+            faults.add(self.column, "household is missing", rows=np.flatnonzero(lacking))
+            faults.raise_if_any()
+
+
+class HouseholdFinder:
+    """Looks for households whose members have the keys of a household of the sample.
+
+    Parameters
+    ----------
+    tree : KeyTree
+        Of the distinct key combinations of persons.
+    states : int64, shape (r,)
+        Combination of each person of the households that are looked for, all without -1.
+    household : int64, shape (r,)
+        Household of each person, 0 ... h - 1.
+
+    Attributes
+    ----------
+    slot : int64, shape (r,)
+        Number of the pair of composition and combination of each person.
+    composition : int64, shape (r,)
+        Position of the household's composition in `count`.
+    count : int64, shape (c,)
+        Households of the population with each composition.
+    """
+
+    def __init__(self, tree: KeyTree, states: np.ndarray, household: np.ndarray) -> None:
+        self.tree = tree
+        own = np.unique(household, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((states, own))
+        members, owner = states[order].astype(np.int64), own[order]
+        starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2)).astype(np.int64)
+        marks = marks_of(members, starts)
+        numbers: dict[tuple[int, ...], int] = {}
+        by_mark = np.argsort(marks, kind="stable")
+        composition = np.empty(len(marks), dtype=np.int64)
+        first_of: list[int] = []
+        for h in by_mark:
+            who = tuple(members[starts[h] : starts[h + 1]].tolist())
+            composition[h] = numbers.setdefault(who, len(numbers))
+            if composition[h] == len(first_of):
+                first_of.append(int(h))
+        self.marks = marks[first_of].astype(np.int64)
+        self.members = np.array([s for who in numbers for s in who], dtype=np.int64)
+        lengths = [len(who) for who in numbers]
+        self.begin = np.cumsum([0, *lengths]).astype(np.int64)
+        owner_of = np.repeat(np.arange(len(lengths)), lengths)
+        pairs = np.stack([owner_of, self.members], axis=1)
+        distinct, slots = np.unique(pairs, axis=0, return_inverse=True)
+        self.slots = slots.reshape(-1).astype(np.int64)
+        self.n_slots = len(distinct)
+        self.count = np.zeros(len(lengths), dtype=np.int64)
+        self.composition = np.empty(len(states), dtype=np.int64)
+        self.composition[order] = composition[owner]
+        self.slot = np.empty(len(states), dtype=np.int64)
+        place = np.arange(len(members)) - starts[:-1][owner]
+        self.slot[order] = self.slots[self.begin[composition[owner]] + place]
+
+    def find(self, states: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the slot of each person of a chunk, int64, shape (n,); -1 where none."""
+        from riskeval.kernels.scenarios import find_households
+
+        found = np.empty(len(states), dtype=np.int64)
+        find_households(
+            states, starts, marks_of(states, starts), self.marks, self.begin, self.members,
+            self.slots, self.count, found,
+        )  # fmt: skip
+        return found
+
+
+def marks_of(states: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return a number for each household, the same for the same members: int64, shape (h,)."""
+    from riskeval.kernels.scenarios import mark_households
+
+    marks = np.empty(len(starts) - 1, dtype=np.int64)
+    mark_households(states, starts, marks)
+    return marks

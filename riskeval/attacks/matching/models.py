@@ -1,0 +1,305 @@
+"""Models of scenario 5: what an intruder fits to the synthetic population to predict a target.
+
+The population is read once. The linear model of numbers needs counts and sums by pairs of levels;
+every other model is fitted to the distinct key combinations (cells) with their numbers of persons
+and means, which for squared error is the same as to fit it to the persons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Protocol
+
+import numpy as np
+
+from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener
+
+MODELS = ("linear", "stepwise", "forest", "boosting")
+MODEL_STORIES = {
+    "linear": "a linear model",
+    "stepwise": "a linear model whose keys and pairs of keys were chosen stepwise",
+    "forest": "a random forest",
+    "boosting": "boosted trees",
+}
+MOST_WAITING = 1 << 20
+"""Rows of cell tables that are kept before equal cells are added up."""
+TREES = 100
+STEPS = 10
+MOST_CATEGORIES = 250
+"""Levels up to which boosting takes a key as categories; above, as ordered."""
+
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A fitted model.
+
+    Attributes
+    ----------
+    predict : function
+        From codes, shape (n, m), to values (NaN where none) or level codes (-1 where none),
+        shape (n,).
+    text : str
+        What was fitted, in words.
+    """
+
+    predict: Predict
+    text: str
+
+
+class Learner(Protocol):
+    """Reads the population block by block, then is solved."""
+
+    def add(self, codes: np.ndarray, sizes: Sequence[int], outcome: np.ndarray) -> None:
+        """Add persons: codes, shape (m, n); numbers of codes; values or level codes, (n,)."""
+
+    def solve(self, on_event: Listener) -> Fitted:
+        """Fit the model."""
+
+
+def check_model(faults: Faults, model: Any, numeric: bool, categorical: bool) -> None:
+    """Note a model that is not known, or does not suit the targets."""
+    if isinstance(model, str):
+        check_choice(faults, "model", model, MODELS)
+        return
+    from sklearn.base import is_classifier, is_regressor
+
+    if not (hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")):
+        remedy = f"There are: {', '.join(MODELS)}; or give an estimator of scikit-learn."
+        faults.add("model", f"{model!r} is not a model", remedy=remedy)
+        return
+    for wrong, what in (
+        (numeric and not is_regressor(model), "a regressor for a target of numbers"),
+        (categorical and not is_classifier(model), "a classifier for a target of categories"),
+    ):
+        if wrong:
+            faults.add("model", f"{type(model).__name__} is not {what}")
+    if "sample_weight" not in signature(model.fit).parameters:
+        what = f"{type(model).__name__} does not take weights, so it cannot count persons"
+        faults.add("model", what, remedy="Give an estimator whose fit has sample_weight.")
+
+
+def learner(model: Any, n_keys: int, categorical: bool, rng: np.random.Generator) -> Learner:
+    """Return what reads the population for a model."""
+    if model == "linear" and not categorical:
+        return LinearOfNumbers(n_keys)
+    return CellLearner(model, categorical, rng)
+
+
+class LinearOfNumbers:
+    """Main-effects least squares of persons, from counts and sums by pairs of levels."""
+
+    def __init__(self, n_keys: int) -> None:
+        self.moments = KeyMoments(n_keys)
+
+    def add(self, codes: np.ndarray, sizes: Sequence[int], outcome: np.ndarray) -> None:
+        """Add persons."""
+        self.moments.make_room(sizes)
+        self.moments.add(codes, outcome)
+
+    def solve(self, on_event: Listener) -> Fitted:
+        """Solve the normal equations."""
+        found = solve_key_model(self.moments)
+        text = f"{MODEL_STORIES['linear']} with {found.n_coefficients:,} coefficients"
+        return Fitted(found.predict, text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Distinct key combinations of the population, with persons that have no value left out.
+
+    Attributes
+    ----------
+    codes : int32, shape (d, m)
+    persons : float64, shape (d,)
+    total : float64, shape (d, r)
+        Sums of the outcome: of the values (r = 1), or persons by level.
+    square : float64
+        Sum of the squared outcomes of all persons.
+    sizes : tuple of int
+        Numbers of codes of the keys.
+    """
+
+    codes: np.ndarray
+    persons: np.ndarray
+    total: np.ndarray
+    square: float
+    sizes: tuple[int, ...]
+
+    def known(self, codes: np.ndarray) -> np.ndarray:
+        """Whether each level of rows of codes occurs in some cell: bool, shape (n,)."""
+        fine = np.ones(len(codes), dtype=np.bool_)
+        for k, size in enumerate(self.sizes):
+            met = np.zeros(size + 1, dtype=np.bool_)
+            met[self.codes[:, k]] = True
+            fine &= met[np.minimum(codes[:, k], size)]
+        return fine
+
+
+class CellLearner:
+    """Adds the population up by cells, then fits a model to them."""
+
+    def __init__(self, model: Any, categorical: bool, rng: np.random.Generator) -> None:
+        self.model, self.categorical, self.rng = model, categorical, rng
+        self.waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.square = 0.0
+        self.sizes: tuple[int, ...] = ()
+
+    def add(self, codes: np.ndarray, sizes: Sequence[int], outcome: np.ndarray) -> None:
+        """Add persons; those without an outcome are left out."""
+        self.sizes = tuple(sizes)
+        used = outcome >= 0 if self.categorical else ~np.isnan(outcome)
+        rows = codes[:, used].T
+        if self.categorical:  # a level is one more column; only persons are counted
+            rows = np.column_stack([rows, outcome[used]])
+            values = np.zeros(len(rows))
+        else:
+            values = outcome[used].astype(np.float64)
+            self.square += float(values @ values)
+        self.waiting.append(_added_up(rows.astype(np.int32), np.ones(len(rows)), values))
+        if len(self.waiting) > 1 and sum(len(it[0]) for it in self.waiting) > MOST_WAITING:
+            self.waiting = [self._joined()]
+
+    def cells(self) -> Cells:
+        """Return the table of cells."""
+        rows, persons, total = self._joined()
+        if not self.categorical:
+            return Cells(rows, persons, total[:, None], self.square, self.sizes)
+        m = rows.shape[1] - 1
+        ids, n_cells = cell_ids(rows[:, :m], self.sizes)
+        n_levels = int(rows[:, m].max(initial=-1)) + 1
+        first = np.zeros(n_cells, dtype=np.int64)
+        first[ids] = np.arange(len(ids))
+        levels = np.zeros((n_cells, n_levels))
+        np.add.at(levels, (ids, rows[:, m]), persons)
+        by_cell = levels.sum(axis=1)
+        return Cells(rows[first, :m], by_cell, levels, float(by_cell.sum()), self.sizes)
+
+    def solve(self, on_event: Listener) -> Fitted:
+        """Fit the model to the cells."""
+        cells = self.cells()
+        if len(cells.persons) == 0:
+            empty = -1 if self.categorical else np.nan
+            return Fitted(lambda codes: np.full(len(codes), empty), "nothing to fit")
+        if self.model in ("linear", "stepwise"):
+            from riskeval.attacks.matching.models_stepwise import fit_terms
+
+            chosen = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
+            return Fitted(_answer(cells, chosen.predict, self.categorical), chosen.text)
+        if self.categorical:
+            return self._classified(cells, on_event)
+        target = cells.total[:, 0] / cells.persons
+        fitted = self._trained(cells.codes, target, cells.persons, on_event)
+
+        def predict(codes: np.ndarray) -> np.ndarray:
+            return np.asarray(fitted.predict(codes), dtype=np.float64)[:, None]
+
+        return Fitted(_answer(cells, predict, False), self._text(cells))
+
+    def _classified(self, cells: Cells, on_event: Listener) -> Fitted:
+        cell, level = np.nonzero(cells.total)
+        if len(np.unique(level)) == 1:  # nothing to learn, and not every classifier takes that
+            only = np.eye(cells.total.shape[1])[level[0]]
+            always: Predict = lambda codes: np.tile(only, (len(codes), 1))  # noqa: E731
+            return Fitted(_answer(cells, always, True), "one level, always predicted")
+        weight = cells.total[cell, level]
+        fitted = self._trained(cells.codes[cell], level, weight, on_event)
+
+        def predict(codes: np.ndarray) -> np.ndarray:
+            return np.eye(cells.total.shape[1])[np.asarray(fitted.predict(codes), dtype=np.int64)]
+
+        return Fitted(_answer(cells, predict, True), self._text(cells))
+
+    def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:
+        from threadpoolctl import threadpool_limits  # two threads on busy cores are slower than one
+
+        estimator, grows = self._estimator()
+        steps = [TREES] if grows is None else range(STEPS, TREES + 1, STEPS)
+        for done in steps:
+            if grows is not None:
+                estimator.set_params(**{grows: done})
+            try:
+                with threadpool_limits(1, user_api="openmp"):
+                    estimator.fit(x, y, sample_weight=weight)
+            except (ValueError, TypeError) as error:
+                faults = Faults("model of scenario 5")
+                faults.add("model", f"{type(estimator).__name__} could not be fitted: {error}")
+                faults.raise_if_any()
+            on_event(Event("progress", "scenario 5", done, TREES, "trees" if grows else "model"))
+        return estimator
+
+    def _estimator(self) -> tuple[Any, str | None]:
+        """Return the estimator and the name of its number of trees, if it grows by steps."""
+        from sklearn.base import clone
+        from sklearn.ensemble import (
+            HistGradientBoostingClassifier,
+            HistGradientBoostingRegressor,
+            RandomForestClassifier,
+            RandomForestRegressor,
+        )
+
+        seed = int(self.rng.integers(1 << 31))
+        if self.model == "forest":
+            forest = RandomForestClassifier if self.categorical else RandomForestRegressor
+            return forest(warm_start=True, random_state=seed), "n_estimators"
+        if self.model == "boosting":
+            boosting = (
+                HistGradientBoostingClassifier
+                if self.categorical
+                else HistGradientBoostingRegressor
+            )
+            nominal = [size <= MOST_CATEGORIES for size in self.sizes]
+            made = boosting(
+                warm_start=True, early_stopping=False, categorical_features=nominal,
+                min_samples_leaf=1, random_state=seed,
+            )  # fmt: skip
+            return made, "max_iter"
+        own = clone(self.model)
+        if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
+            own.set_params(random_state=seed)
+        return own, None
+
+    def _text(self, cells: Cells) -> str:
+        name = MODEL_STORIES.get(self.model) if isinstance(self.model, str) else None
+        return f"{name or type(self.model).__name__} of {len(cells.persons):,} key combinations"
+
+    def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [np.concatenate(part) for part in zip(*self.waiting, strict=True)]
+        return _added_up(parts[0], parts[1], parts[2])
+
+
+def _added_up(
+    rows: np.ndarray, persons: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add up persons and values of equal rows."""
+    if len(rows) == 0:
+        return rows, persons, values
+    ids, n_cells = cell_ids(rows, [int(size) + 1 for size in rows.max(axis=0)])
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[ids] = np.arange(len(ids))
+    total = np.bincount(ids, weights=values, minlength=n_cells)
+    return rows[first], np.bincount(ids, weights=persons, minlength=n_cells), total
+
+
+def _answer(cells: Cells, predict: Predict, categorical: bool) -> Predict:
+    """Predictions of rows all of whose levels occur: values, or the level with the largest."""
+
+    def answer(codes: np.ndarray) -> np.ndarray:
+        fine = cells.known(codes)
+        found = np.full(len(codes), -1 if categorical else np.nan)
+        if fine.any():
+            scores = predict(codes[fine])
+            found[fine] = scores.argmax(axis=1) if categorical else scores[:, 0]
+        return found.astype(np.int64) if categorical else found
+
+    return answer
+
+
+__all__ = ["MODELS", "MODEL_STORIES", "Cells", "Fitted", "Learner", "check_model", "learner"]

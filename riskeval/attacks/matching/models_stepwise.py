@@ -1,0 +1,210 @@
+"""Least squares on keys and pairs of keys, fitted to cells; stepwise choice of terms by BIC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from riskeval.attacks.matching.key_model import ALIASED
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.wording import plural
+
+if TYPE_CHECKING:
+    from riskeval.attacks.matching.models import Cells
+
+MOST_DUMMIES = 500
+"""Pairs of keys are offered to the stepwise choice as long as all dummies are at most so many."""
+FLOOR = 1e-12
+"""Least share of the total sum of squares that a residual sum of squares is taken as."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermModel:
+    """Least squares on chosen terms.
+
+    Attributes
+    ----------
+    terms : tuple of tuple of int
+        The keys of each term: one, or two for a pair.
+    tables : sequence of dict
+        Effect of each combination of codes of a term, shape (r,); combinations that are not in the
+        table have effect 0.
+    intercept : float64, shape (r,)
+    n_coefficients : int
+    text : str
+    """
+
+    terms: tuple[tuple[int, ...], ...]
+    tables: tuple[tuple[np.ndarray, np.ndarray], ...]
+    intercept: np.ndarray
+    n_coefficients: int
+    text: str
+
+    def predict(self, codes: np.ndarray) -> np.ndarray:
+        """Return fitted outcomes, shape (n, r), of codes, shape (n, m)."""
+        total = np.tile(self.intercept, (len(codes), 1))
+        for term, (levels, effects) in zip(self.terms, self.tables, strict=True):
+            own = _packed(codes, term)
+            at = np.minimum(np.searchsorted(levels, own), len(levels) - 1)
+            total += np.where((levels[at] == own)[:, None], effects[at], 0.0)
+        return total
+
+
+def fit_terms(cells: Cells, *, stepwise: bool, on_event: Listener) -> TermModel:
+    """Fit main effects of all keys, or the terms that a stepwise choice by BIC takes.
+
+    The choice starts from the mean; each step adds the term that lowers
+    ``n log(RSS / n) + p log(n)`` most, or drops one when that lowers it more. A pair of keys can
+    be chosen when both keys are, and a key be dropped when no pair with it is in the model.
+    """
+    system = _System(cells, stepwise)
+    chosen = list(range(len(cells.sizes)))
+    if stepwise:
+        chosen = _choose(system, on_event)
+    return system.solved(chosen, stepwise)
+
+
+class _System:
+    """Normal equations of the intercept and the dummies of all terms."""
+
+    def __init__(self, cells: Cells, with_pairs: bool) -> None:
+        from scipy.sparse import csr_matrix
+
+        self.n = float(cells.persons.sum())
+        self.square = cells.square
+        self.terms: list[tuple[int, ...]] = [(k,) for k in range(len(cells.sizes))]
+        self.levels = [np.unique(_packed(cells.codes, term)) for term in self.terms]
+        n_columns = 1 + sum(len(levels) - 1 for levels in self.levels)
+        self.left_out = 0
+        pairs = combinations(range(len(cells.sizes)), 2) if with_pairs else ()
+        for pair in pairs:
+            levels = np.unique(_packed(cells.codes, pair))
+            if n_columns + len(levels) - 1 > MOST_DUMMIES:
+                self.left_out += 1
+                continue
+            self.terms.append(pair)
+            self.levels.append(levels)
+            n_columns += len(levels) - 1
+        rows, columns = [np.arange(len(cells.codes))], [np.zeros(len(cells.codes), dtype=np.int64)]
+        self.columns: list[np.ndarray] = []
+        begin = 1
+        for term, levels in zip(self.terms, self.levels, strict=True):
+            code = np.searchsorted(levels, _packed(cells.codes, term))
+            used = np.flatnonzero(code)
+            rows.append(used)
+            columns.append(begin + code[used] - 1)
+            self.columns.append(np.arange(begin, begin + len(levels) - 1))
+            begin += len(levels) - 1
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        design = csr_matrix((np.ones(len(row)), (row, column)), shape=(len(cells.codes), begin))
+        gram = (design.T @ design.multiply(cells.persons[:, None])).toarray()
+        self.scale = np.sqrt(np.diag(gram))
+        self.gram = gram / np.outer(self.scale, self.scale)
+        self.cross = (design.T @ cells.total) / self.scale[:, None]
+        self.tss = max(self.square - float((self.cross[0] ** 2).sum()), 0.0)
+
+    def bic(self, rss: float, n_coefficients: int) -> float:
+        """Return the criterion of a model."""
+        floor = max(FLOOR * self.tss, np.finfo(float).tiny)
+        return float(self.n * np.log(max(rss, floor) / self.n) + n_coefficients * np.log(self.n))
+
+    def eliminated(self, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray, float, list[int]]:
+        """Gram and cross-products with the columns of the chosen terms swept out, RSS, columns."""
+        gram, cross, rss = self.gram.copy(), self.cross.copy(), self.square
+        kept = []
+        columns = np.concatenate([[0], *(self.columns[t] for t in chosen)]).astype(np.int64)
+        for j in columns:
+            pivot = gram[j, j]
+            if pivot <= ALIASED:
+                continue
+            kept.append(int(j))
+            row, value = gram[j].copy(), cross[j].copy()
+            rss -= float((value**2).sum() / pivot)
+            gram -= np.outer(row, row / pivot)
+            cross -= np.outer(row / pivot, value)
+        return gram, cross, rss, kept
+
+    def gain(self, gram: np.ndarray, cross: np.ndarray, term: int) -> tuple[float, int]:
+        """Fall of the RSS, and new coefficients, when a term is added to what was swept out."""
+        columns = self.columns[term]
+        own, with_outcome = gram[np.ix_(columns, columns)].copy(), cross[columns].copy()
+        fall, df = 0.0, 0
+        for j in range(len(columns)):
+            pivot = own[j, j]
+            if pivot <= ALIASED:
+                continue
+            row, value = own[j].copy(), with_outcome[j].copy()
+            fall += float((value**2).sum() / pivot)
+            df += 1
+            own -= np.outer(row, row / pivot)
+            with_outcome -= np.outer(row / pivot, value)
+        return fall, df
+
+    def solved(self, chosen: Sequence[int], stepwise: bool) -> TermModel:
+        """Solve for the effects of the chosen terms."""
+        kept = np.array(self.eliminated(chosen)[3])
+        effects = np.zeros_like(self.cross)
+        effects[kept] = np.linalg.solve(self.gram[np.ix_(kept, kept)], self.cross[kept])
+        effects /= self.scale[:, None]
+        none = np.zeros((1, effects.shape[1]))
+        tables = tuple(
+            (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
+        )
+        kind = "a stepwise linear model" if stepwise else "a linear model"
+        text = f"{kind} with {len(kept):,} coefficients"
+        if stepwise:
+            pairs = sum(len(self.terms[t]) == 2 for t in chosen)
+            text += (
+                f", {plural(len(chosen) - pairs, 'key')} and {pairs} pairs of keys chosen by BIC"
+            )
+            if self.left_out:
+                text += f" ({self.left_out} pairs with too many levels were not offered)"
+        terms = tuple(self.terms[t] for t in chosen)
+        return TermModel(terms, tables, effects[0], len(kept), text)
+
+
+def _choose(system: _System, on_event: Listener) -> list[int]:
+    chosen: list[int] = []
+    gram, cross, rss, kept = system.eliminated(chosen)
+    best = system.bic(rss, len(kept))
+    while True:
+        options = []
+        for term in _addable(system, chosen):
+            fall, df = system.gain(gram, cross, term)
+            options.append((system.bic(rss - fall, len(kept) + df), [*chosen, term]))
+        for term in _droppable(system, chosen):
+            rest = [other for other in chosen if other != term]
+            _, _, more, fewer = system.eliminated(rest)
+            options.append((system.bic(more, len(fewer)), rest))
+        if not options or min(options)[0] >= best - 1e-9 * abs(best):
+            return sorted(chosen)
+        best, chosen = min(options)
+        gram, cross, rss, kept = system.eliminated(chosen)
+        done, every = len(chosen), len(system.terms)
+        on_event(Event("progress", "scenario 5", done, every, "terms of the model"))
+
+
+def _addable(system: _System, chosen: list[int]) -> list[int]:
+    keys = {system.terms[t][0] for t in chosen if len(system.terms[t]) == 1}
+    return [
+        t
+        for t, term in enumerate(system.terms)
+        if t not in chosen and (len(term) == 1 or keys.issuperset(term))
+    ]
+
+
+def _droppable(system: _System, chosen: list[int]) -> list[int]:
+    paired = {k for t in chosen if len(system.terms[t]) == 2 for k in system.terms[t]}
+    return [t for t in chosen if len(system.terms[t]) == 2 or system.terms[t][0] not in paired]
+
+
+def _packed(codes: np.ndarray, term: tuple[int, ...]) -> np.ndarray:
+    """One number for the codes of the keys of a term, shape (n,)."""
+    packed = codes[:, term[0]].astype(np.int64)
+    for k in term[1:]:
+        packed = (packed << 31) + codes[:, k]
+    return packed

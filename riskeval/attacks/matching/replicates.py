@@ -1,0 +1,233 @@
+"""The five scenarios over several synthetic populations of one fit: a mean with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.matching.attack import attack
+from riskeval.attacks.matching.scenarios import caveat, story_of
+from riskeval.attacks.matching.tables import risk_table
+from riskeval.attacks.requests import ALL_SCENARIOS, read_request
+from riskeval.attacks.scenario import Scenario
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
+
+if TYPE_CHECKING:
+    from riskeval.measures.uniqueness import PopulationUniqueness
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplicatedRisk(Result):
+    """Risk of a way to generate populations, not of one population.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a scenario and accuracy (and target, when there are several): `scenario`,
+        `accuracy`, `tau` (mean over populations), `sd`, `lower`, `upper` (t interval of the mean),
+        `smallest`, `largest`, `rate` (mean tau divided by the number of records), and means of
+        `tau_literal`, `tau_zero` and, where they exist, `tau_baseline`, `tau_expected` with
+        `expected_lower` and `expected_upper`, `tau_unique` with `unique_lower` and
+        `unique_upper`, `false_matches` and `rate_holdout`.
+    replicates : DataFrame
+        The table of `intruder_scenarios` of every population, with its number in `population`.
+    n_populations, n_sample : int
+    confidence : float
+    target : str
+    scenario : Scenario
+        What the intruder knows, whom they look for and what counts as success.
+    seed : int
+    """
+
+    table: pd.DataFrame
+    replicates: pd.DataFrame
+    n_populations: int
+    n_sample: int
+    confidence: float
+    target: str
+    scenario: Scenario
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of means."""
+        return self.table
+
+    def summary(self) -> str:
+        """Say what the means and their intervals mean, one sentence a scenario."""
+        what = "households" if self.scenario.unit == "household" else "records"
+        lines = [
+            f"Mean over {self.n_populations} synthetic populations of the number of the "
+            f"{self.n_sample:,} sample {what} whose {self.target} an intruder finds, with the "
+            f"{self.confidence:.0%} interval of that mean (draws of the population; the survey and "
+            "the fitted models are taken as given)."
+        ]
+        by = ["scenario", "target"] if "target" in self.table else ["scenario"]
+        for group, rows in self.table.groupby(by, sort=False):
+            told = [self._told(row) for row in rows.to_dict("records") if not np.isnan(row["tau"])]
+            story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
+            of = f", {group[1]}" if len(by) > 1 else ""
+            lines.append(f"Scenario {group[0]}{of} ({story}): {'; '.join(told) or 'not computed'}.")
+        if "tau_expected" in self.table:
+            lines.append(
+                "Expected: found, and alone in the register as well by the weights, so that the "
+                "intruder could be sure."
+            )
+        if "tau_unique" in self.table:
+            lines.append("Unique: found, and unique in the population by the estimate given.")
+        return "\n".join([*lines, caveat(self.scenario)])
+
+    def _told(self, row: Mapping[Any, Any]) -> str:
+        text = f"{row['tau']:.3g} ({row['lower']:.3g} to {row['upper']:.3g})"
+        if not np.isnan(row["accuracy"]):
+            text += f" within {row['accuracy']:.3g}"
+        for name in ("expected", "unique"):
+            if f"tau_{name}" in row:
+                text += (
+                    f", {name} {row[f'tau_{name}']:.3g} ({row[f'{name}_lower']:.3g} to "
+                    f"{row[f'{name}_upper']:.3g})"
+                )
+        return text
+
+
+def scenario_replicates(
+    sample: Any,
+    populations: Iterable[Any],
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None = None,
+    *,
+    accuracy: Sequence[float] | float | None = None,
+    intervals: tuple[str, str] | Mapping[str, tuple[str, str]] | None = None,
+    scenarios: Sequence[int] = ALL_SCENARIOS,
+    weights: str | np.ndarray | None = None,
+    uniqueness: PopulationUniqueness | None = None,
+    missing: str = "category",
+    open_interval: str = "value",
+    holdout: Any = None,
+    model: Any = "linear",
+    confidence: float = 0.95,
+    seed: int | None = None,
+    on_event: Listener = silent,
+) -> ReplicatedRisk:
+    """Average the five scenarios over synthetic populations drawn from the same fit.
+
+    One population is one draw: its tau moves from draw to draw. The mean with its interval is the
+    risk of publishing a population made in this way.
+
+    Parameters
+    ----------
+    populations : iterable of populations
+        Each as in `intruder_scenarios`; a generator that makes one at a time keeps one in memory.
+    confidence : float in (0, 1)
+        Of the t interval of the mean; NaN for one population.
+    seed : int, optional
+        Wrong keys and models of scenario 5 are drawn anew for each population.
+    on_event : callable, optional
+        Gets an `Event` for every population, and those of `intruder_scenarios`.
+    sample, keys, target, accuracy, intervals, scenarios, weights, uniqueness, missing, \
+open_interval, holdout, model
+        As in `intruder_scenarios`.
+
+    Returns
+    -------
+    ReplicatedRisk
+
+    Raises
+    ------
+    InputError
+        As `intruder_scenarios`; no population; `confidence` not in (0, 1).
+
+    Notes
+    -----
+    Draws what `intruder_scenarios` draws, from the stream of `seed` and of the number of the
+    population. The book asks for these averages (Templ 2017, section 6.3.2: "many data sets need
+    to be generated").
+
+    Examples
+    --------
+    >>> sample = pd.DataFrame({"region": ["A", "B"], "income": [100.0, 200.0]})
+    >>> draws = [pd.DataFrame({"region": ["A", "B"], "income": [v, 900.0]}) for v in (100.0, 300.0)]
+    >>> risk = scenario_replicates(sample, draws, "region", "income", scenarios=(2,), accuracy=0.05)
+    >>> risk.table[["tau", "smallest", "largest"]].values.tolist()
+    [[0.5, 0.0, 1.0]]
+    """
+    faults = Faults("scenario_replicates")
+    if isinstance(confidence, bool) or not isinstance(confidence, float) or not 0 < confidence < 1:
+        faults.add("confidence", f"{confidence!r} is not a number between 0 and 1")
+    if isinstance(populations, (pd.DataFrame, str)) or not isinstance(populations, Iterable):
+        faults.add("populations", "is not a collection of populations", remedy="Give a list.")
+    faults.raise_if_any()
+    used = resolve_seed(seed)
+    tables: list[pd.DataFrame] = []
+    first: dict[str, Any] = {}
+    for number, population in enumerate(populations):
+        request = read_request(
+            sample, population, keys, target, accuracy=accuracy, intervals=intervals,
+            scenarios=scenarios, weights=weights, uniqueness=uniqueness, missing=missing,
+            open_interval=open_interval, holdout=holdout, model=model, on_event=on_event,
+            seed=int(Streams(used).at("population", number).integers(1 << 62)),
+        )  # fmt: skip
+        found, others = attack(request)
+        tables.append(risk_table(request, found, others).assign(population=number))
+        if not first:
+            first = {
+                "n_sample": found.units.n,
+                "scenario": request.scenario,
+                "target": ", ".join(request.scenario.targets),
+            }
+            n_asked = int(found.units.eligible.sum())
+        on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
+    if not tables:
+        faults.add("populations", "holds no population")
+        faults.raise_if_any()
+    replicates = pd.concat(tables, ignore_index=True)
+    return ReplicatedRisk(
+        table=_means(replicates, len(tables), n_asked, confidence),
+        replicates=replicates,
+        n_populations=len(tables),
+        confidence=confidence,
+        seed=used,
+        **first,
+    )
+
+
+def _means(replicates: pd.DataFrame, m: int, n_asked: int, confidence: float) -> pd.DataFrame:
+    by = [name for name in ("target", "scenario", "accuracy") if name in replicates]
+    groups = replicates.groupby(by, sort=False, dropna=False)
+    tau = groups["tau"]
+    mean, half = tau.mean(), _half_width(tau, m, confidence)
+    table = pd.DataFrame(
+        {
+            "tau": mean,
+            "sd": tau.std(ddof=1),
+            "lower": (mean - half).clip(lower=0.0),
+            "upper": mean + half,
+            "smallest": tau.min(),
+            "largest": tau.max(),
+            "rate": mean / n_asked,
+        }
+    )
+    names = ("tau_literal", "tau_zero", "tau_baseline", "tau_expected", "tau_unique")
+    for name in (*names, "false_matches", "rate_holdout"):
+        if name in replicates:
+            table[name] = groups[name].mean()
+    for name in ("expected", "unique"):
+        if f"tau_{name}" in replicates:
+            half = _half_width(groups[f"tau_{name}"], m, confidence)
+            table[f"{name}_lower"] = (table[f"tau_{name}"] - half).clip(lower=0.0)
+            table[f"{name}_upper"] = table[f"tau_{name}"] + half
+    return table.reset_index()
+
+
+def _half_width(groups: Any, m: int, confidence: float) -> Any:
+    """Half the t interval of the mean of each group; missing for one population."""
+    from scipy.stats import t
+
+    sd = groups.std(ddof=1)
+    return t.ppf((1 + confidence) / 2, m - 1) * sd / np.sqrt(m) if m > 1 else sd

@@ -1,0 +1,305 @@
+"""What is asked of the five intruders, checked once, every fault reported together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.matching.blocks import iter_frames
+from riskeval.attacks.matching.models import check_model
+from riskeval.attacks.scenario import Scenario, to_scenario
+from synthpop.microdata.checks import (
+    as_frame,
+    check_choice,
+    check_columns,
+    check_numeric,
+    check_weights,
+)
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.events import Listener
+from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.wording import plural
+
+if TYPE_CHECKING:
+    from riskeval.measures.uniqueness import PopulationUniqueness
+
+ALL_SCENARIOS = (1, 2, 3, 4, 5)
+NEED_INTERVALS = (1, 3)
+SUBJECT = "intruder_scenarios"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """A checked request; `population` yields frames once.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What the intruder knows, whom they look for and what counts as success.
+    holdout : DataFrame or None
+        Real persons who are not in the sample.
+    categorical : frozenset of str
+        Targets that are categories.
+    intervals : dict of target to (str, str)
+        Columns of the population with the bounds.
+    scenarios : tuple of int
+        Scenarios of the table.
+    weights : float64, shape (n,), or None
+    uniqueness : PopulationUniqueness or None
+        Estimate of how many sample uniques are unique in the population.
+    model : object
+        Name of the model of scenario 5, or an estimator.
+    """
+
+    scenario: Scenario
+    sample: pd.DataFrame
+    holdout: pd.DataFrame | None
+    population: Iterator[pd.DataFrame]
+    categorical: frozenset[str]
+    intervals: dict[str, tuple[str, str]]
+    scenarios: tuple[int, ...]
+    weights: np.ndarray | None
+    uniqueness: PopulationUniqueness | None
+    missing: str
+    open_interval: str
+    model: Any
+    seed: int
+    on_event: Listener
+
+    def skipped(self, target: str) -> tuple[int, ...]:
+        """Scenarios of the table for which a target lacks intervals."""
+        if target in self.categorical or target in self.intervals:
+            return ()
+        return tuple(item for item in self.scenarios if item in NEED_INTERVALS)
+
+    def bounds(self, target: str) -> tuple[str, str] | None:
+        """Columns with the bounds of a target, when a scenario of the table uses them."""
+        used = 1 in self.scenarios or 3 in self.scenarios
+        return self.intervals.get(target) if used else None
+
+
+def read_request(
+    sample: Any,
+    population: Any,
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None,
+    *,
+    accuracy: Sequence[float] | float | None,
+    intervals: Any,
+    scenarios: Sequence[int],
+    weights: str | np.ndarray | None,
+    uniqueness: PopulationUniqueness | None,
+    missing: str,
+    open_interval: str,
+    holdout: Any,
+    model: Any,
+    seed: int | None,
+    on_event: Listener,
+) -> Request:
+    """Check the arguments of `intruder_scenarios` and the first block of the population."""
+    faults = Faults(SUBJECT)
+    scenario = _scenario(faults, keys, target, accuracy)
+    survey = as_frame(sample, "sample")
+    others = None if holdout is None else as_frame(holdout, "holdout")
+    bounds = _pairs(faults, intervals, scenario.targets)
+    household = [] if scenario.household is None else [scenario.household]
+    columns = [*scenario.keys, *scenario.targets, *sum(bounds.values(), ()), *household]
+    frames = iter_frames(population, columns=columns)
+    first = next(frames)
+    categorical = _categorical(scenario, survey, first)
+    asked = tuple(scenarios) if isinstance(scenarios, Iterable) else (scenarios,)
+    numeric = [name for name in scenario.targets if name not in categorical]
+    _check_scenarios(faults, asked, [name for name in numeric if name not in bounds])
+    for name in sorted(set(bounds) & categorical):
+        faults.add("intervals", f"{name!r} is a category, which has no intervals")
+    check_choice(faults, "missing", missing, ["category", "unmatched"])
+    check_choice(faults, "open_interval", open_interval, ["value", "zero"])
+    _check_persons(faults, survey, scenario, categorical, "sample")
+    if others is not None:
+        _check_persons(faults, others, scenario, categorical, "hold-out")
+    check_block(faults, first, scenario, categorical, bounds)
+    check_model(faults, model, len(numeric) > 0, len(categorical) > 0)
+    values = _weights(faults, survey, weights)
+    _check_uniqueness(faults, scenario, uniqueness)
+    faults.raise_if_any()
+    return Request(
+        scenario, survey, others, chain([first], frames), categorical, bounds, asked, values,
+        uniqueness, missing, open_interval, model, resolve_seed(seed), on_event,
+    )  # fmt: skip
+
+
+def check_block(
+    faults: Faults,
+    block: pd.DataFrame,
+    scenario: Scenario,
+    categorical: frozenset[str],
+    intervals: Mapping[str, tuple[str, str]],
+) -> None:
+    """Note columns that a block of the population lacks or that are not numbers."""
+    check_columns(faults, block, scenario.keys, "key of the population")
+    for target in scenario.targets:
+        check = check_columns if target in categorical else check_numeric
+        check(faults, block, [target], "target of the population")
+        check_numeric(faults, block, list(intervals.get(target, ())), "bound of the intervals")
+    if scenario.household is not None:
+        check_columns(faults, block, [scenario.household], "household of the population")
+
+
+def _scenario(
+    faults: Faults,
+    keys: Scenario | Sequence[str] | str,
+    target: Sequence[str] | str | None,
+    accuracy: Sequence[float] | float | None,
+) -> Scenario:
+    """Return the scenario; when it has faults, one that is good enough to find more of them."""
+    try:
+        scenario = to_scenario(SUBJECT, keys, target, accuracy=accuracy)
+    except InputError as error:
+        faults.found.extend(error.faults)
+        try:
+            scenario = to_scenario(SUBJECT, keys, target if isinstance(target, str) else None)
+        except InputError:
+            faults.raise_if_any()
+            raise
+    if not scenario.targets and not faults:
+        faults.add("target", "is not given", remedy="Name the column the intruder looks for.")
+    return scenario
+
+
+def _categorical(scenario: Scenario, sample: pd.DataFrame, block: pd.DataFrame) -> frozenset[str]:
+    """Targets that are declared to be categories, or are no numbers in both files."""
+    found = {
+        name
+        for name in scenario.targets
+        if name in sample and name in block
+        if not (_is_number(sample, name) or _is_number(block, name))
+    }
+    return frozenset(found | set(scenario.categorical))
+
+
+def _is_number(frame: pd.DataFrame, name: str) -> bool:
+    values = frame[name]
+    if isinstance(values, pd.DataFrame):  # a name given twice, which is a fault of its own
+        return False
+    numeric = pd.api.types.is_numeric_dtype(values.dtype)
+    return numeric and not pd.api.types.is_bool_dtype(values.dtype)
+
+
+def _check_persons(
+    faults: Faults,
+    frame: pd.DataFrame,
+    scenario: Scenario,
+    categorical: frozenset[str],
+    role: str,
+) -> None:
+    check_columns(faults, frame, scenario.keys, f"key of the {role}")
+    for target in scenario.targets:
+        if target in categorical:
+            check_columns(faults, frame, [target], f"target of the {role}")
+        elif check_numeric(faults, frame, [target], f"target of the {role}"):
+            infinite = np.isinf(frame[target].to_numpy(dtype=np.float64, na_value=np.nan))
+            if infinite.any():
+                what = f"value of the {role} is infinite"
+                faults.add(target, what, rows=np.flatnonzero(infinite))
+    if len(frame) == 0:
+        faults.add(role, "has no records")
+    household = scenario.household
+    if household is not None and check_columns(
+        faults, frame, [household], f"household of the {role}"
+    ):
+        lacking = frame[household].isna().to_numpy()
+        if lacking.any():
+            what = f"number of the household of the {role} is missing"
+            faults.add(household, what, rows=np.flatnonzero(lacking))
+    _check_rows(faults, frame, scenario.rows, role)
+
+
+def _check_rows(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
+    if name is None or not check_columns(faults, frame, [name], f"rows of the {role}"):
+        return
+    values = frame[name]
+    if not pd.api.types.is_bool_dtype(values.dtype) or values.isna().any():
+        what = f"rows of the {role} must be True or False everywhere, is {values.dtype}"
+        faults.add(name, what)
+    elif len(values) and not values.any():
+        faults.add(name, f"no row of the {role} is True: nobody is looked for")
+
+
+def _pairs(faults: Faults, intervals: Any, targets: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    if intervals is None:
+        return {}
+    if isinstance(intervals, Mapping):
+        for name in intervals:
+            if name not in targets:
+                what = f"{name!r} is not a target"
+                faults.add("intervals", what, remedy=did_you_mean(name, targets))
+        table = {name: pair for name, pair in intervals.items() if name in targets}
+    elif len(targets) > 1:
+        remedy = "Give a mapping of target to (lower, upper)."
+        faults.add("intervals", "one pair is given for several targets", remedy=remedy)
+        return {}
+    else:
+        table = dict.fromkeys(targets, intervals)
+    good = {}
+    for name, pair in table.items():
+        if isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2:
+            good[name] = (pair[0], pair[1])
+        else:
+            remedy = "Give the names of two population columns: (lower, upper)."
+            faults.add("intervals", f"{pair!r} is not a pair", remedy=remedy)
+    return good
+
+
+def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[str]) -> None:
+    if not scenarios:
+        faults.add("scenarios", "no scenario is given", remedy="There are: 1, 2, 3, 4, 5.")
+    for item in dict.fromkeys(scenarios):
+        check_choice(faults, "scenarios", item, ALL_SCENARIOS)
+        if scenarios.count(item) > 1:
+            faults.add("scenarios", f"{item!r} is given twice")
+    lacking = [item for item in scenarios if item in NEED_INTERVALS and without]
+    if lacking and scenarios != ALL_SCENARIOS:
+        faults.add(
+            "intervals",
+            f"scenarios {' and '.join(map(str, lacking))} need intervals, none are given "
+            f"for {', '.join(without)}",
+            remedy="Name the population columns with the bounds each value was drawn from.",
+        )
+
+
+def _check_uniqueness(faults: Faults, scenario: Scenario, given: Any) -> None:
+    """The estimate must be one of persons with the same keys."""
+    if given is None:
+        return
+    if not all(hasattr(given, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")):
+        remedy = "Give the result of population_uniqueness."
+        faults.add("uniqueness", f"{given!r} is no estimate", remedy=remedy)
+    elif set(given.keys) != set(scenario.keys):
+        what = f"is for the keys {', '.join(given.keys)}, not {', '.join(scenario.keys)}"
+        faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")
+    if scenario.unit == "household":
+        faults.add("uniqueness", "is for persons, the attack is on households")
+
+
+def _weights(
+    faults: Faults, survey: pd.DataFrame, weights: str | np.ndarray | None
+) -> np.ndarray | None:
+    if weights is None:
+        return None
+    if isinstance(weights, str):
+        if not check_columns(faults, survey, [weights], "weights"):
+            return None
+        return check_weights(faults, survey[weights], weights)
+    values = pd.Series(np.asarray(weights))
+    if len(values) != len(survey):
+        faults.add(
+            "weights",
+            f"{plural(len(values), 'value')} for {plural(len(survey), 'record')} of the sample",
+        )
+        return None
+    return check_weights(faults, values, "weights")

@@ -1,0 +1,1 @@
+"""Key combinations: their table of counts, and records that agree on them."""

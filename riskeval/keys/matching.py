@@ -1,0 +1,192 @@
+"""What a missing key matches: counts of distinct keys under the five treatments.
+
+Decided here and nowhere else; the measures of diversity take their groups from here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from riskeval.keys.table import LARGEST, KeyTable, number_rows
+from synthpop.microdata.codes import cell_ids
+
+DENSE_CELLS = 1 << 24  # largest full table (every combination of levels) that is held in memory
+
+
+def match_counts(
+    table: KeyTable, missing: str = "wildcard", alpha: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts f and F of each distinct key under a treatment of missing values.
+
+    Parameters
+    ----------
+    table : KeyTable
+    missing : one of `TREATMENTS`
+    alpha : float
+        Only for "wildcard".
+
+    Returns
+    -------
+    f, F : float64 arrays, shape (K,)
+    """
+    holes = table.codes < 0
+    own = np.column_stack([table.counts, table.weights])
+    if missing == "own-category" or not holes.any():
+        return table.counts, table.weights
+    complete = ~holes.any(axis=1)
+    given = own.copy()
+    by_alpha = {"wildcard": alpha, "conservative-2": 0.0}.get(missing, 1.0)
+    given[~complete] *= by_alpha
+    totals = _wildcard_totals(
+        table, given, shares_of(table) if missing == "category-size" else None
+    )
+    if by_alpha != 1.0:  # records with the very same key count in full, whatever alpha is
+        totals[~complete] += (1.0 - by_alpha) * own[~complete]
+    if missing == "conservative":
+        totals[complete] = own[complete]
+    return totals[:, 0].copy(), totals[:, 1].copy()
+
+
+def shares_of(table: KeyTable) -> list[np.ndarray]:
+    """Share of each level of each key among all records, missing ones in the denominator."""
+    n = max(table.n_records, 1)
+    return [
+        np.bincount(table.codes[:, j] + 1, weights=table.counts, minlength=size + 1)[1:] / n
+        for j, size in enumerate(table.sizes)
+    ]
+
+
+def _wildcard_totals(
+    table: KeyTable, given: np.ndarray, shares: list[np.ndarray] | None
+) -> np.ndarray:
+    gaps = np.flatnonzero((table.codes < 0).any(axis=0))
+    span = 1
+    for size in table.sizes:
+        span *= size + 1
+    bits = (table.codes[:, gaps] >= 0).astype(np.int64) << np.arange(len(gaps))
+    patterns, pattern_of = np.unique(bits.sum(axis=1), return_inverse=True)
+    if span <= DENSE_CELLS and span * len(gaps) <= 8 * len(patterns) * len(given) + (1 << 16):
+        return _dense_totals(table, given, shares)
+    factors = np.ones((len(given), len(gaps)))
+    if shares is not None:
+        for column, j in enumerate(gaps):
+            factors[:, column] = np.append(shares[j], 1.0)[table.codes[:, j]]
+    span_of = _span_without_missing(table, gaps)
+    for j in gaps:
+        span_of *= table.sizes[j] + 1
+    if span_of >= LARGEST or len(gaps) > 62:
+        return _pairwise_totals(table, given, factors, gaps)
+    from riskeval.kernels.counts import match_patterns
+
+    rest = np.setdiff1d(np.arange(len(table.names)), gaps)
+    place, n_fixed = 1, 1
+    fixed = np.zeros(len(given), dtype=np.int64)
+    if len(rest):
+        fixed, n_fixed = cell_ids(table.codes[:, rest], [table.sizes[j] for j in rest])
+    place = n_fixed
+    terms = np.empty((len(given), len(gaps)), dtype=np.int64)
+    for column, j in enumerate(gaps):
+        terms[:, column] = (table.codes[:, j].astype(np.int64) + 1) * place
+        place *= table.sizes[j] + 1
+    order = np.argsort(pattern_of.reshape(-1), kind="stable")
+    starts = np.searchsorted(pattern_of.reshape(-1)[order], np.arange(len(patterns) + 1))
+    sorted_out = np.empty_like(given)
+    match_patterns(
+        terms[order], fixed[order], starts, patterns, given[order], factors[order], sorted_out
+    )
+    out = np.empty_like(given)
+    out[order] = sorted_out
+    return out
+
+
+def _span_without_missing(table: KeyTable, gaps: np.ndarray) -> int:
+    span = 1
+    for j in np.setdiff1d(np.arange(len(table.names)), gaps):
+        span = min(span * (table.sizes[j] + 1), len(table.codes))
+    return span
+
+
+def _dense_totals(
+    table: KeyTable, given: np.ndarray, shares: list[np.ndarray] | None
+) -> np.ndarray:
+    """Sum over the full table, key by key: matching is a product of matchings of single keys."""
+    shape = [size + 1 for size in table.sizes]
+    place = np.ravel_multi_index(tuple((table.codes + 1).T), shape)
+    out = np.empty_like(given)
+    for v in range(given.shape[1]):
+        full = np.zeros(int(np.prod(shape)))
+        full[place] = given[:, v]
+        for j in np.flatnonzero((table.codes < 0).any(axis=0)):
+            cube = full.reshape(int(np.prod(shape[:j])), shape[j], -1)
+            total = cube.sum(axis=1)
+            factor = 1.0 if shares is None else shares[j][None, :, None]
+            cube[:, 1:, :] += factor * cube[:, :1, :]
+            cube[:, 0, :] = total
+        out[:, v] = full[place]
+    return out
+
+
+def _pairwise_totals(
+    table: KeyTable, given: np.ndarray, factors: np.ndarray, gaps: np.ndarray
+) -> np.ndarray:
+    """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
+    out = np.zeros_like(given)
+    for targets, meetings in matching_patterns(table, "wildcard"):
+        for shared, sources in meetings:
+            dropped = np.flatnonzero(~np.isin(gaps, shared))
+            observed = table.codes[np.ix_(targets, gaps[dropped])] >= 0
+            factor = np.where(observed, factors[np.ix_(targets, dropped)], 1.0).prod(axis=1)
+            ids, n_ids = shared_ids(table, shared, targets, sources)
+            for v in range(given.shape[1]):
+                sums = np.bincount(ids[len(targets) :], weights=given[sources, v], minlength=n_ids)
+                out[targets, v] += factor * sums[ids[: len(targets)]]
+    return out
+
+
+def matching_patterns(
+    table: KeyTable, missing: str
+) -> Iterator[tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]]:
+    """For each pattern of missing values, the patterns it can match under a treatment.
+
+    Yields
+    ------
+    targets : int64 array
+        Rows of the table with one pattern of observed keys.
+    meetings : list of pairs of int64 arrays (shared, sources)
+        `sources`: rows of all patterns that share exactly the keys at positions `shared` with the
+        targets; a target matches those of them that agree with it there.
+    """
+    observed = table.codes >= 0
+    if missing == "own-category":
+        observed = np.ones_like(observed)
+    patterns, pattern_of = np.unique(observed, axis=0, return_inverse=True)
+    rows = [np.flatnonzero(pattern_of.reshape(-1) == p) for p in range(len(patterns))]
+    for a, wanted in enumerate(patterns):
+        only_complete = missing == "conservative-2" or (missing == "conservative" and wanted.all())
+        allowed = np.array([not only_complete or bool(p.all()) for p in patterns])
+        allowed[a] = True
+        groups: dict[bytes, list[int]] = {}
+        for b in np.flatnonzero(allowed):
+            groups.setdefault((patterns[b] & wanted).tobytes(), []).append(int(b))
+        yield (
+            rows[a],
+            [
+                (
+                    np.flatnonzero(np.frombuffer(shared, dtype=bool)),
+                    np.concatenate([rows[b] for b in members]),
+                )
+                for shared, members in groups.items()
+            ],
+        )
+
+
+def shared_ids(
+    table: KeyTable, shared: np.ndarray, targets: np.ndarray, sources: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Common numbers of targets (first) and sources (after them) by their shared keys."""
+    both = np.concatenate([targets, sources])
+    if not len(shared):
+        return np.zeros(len(both), dtype=np.int64), 1
+    return number_rows([table.codes[both, j] for j in shared], [table.sizes[j] for j in shared])

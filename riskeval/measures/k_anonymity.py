@@ -1,0 +1,163 @@
+"""k-anonymity: how many records are too rare in the file, for any k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.keys.table import read_keys, read_weights, tabulate
+from riskeval.measures.frequencies import FrequencyCounts, count_keys
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KAnonymity(Result):
+    """Records that violate k-anonymity.
+
+    Attributes
+    ----------
+    violations : dict of int to int
+        For each k, the number of records with f < k.
+    weighted_violations : dict of int to int, or None
+        For each k, the number of records with F < k: fewer than k persons of the population are
+        estimated to share the key. None without weights.
+    k : int
+        The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
+    f, F : float64 arrays, shape (n,)
+        Counts of each record; `F` equals `f` without weights.
+    counts : FrequencyCounts
+    """
+
+    violations: dict[int, int]
+    weighted_violations: dict[int, int] | None
+    k: int
+    f: np.ndarray
+    F: np.ndarray
+    counts: FrequencyCounts
+
+    def violating(self, k: int) -> np.ndarray:
+        """Positions of the records with f < k."""
+        return np.flatnonzero(self.f < k * (1 - 1e-12))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a k: `violations`, `share` of the records and `weighted_violations`."""
+        n = max(len(self.f), 1)
+        frame = pd.DataFrame({"violations": self.violations}).rename_axis("k")
+        frame["share"] = frame["violations"] / n
+        if self.weighted_violations is not None:
+            frame["weighted_violations"] = pd.Series(self.weighted_violations)
+        return frame
+
+    def summary(self) -> str:
+        """Return the number of violating records for each k."""
+        n = len(self.f)
+        parts = [
+            f"{count:,} of {n:,} records ({count / max(n, 1):.2%}) violate {k}-anonymity"
+            for k, count in self.violations.items()
+        ]
+        text = (
+            "; ".join(parts) + f": fewer than k records of the file share their "
+            f"{', '.join(self.counts.keys.names)}. The file as a whole is {self.k}-anonymous. "
+            "Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
+            "k-anonymity says nothing about the population or about what a group has in common."
+        )
+        return text + blank_sentence(self.counts)
+
+
+def k_anonymity(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    k: int | Sequence[int] = (2, 3, 5),
+    weights: Any = None,
+    missing: str = "wildcard",
+    alpha: float = 1.0,
+) -> KAnonymity:
+    """Count the records whose key fewer than k records share (Samarati and Sweeney 1998).
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+        Categorical key variables.
+    k : int or sequence of int, default (2, 3, 5)
+        At least 1 each.
+    weights : str or array of shape (n,), optional
+        Also count records whose estimated population frequency F is below k.
+    missing, alpha
+        Treatment of missing keys: see `frequency_counts`.
+
+    Returns
+    -------
+    KAnonymity
+        Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        As for `frequency_counts`, and k that are not whole numbers from 1 on.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"sex": ["m", "m", "f", "f", "f"], "age": [30, 30, 20, 20, 40]})
+    >>> result = k_anonymity(data, ["sex", "age"], k=(2, 3))
+    >>> result.violations, result.k
+    ({2: 1, 3: 5}, 1)
+    """
+    frame = as_frame(data)
+    faults = Faults("k-anonymity")
+    names = read_keys(faults, frame, keys, missing, alpha)
+    values = read_weights(faults, frame, weights)
+    limits: list[Any] = list(k) if isinstance(k, Iterable) else [k]
+    for limit in limits:
+        whole = isinstance(limit, (int, np.integer)) and not isinstance(limit, bool)
+        if not whole or limit < 1:
+            faults.add("k", f"is {limit!r}", remedy="Give whole numbers from 1 on.")
+    if not limits:
+        faults.add("k", "is empty", remedy="Give at least one k.")
+    faults.raise_if_any()
+    counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
+    return anonymity_of_counts(counts, [int(limit) for limit in limits])
+
+
+def n_blank(counts: FrequencyCounts) -> int:
+    """Return how many records have every key missing."""
+    return int(counts.keys.counts[(counts.keys.codes < 0).all(axis=1)].sum())
+
+
+def blank_sentence(counts: FrequencyCounts) -> str:
+    """Say where k-anonymity is kept because no key is left; empty where that is nowhere so."""
+    n, blank = len(counts.f), n_blank(counts)
+    if not blank:
+        return ""
+    if blank == n:
+        return (
+            " Every key of every record is missing: where no k is violated, that is because "
+            "nothing is told."
+        )
+    have = plural(blank, "record has", "records have")
+    return f" {have} every key missing: where no k is violated, that is because nothing is told."
+
+
+def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnonymity:
+    """`KAnonymity` from frequency counts that are there already."""
+    records = counts.keys.counts
+    slack = 1 - 1e-12  # sums of weights and of parts of records are not exact
+    by_f = {k: int(records[counts.cell_f < k * slack].sum()) for k in limits}
+    by_population = {k: int(records[counts.cell_F < k * slack].sum()) for k in limits}
+    return KAnonymity(
+        violations=by_f,
+        weighted_violations=by_population if counts.weighted else None,
+        k=int(counts.cell_f.min() * (2 - slack)) if len(counts.cell_f) else 0,
+        f=counts.f,
+        F=counts.F,
+        counts=counts,
+    )

@@ -1,0 +1,1 @@
+"""Record linkage between an original and a released file."""

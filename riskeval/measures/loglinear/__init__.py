@@ -1,0 +1,1 @@
+"""Risk of sample uniques under log-linear models."""

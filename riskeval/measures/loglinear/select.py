@@ -1,0 +1,270 @@
+"""Which interactions a log-linear model of risk needs: the minimum-error criterion.
+
+A model with too few interactions overstates the risk measures, one with too many understates
+them. Skinner and Shlomo estimate the error of tau1 and tau2 from the sample itself and choose the
+model where it is smallest beside its standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.frequencies import read_weights
+from riskeval.measures.loglinear.fit import Fit
+from riskeval.measures.loglinear.formula import Term, format_formula
+from riskeval.measures.loglinear.model import (
+    CellTable,
+    LogLinearRisk,
+    check_size,
+    fit_model,
+    loglinear_risk,
+    tabulate_cells,
+    unique_risks,
+)
+from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
+
+MOST_CELLS = 1_000_000_000
+SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """Estimated error of the two measures under a model.
+
+    Attributes
+    ----------
+    b1, b2 : float
+        Estimated error of tau1 and tau2, in persons; positive where the model overstates.
+    z1, z2 : float
+        The same divided by their standard errors.
+    """
+
+    b1: float
+    b2: float
+    z1: float
+    z2: float
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChoice(Result):
+    """The model of smallest estimated error.
+
+    Attributes
+    ----------
+    formula : str
+        For `loglinear_risk`; numbers are written as categories.
+    path : DataFrame
+        One row a step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
+    risk : LogLinearRisk
+        The measures under the chosen model.
+    criterion : str
+    skipped : tuple of str
+        Interactions that were left out because their tables were too large.
+    """
+
+    formula: str
+    path: pd.DataFrame
+    risk: LogLinearRisk
+    criterion: str
+    skipped: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the path of the search."""
+        return self.path
+
+    def summary(self) -> str:
+        """Return what was chosen and why, in sentences."""
+        z = f"z{self.criterion[-1]}"
+        first, last = self.path[z].iloc[0], self.path[z].iloc[-1]
+        text = (
+            f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
+            f"estimated error of {self.criterion} went from {first:.3g} to {last:.3g} standard "
+            f"errors (near 0 is good; above 2 the model is too simple and overstates the risk, "
+            f"below -2 too rich and understates it). Chosen: {self.formula}."
+        )
+        if self.skipped:
+            text += f" Too large to try: {', '.join(self.skipped)}."
+        return text + f" {self.risk.summary()}"
+
+
+def estimated_error(table: CellTable, fit: Fit, pi: float) -> ErrorEstimate:
+    """Estimate the error of tau1 and tau2 under a fitted model, over all cells of the table.
+
+    With h(x) = exp(-(1 - pi) x) for tau1 and (1 - exp(-(1 - pi) x)) / ((1 - pi) x) for tau2, cells
+    k of count f and estimated population mean x, m = pi x and g = f - m,
+
+    B = sum_k x exp(-m) (-h'(x) g + h''(x) (g^2 - f) / (2 pi)), with variance
+    v = sum_k x^2 exp(-2 m) (h'(x)^2 m + h''(x)^2 m^2 / (2 pi^2)).
+
+    Parameters
+    ----------
+    table : CellTable
+    fit : Fit
+        Without offset or covariate.
+    pi : float
+        Sampling fraction.
+
+    References
+    ----------
+    Skinner and Shlomo (2008), doi:10.1198/016214507000001328.
+    """
+    from riskeval.kernels.loglinear import error_sums
+
+    halves = [np.array([1 / pi]), np.ones(1)]
+    for values in sorted((part.values for part in fit.parts), key=len, reverse=True):
+        shorter = int(len(halves[1]) < len(halves[0]))
+        halves[shorter] = np.outer(halves[shorter], values[values > 0]).ravel()
+    sums = error_sums(halves[0], halves[1], table.counts, fit.mean / pi, pi)
+    errors = np.sqrt(np.maximum(sums[2:], 1e-300))
+    b1, b2 = float(sums[0]), float(sums[1])
+    return ErrorEstimate(b1=b1, b2=b2, z1=b1 / float(errors[0]), z2=b2 / float(errors[1]))
+
+
+def choose_model(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    weights: Any,
+    criterion: str = "tau2",
+    max_interactions: int | None = None,
+) -> ModelChoice:
+    """Add two-way interactions as long as the estimated error of the risk measure falls.
+
+    Parameters
+    ----------
+    data : DataFrame, shape (n, ...)
+        The sample; not changed.
+    keys : sequence of str
+        At least two columns; all are categories.
+    weights : str or float array, shape (n,)
+        Only their sum enters, for the sampling fraction n / N.
+    criterion : {"tau1", "tau2"}
+        The measure whose error, in standard errors, is made small.
+    max_interactions : int, optional
+        Stop after so many; no limit when not given.
+
+    Returns
+    -------
+    ModelChoice
+
+    Raises
+    ------
+    InputError
+        Unknown columns or options, or a key table of more than a thousand million cells.
+
+    Notes
+    -----
+    Forward search: begin with the main effects, try every two-way interaction that is not yet in
+    the model, keep the one with the smallest absolute error in standard errors, and stop when none
+    makes it smaller. Records that miss a key are left out.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> job = rng.integers(0, 30, 400)
+    >>> frame = pd.DataFrame({"job": job, "area": (job + rng.integers(0, 3, 400)) % 30,
+    ...                       "sex": rng.integers(0, 2, 400), "w": 20.0})
+    >>> choice = choose_model(frame, ["job", "area", "sex"], weights="w", max_interactions=1)
+    >>> choice.path["added"].tolist()
+    ['', 'job:area']
+    """
+    frame = as_frame(data)
+    keys = [keys] if isinstance(keys, str) else list(keys)
+    table, pi = _read(frame, keys, weights, criterion, max_interactions)
+    z = f"z{criterion[-1]}"
+    terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
+    left: list[Term] = [frozenset(pair) for pair in combinations(range(len(keys)), 2)]
+    path, skipped = [_row(table, terms, pi, 0, "")], []
+    limit = len(left) if max_interactions is None else max_interactions
+    while left and len(path) <= limit:
+        rows = []
+        for pair in list(left):
+            if _too_large(table, [*terms, pair]):
+                left.remove(pair)
+                skipped.append(":".join(keys[j] for j in sorted(pair)))
+                continue
+            name = ":".join(keys[j] for j in sorted(pair))
+            rows.append((pair, _row(table, [*terms, pair], pi, len(path), name)))
+        if not rows:
+            break
+        pair, best = min(rows, key=lambda row: abs(row[1][z]))
+        if abs(best[z]) >= abs(path[-1][z]):
+            break
+        path.append(best)
+        terms.append(pair)
+        left.remove(pair)
+    numeric = {j for j, key in enumerate(keys) if pd.api.types.is_numeric_dtype(frame[key].dtype)}
+    formula = format_formula(terms, keys, numeric)
+    risk = loglinear_risk(frame, keys, weights=weights, formula=formula)
+    return ModelChoice(formula, pd.DataFrame(path), risk, criterion, tuple(skipped))
+
+
+def _read(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    weights: Any,
+    criterion: str,
+    max_interactions: int | None,
+) -> tuple[CellTable, float]:
+    faults = Faults("model choice")
+    found = check_columns(faults, frame, keys, "key")
+    if len(keys) < 2 or len(set(keys)) < len(keys):
+        faults.add("keys", "name each key once, and at least two")
+    if weights is None:
+        faults.add("weights", "are needed", remedy="Name the column of sampling weights.")
+    values = read_weights(faults, frame, weights)
+    check_choice(faults, "criterion", criterion, ("tau1", "tau2"))
+    if max_interactions is not None and max_interactions < 0:
+        faults.add("max_interactions", f"is {max_interactions}", remedy="Give 0 or more.")
+    if found and not faults and frame[list(keys)].isna().any(axis=1).all():
+        faults.add("data", "has no record with all keys")
+    faults.raise_if_any()
+    assert values is not None
+    table = tabulate_cells(frame, keys, values)
+    cells = prod(table.sizes)
+    if cells > MOST_CELLS:
+        faults.add(
+            "keys",
+            f"span {plural(cells, 'cell')}, at most {MOST_CELLS:,} can be summed over",
+            remedy="Use fewer or coarser keys.",
+        )
+    pi = table.total / table.population
+    if not pi < 1:
+        faults.add("weights", "add to no more than the records: there is nothing to estimate")
+    faults.raise_if_any()
+    return table, pi
+
+
+def _too_large(table: CellTable, terms: Sequence[Term]) -> bool:
+    faults = Faults("model choice")
+    check_size(faults, table, terms, [None] * len(table.sizes), "poisson")
+    return bool(faults)
+
+
+def _row(
+    table: CellTable, terms: Sequence[Term], pi: float, step: int, added: str
+) -> dict[str, Any]:
+    fit = fit_model(table, terms, [None] * len(table.sizes), "poisson", tolerance=SEARCH_TOLERANCE)
+    error = estimated_error(table, fit, pi)
+    unique, match = unique_risks(fit.mean / pi, np.full(len(fit.mean), pi))
+    alone = table.counts == 1
+    return {
+        "step": step,
+        "added": added,
+        "b1": error.b1,
+        "z1": error.z1,
+        "b2": error.b2,
+        "z2": error.z2,
+        "tau1": float(unique[alone].sum()),
+        "tau2": float(match[alone].sum()),
+    }

@@ -1,0 +1,386 @@
+"""Full-domain generalisation: every minimal node of the lattice of hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.result import (
+    Protected,
+    categorical_column,
+    own_frame,
+    protected,
+    suppress_cells,
+)
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.wording import plural
+
+Node = tuple[int, ...]
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """One column at all its levels.
+
+    Attributes
+    ----------
+    name : str
+    codes : list of int64 arrays, each of shape (n,)
+        The column at level 0 (as it is), 1, ...; missing has a code of its own.
+    labels : list of lists
+        What the codes stand for; a missing value is None.
+    """
+
+    name: str
+    codes: list[np.ndarray]
+    labels: list[list[Any]]
+
+    @property
+    def top(self) -> int:
+        """Number of the most general level."""
+        return len(self.codes) - 1
+
+
+def minimal_generalization(
+    data: Any,
+    hierarchies: Mapping[str, Any],
+    *,
+    k: int,
+    suppression_limit: int = 0,
+    node: Mapping[str, int] | None = None,
+) -> Protected:
+    """Generalise columns along hierarchies, as little as k-anonymity allows.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records
+    hierarchies : mapping
+        Key column -> its levels above the column itself, from fine to coarse. A list whose items
+        are mappings from each value of the level below to the new value, or "*" (all values become
+        "*"; numbers may be given as text, as in a run file). Or a DataFrame whose first column
+        holds the values of the data and each further column one level.
+    k : int
+        Records in each group of equal keys.
+    suppression_limit : int
+        Records that may be left in smaller groups; they lose all values of these keys (tuple
+        suppression, Samarati 2001).
+    node : mapping, optional
+        Column -> level to use. Default: of all minimal nodes the one with the highest precision
+        (Sweeney 2002: 1 - mean of level / top level), then the smallest sum of squared groups.
+
+    Returns
+    -------
+    Protected
+        Columns at level 0 are untouched; others are categorical. Missing values are a category of
+        their own and stay missing, except under "*". ``details``: ``node`` (column -> level),
+        ``minimal_nodes`` (all of them), ``suppressed`` (records), ``precision``, ``counted``
+        (nodes whose groups were counted). Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        A level lacks a value, is not coarser than the one below, k or the limit is no number.
+    GuaranteeError
+        Even the top of the lattice, or the node that was asked for, leaves more than
+        `suppression_limit` records in small groups.
+
+    Notes
+    -----
+    A node is minimal if it satisfies k-anonymity with at most `suppression_limit` records in
+    smaller groups and no node below it does (Samarati 2001, doi:10.1109/69.971193). The search is
+    that of Incognito (LeFevre et al. 2005, doi:10.1145/1066157.1066164): nodes over few keys
+    first, since what fails there fails with more keys; bottom up, since everything above a node
+    that holds, holds.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"zip": ["4310", "4310", "4109", "4101"], "sex": [*"MMFF"]})
+    >>> levels = {"zip": [{"4310": "43", "4109": "41", "4101": "41"}, "*"], "sex": ["*"]}
+    >>> result = minimal_generalization(people, levels, k=2)
+    >>> result.details["node"], result.data["zip"].tolist()
+    ({'zip': 1, 'sex': 0}, ['43', '43', '41', '41'])
+    """
+    frame = own_frame(data)
+    ladders = _prepared(frame, hierarchies, k, suppression_limit)
+    _check_node(ladders, node)
+    search = _Search(ladders, k, suppression_limit)
+    minimal = search.minimal_nodes()
+    names = [ladder.name for ladder in ladders]
+    chosen = _chosen(search, minimal, names, node)
+    small = search.small_records(chosen)
+    released = frame.copy(deep=False)
+    for ladder, level in zip(ladders, chosen, strict=True):
+        column = _at_level(frame[ladder.name], ladder, level)
+        released[ladder.name] = suppress_cells(column, small)
+    _verify(released, names, k, small)
+    precision = _precision(ladders, chosen)
+    shown = dict(zip(names, chosen, strict=True))
+    return protected(
+        frame,
+        released,
+        names,
+        method="minimal_generalization",
+        parameters={
+            "hierarchies": {name: _plain(hierarchies[name]) for name in names},
+            "k": k,
+            "suppression_limit": suppression_limit,
+            "node": None if node is None else dict(node),
+        },
+        notes=[
+            f"Levels {shown}, one of {len(minimal)} minimal nodes; counted anew, every group has "
+            f"at least {k} records, {plural(int(small.sum()), 'record')} lost all keys "
+            f"(at most {suppression_limit} allowed)."
+        ],
+        details={
+            "node": shown,
+            "minimal_nodes": [dict(zip(names, item, strict=True)) for item in minimal],
+            "suppressed": int(small.sum()),
+            "precision": precision,
+            "counted": search.counted,
+        },
+    )
+
+
+def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int) -> pd.DataFrame:
+    """Return every node of the lattice with the records that it leaves in groups below k.
+
+    Parameters
+    ----------
+    data, hierarchies, k : as in `minimal_generalization`
+
+    Returns
+    -------
+    DataFrame
+        One row a node: a column of levels for each key, ``height`` (sum of levels), ``below_k``.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"sex": [*"MMF"]})
+    >>> generalization_lattice(people, {"sex": ["*"]}, k=2)["below_k"].tolist()
+    [1, 0]
+    """
+    ladders = _prepared(own_frame(data), hierarchies, k, 0)
+    search = _Search(ladders, k, 0)
+    every = tuple(range(len(ladders)))
+    rows = [
+        (*node, sum(node), search.below(every, node))
+        for node in product(*(range(ladder.top + 1) for ladder in ladders))
+    ]
+    names = [ladder.name for ladder in ladders]
+    return pd.DataFrame(rows, columns=[*names, "height", "below_k"])
+
+
+class _Search:
+    """Counts of the lattice, on the distinct rows of the file."""
+
+    def __init__(self, ladders: list[Hierarchy], k: int, limit: int) -> None:
+        self.ladders, self.k, self.limit = ladders, k, limit
+        base = np.column_stack([ladder.codes[0] for ladder in ladders])
+        self.cell, n_cells = cell_ids(base, [len(ladder.labels[0]) for ladder in ladders])
+        self.sizes = np.bincount(self.cell, minlength=n_cells)
+        first = np.zeros(n_cells, dtype=np.int64)
+        first[self.cell] = np.arange(len(base))
+        self.codes = [[codes[first] for codes in ladder.codes] for ladder in ladders]
+        self.counted = 0
+
+    def groups(self, keys: tuple[int, ...], node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """Group of each distinct row, and records of each group."""
+        columns = np.column_stack([self.codes[j][h] for j, h in zip(keys, node, strict=True)])
+        widths = [len(self.ladders[j].labels[h]) for j, h in zip(keys, node, strict=True)]
+        ids, n_groups = cell_ids(columns, widths)
+        return ids, np.bincount(ids, self.sizes, n_groups)
+
+    def below(self, keys: tuple[int, ...], node: Node) -> int:
+        """Records in groups smaller than k."""
+        self.counted += 1
+        _, sizes = self.groups(keys, node)
+        return int(sizes[sizes < self.k].sum())
+
+    def minimal_nodes(self) -> list[Node]:
+        """All minimal nodes, by the levels of the first key, the second, ..."""
+        m = len(self.ladders)
+        holds: dict[tuple[int, ...], dict[Node, bool]] = {}
+        for size in range(1, m + 1):
+            for keys in combinations(range(m), size):
+                holds[keys] = self._subset(keys, holds)
+        table = holds[tuple(range(m))]
+        return [
+            node
+            for node, good in table.items()
+            if good and not any(table.get(lower, False) for lower in _below(node))
+        ]
+
+    def _subset(
+        self, keys: tuple[int, ...], holds: dict[tuple[int, ...], dict[Node, bool]]
+    ) -> dict[Node, bool]:
+        result: dict[Node, bool] = {}
+        spans = [range(self.ladders[j].top + 1) for j in keys]
+        for node in product(*spans):
+            if any(result[lower] for lower in _below(node)):
+                result[node] = True
+            elif len(keys) > 1 and not all(
+                holds[keys[:i] + keys[i + 1 :]][node[:i] + node[i + 1 :]] for i in range(len(keys))
+            ):
+                result[node] = False
+            else:
+                result[node] = self.below(keys, node) <= self.limit
+        return result
+
+    def small_records(self, node: Node) -> np.ndarray:
+        """Records in groups smaller than k at a node, bool, shape (n,)."""
+        ids, sizes = self.groups(tuple(range(len(node))), node)
+        return np.asarray((sizes[ids] < self.k)[self.cell])
+
+    def squares(self, node: Node) -> float:
+        """Sum of squared group sizes (discernibility)."""
+        return float((self.groups(tuple(range(len(node))), node)[1] ** 2).sum())
+
+
+def _below(node: Node) -> list[Node]:
+    return [(*node[:j], h - 1, *node[j + 1 :]) for j, h in enumerate(node) if h > 0]
+
+
+def _precision(ladders: list[Hierarchy], node: Node) -> float:
+    shares = [h / ladder.top for ladder, h in zip(ladders, node, strict=True) if ladder.top]
+    return 1.0 - float(np.mean(shares)) if shares else 1.0
+
+
+def _check_node(ladders: list[Hierarchy], node: Mapping[str, int] | None) -> None:
+    if node is None:
+        return
+    faults = Faults("minimal_generalization")
+    for name in set(node) ^ {ladder.name for ladder in ladders}:
+        faults.add("node", f"{name!r} is no key or has no level")
+    for ladder in ladders:
+        level = node.get(ladder.name, 0)
+        if isinstance(level, bool) or level not in range(ladder.top + 1):
+            faults.add("node", f"{ladder.name!r}: {level!r}", remedy=f"Give 0 to {ladder.top}.")
+    faults.raise_if_any()
+
+
+def _chosen(
+    search: _Search, minimal: list[Node], names: list[str], node: Mapping[str, int] | None
+) -> Node:
+    if node is not None:
+        levels = tuple(int(node[name]) for name in names)
+        left = search.below(tuple(range(len(names))), levels)
+        if left > search.limit:
+            raise GuaranteeError(
+                f"minimal_generalization: node {dict(node)} leaves {plural(left, 'record')} in "
+                f"groups below {search.k}, {search.limit} are allowed; minimal nodes are {minimal}"
+            )
+        return levels
+    if not minimal:
+        top = tuple(ladder.top for ladder in search.ladders)
+        left = search.below(tuple(range(len(names))), top)
+        raise GuaranteeError(
+            f"minimal_generalization: even the top of the lattice leaves {plural(left, 'record')} "
+            f"in groups below {search.k}; add coarser levels or raise suppression_limit above "
+            f"{search.limit}"
+        )
+    return min(minimal, key=lambda n: (-_precision(search.ladders, n), search.squares(n), n))
+
+
+def _prepared(
+    frame: pd.DataFrame, hierarchies: Mapping[str, Any], k: int, limit: int
+) -> list[Hierarchy]:
+    faults = Faults("minimal_generalization")
+    if not hierarchies:
+        faults.add("hierarchies", "no column is given")
+    for name, value, least in (("k", k, 1), ("suppression_limit", limit, 0)):
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            faults.add(name, f"is {value!r}", remedy=f"Give a whole number from {least}.")
+    check_columns(faults, frame, hierarchies, "key")
+    faults.raise_if_any()
+    ladders = [_ladder(faults, frame[name], name, hierarchies[name]) for name in hierarchies]
+    faults.raise_if_any()
+    return ladders
+
+
+def _plain(levels: Any) -> Any:
+    if isinstance(levels, pd.DataFrame):
+        below = list(levels.columns)
+        return [
+            dict(zip(levels[low].tolist(), levels[high].tolist(), strict=True))
+            for low, high in pairwise(below)
+        ]
+    return [dict(level) if isinstance(level, Mapping) else level for level in levels]
+
+
+def _ladder(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierarchy:
+    codes, found = encode(values)
+    labels: list[list[Any]] = [[*found, None]]  # the last code is the missing value
+    steps = [np.where(codes < 0, len(found), codes).astype(np.int64)]
+    if isinstance(levels, pd.DataFrame):
+        _check_table(faults, name, levels)
+    for number, level in enumerate(_plain(levels), start=1):
+        below = labels[-1]
+        if not isinstance(level, Mapping):
+            if level != EVERYTHING:
+                faults.add(
+                    f"hierarchies[{name!r}]",
+                    f"level {number} is {level!r}",
+                    remedy='Give a mapping or "*".',
+                )
+            steps.append(np.zeros(len(codes), dtype=np.int64))
+            labels.append([EVERYTHING, None])
+            continue
+        level = _with_values(level, below)
+        used = np.unique(steps[-1])
+        lacking = [below[c] for c in used if below[c] is not None and below[c] not in level]
+        if lacking:
+            faults.add(f"hierarchies[{name!r}]", f"level {number} says nothing about {lacking[:5]}")
+            break
+        targets = [level.get(item) if item is not None else None for item in below]
+        names = [item for item in dict.fromkeys(targets) if item is not None]
+        place = {item: j for j, item in enumerate(names)}
+        table = np.array([place.get(item, len(names)) for item in targets], dtype=np.int64)
+        steps.append(table[steps[-1]])
+        labels.append([*names, None])
+    return Hierarchy(name, steps, labels)
+
+
+def _with_values(level: Mapping[Any, Any], below: list[Any]) -> dict[Any, Any]:
+    """Answer numbers by their text too: the keys of a run file are text."""
+    text = {str(value): value for value in below if value is not None and value not in level}
+    return {text.get(key, key) if isinstance(key, str) else key: to for key, to in level.items()}
+
+
+def _check_table(faults: Faults, name: str, table: pd.DataFrame) -> None:
+    columns = list(table.columns)
+    if table[columns[0]].duplicated().any():
+        faults.add(f"hierarchies[{name!r}]", "a value of the first column occurs twice")
+    for low, high in pairwise(columns):
+        split = table.groupby(low, observed=True)[high].nunique()
+        if (split > 1).any():
+            faults.add(
+                f"hierarchies[{name!r}]",
+                f"{high!r} splits {split.index[split > 1].tolist()[:5]} of {low!r}",
+                remedy="Each level must join whole groups of the level below.",
+            )
+
+
+def _at_level(values: pd.Series, ladder: Hierarchy, level: int) -> pd.Series:
+    if level == 0:
+        return values
+    names = ladder.labels[level][:-1]
+    codes = np.where(ladder.codes[level] == len(names), -1, ladder.codes[level])
+    ordered = isinstance(values.dtype, pd.CategoricalDtype) and bool(values.cat.ordered)
+    return categorical_column(codes, names, ordered=ordered, index=values.index)
+
+
+def _verify(released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray) -> None:
+    kept = released.loc[~small, list(names)]
+    sizes = kept.groupby(list(names), dropna=False, observed=True).size()
+    if len(sizes) and int(sizes.min()) < k:
+        raise GuaranteeError(
+            f"minimal_generalization: a group of {int(sizes.min())} records is left"
+        )

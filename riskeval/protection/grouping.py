@@ -1,0 +1,203 @@
+"""Partitions of records into groups of at least k similar ones, over several variables at once.
+
+Each function takes complete values, shape (n, p) with n >= k, and returns the group of each
+record, int64, shape (n,), from 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+
+from riskeval.protection.numeric import standardised
+from riskeval.protection.scatter import Scatter, scatter, whitened
+from riskeval.protection.univariate import consecutive
+
+WITHIN = ("pca", "robust-pca", "mdav", "influence")
+
+
+def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.ndarray:
+    """MDAV with Euclidean distances between the values as they are.
+
+    Parameters
+    ----------
+    values : float64, shape (n, p)
+    k : int
+    block : int, optional
+        Cut the records into boxes of at most so many first, by medians of the widest variable.
+
+    Examples
+    --------
+    >>> mdav_groups(np.array([[0.0], [9.0], [1.0], [8.0]]), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    from riskeval.kernels.microaggregation import halved, mdav
+
+    if block is None or len(values) <= block:
+        return np.asarray(mdav(np.ascontiguousarray(values), k))
+    order, bounds = halved(values, block)
+    groups = np.empty(len(values), dtype=np.int64)
+    before = 0
+    for first, last in pairwise(bounds):
+        rows = np.sort(order[first:last])
+        groups[rows] = mdav(values[rows], k) + before
+        before = int(groups[rows].max()) + 1
+    return groups
+
+
+def pca_groups(
+    values: np.ndarray, k: int, kind: str, rng: np.random.Generator
+) -> tuple[np.ndarray, str]:
+    """Neighbours in the order of the first principal component of the correlation matrix.
+
+    Parameters
+    ----------
+    values : float64, shape (n, p)
+    k : int
+    kind : {"classical", "robust"}
+    rng : Generator
+        Of the robust covariance.
+
+    Returns
+    -------
+    groups, note
+        `note` says why a classical covariance stands in for a robust one.
+    """
+    cloud = scatter(values, kind, rng)
+    return consecutive(np.argsort(first_component(values, cloud), kind="stable"), k), cloud.note
+
+
+def first_component(values: np.ndarray, cloud: Scatter) -> np.ndarray:
+    """Scores of the first principal component, shape (n,); its first loading is not negative."""
+    spread = np.sqrt(np.diag(cloud.covariance))
+    scale = np.where(spread > 0, spread, 1.0)
+    _, directions = np.linalg.eigh(cloud.covariance / np.outer(scale, scale))
+    loading = directions[:, -1] * (1.0 if directions[0, -1] >= 0 else -1.0)
+    scores: np.ndarray = ((values - cloud.centre) / scale) @ loading
+    return scores
+
+
+def mahalanobis_groups(
+    values: np.ndarray, k: int, rng: np.random.Generator, *, block: int | None = None
+) -> tuple[np.ndarray, str]:
+    """MDAV with robust Mahalanobis distances (Templ and Meindl 2008)."""
+    cloud = scatter(values, "robust", rng)
+    return mdav_groups(whitened(values, cloud), k, block=block), cloud.note
+
+
+def cluster_groups(
+    values: np.ndarray, k: int, n_clusters: int, within: str, rng: np.random.Generator
+) -> tuple[np.ndarray, str]:
+    """Groups inside clusters of k-means, so that no group spans two of them.
+
+    Parameters
+    ----------
+    values : float64, shape (n, p)
+    k : int
+    n_clusters : int
+        Fewer where there are not so many different records; clusters with fewer than k records
+        go, record by record, to the nearest of the others.
+    within : {"pca", "robust-pca", "mdav", "influence"}
+        How each cluster is cut; "influence" sorts by the variable that varies most in it.
+    rng : Generator
+    """
+    z = standardised(values)
+    labels = _clusters(z, k, n_clusters, rng)
+    groups, notes, before = np.empty(len(z), dtype=np.int64), [], 0
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        inside, note = z[rows], ""
+        if within == "mdav":
+            found = mdav_groups(inside, k)
+        elif within == "influence":
+            axis = int(np.argmax(inside.var(axis=0)))
+            found = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
+        else:
+            kind = "robust" if within == "robust-pca" else "classical"
+            found, note = pca_groups(inside, k, kind, rng)
+        groups[rows] = found + before
+        before += int(found.max()) + 1
+        notes += [note] if note else []
+    return groups, notes[0] if notes else ""
+
+
+def _clusters(z: np.ndarray, k: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    from scipy.spatial import KDTree
+    from sklearn.cluster import KMeans
+
+    n_clusters = min(n_clusters, len(z) // k)
+    if n_clusters < 2:
+        return np.zeros(len(z), dtype=np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer different records than clusters: fewer clusters
+        model = KMeans(n_clusters, n_init=3, random_state=int(rng.integers(2**31))).fit(z)
+    labels = model.labels_.astype(np.int64)
+    large = np.flatnonzero(np.bincount(labels, minlength=n_clusters) >= k)
+    if len(large) == 0:
+        return np.zeros(len(z), dtype=np.int64)
+    stray = ~np.isin(labels, large)
+    if stray.any():
+        labels[stray] = large[KDTree(model.cluster_centers_[large]).query(z[stray])[1]]
+    return labels
+
+
+def gower_groups(
+    numeric: np.ndarray, special: np.ndarray, nominal: np.ndarray, k: int
+) -> np.ndarray:
+    """MDAV with Gower distances between records of mixed scale.
+
+    Parameters
+    ----------
+    numeric : float64, shape (n, p)
+        Numbers, and codes of ordered levels; each is divided by its range here.
+    special : bool, shape (n, p)
+        Where a semi-continuous variable has its constant.
+    nominal : int array, shape (n, q)
+        Codes of levels without an order.
+
+    Examples
+    --------
+    >>> numbers = np.array([[1.0], [2.0], [9.0], [8.0]])
+    >>> gower_groups(numbers, numbers < 0, np.zeros((4, 1), dtype=int), 2).tolist()
+    [0, 0, 1, 1]
+    """
+    from riskeval.kernels.microaggregation import mdav_gower
+
+    codes = np.ascontiguousarray(nominal, dtype=np.int32)
+    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
+    return np.asarray(mdav_gower(by_range(numeric, special), special, codes, n_levels, k))
+
+
+def by_range(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:
+    """Divide columns by their range, shape (n, p); the constants of `special` do not count."""
+    regular = np.where(special, np.nan, numeric)
+    seen = (~special).any(axis=0)
+    span = np.zeros(numeric.shape[1])
+    span[seen] = np.nanmax(regular[:, seen], axis=0) - np.nanmin(regular[:, seen], axis=0)
+    scaled: np.ndarray = numeric / np.where(span > 0, span, 1.0)
+    return np.ascontiguousarray(scaled)
+
+
+def gower_distances(numeric: np.ndarray, special: np.ndarray, nominal: np.ndarray) -> np.ndarray:
+    """All Gower distances, shape (n, n): mean over variables of differences between 0 and 1.
+
+    Numbers differ by their distance over the range, levels by 0 or 1, the constant of a
+    semi-continuous variable by 0 from itself and by 1 from any other value (Gower 1971; Templ
+    2017, section 5.2.1). For small files: the memory is quadratic.
+
+    Examples
+    --------
+    >>> numbers = np.array([[1.0], [2.0], [5.0]])
+    >>> gower_distances(numbers, numbers < 0, np.array([[0], [0], [1]])).tolist()[0]
+    [0.0, 0.125, 1.0]
+    """
+    scaled = by_range(numeric, special)
+    apart = np.abs(scaled[:, None, :] - scaled[None, :, :])
+    either = special[:, None, :] | special[None, :, :]
+    both = special[:, None, :] & special[None, :, :]
+    apart = np.where(either, np.where(both, 0.0, 1.0), apart).sum(axis=2)
+    apart += (nominal[:, None, :] != nominal[None, :, :]).sum(axis=2)
+    distances: np.ndarray = apart / (numeric.shape[1] + nominal.shape[1])
+    return distances

@@ -1,0 +1,105 @@
+"""New identifiers that tell nothing about the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.result import Protected, check_seed, own_frame, protected
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams, resolve_seed
+
+
+def create_new_id(
+    data: Any,
+    column: str,
+    *,
+    within: str | Sequence[str] | None = None,
+    also: Sequence[str] = (),
+    seed: int | None = None,
+) -> Protected:
+    """Replace identifiers by random numbers 1, 2, ..., equal ids by equal numbers.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records
+    column : str
+        The identifier; missing values stay missing.
+    within : str or sequence of str, optional
+        Number anew from 1 within each combination of these columns (persons within a household).
+    also : sequence of str
+        Further columns that hold the same identifiers (of the mother, the partner); an identifier
+        that `column` does not have becomes missing there.
+    seed : int, optional
+
+    Returns
+    -------
+    Protected
+        The columns are int64, or Int64 where a value is missing. The key from old to new numbers
+        is not in the result; whoever has the data and the seed can rebuild it, so the seed must
+        not be published.
+
+    Raises
+    ------
+    InputError
+        Unknown columns, a column named in two roles.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"hid": [1001, 1001, 1007], "mother": [None, 1001, None]})
+    >>> new = create_new_id(people, "hid", also=["mother"], seed=4).data
+    >>> new["hid"].nunique(), sorted(new["hid"].unique()), new["mother"][1] == new["hid"][0]
+    (2, [np.int64(1), np.int64(2)], np.True_)
+    """
+    frame = own_frame(data)
+    by = [] if within is None else [within] if isinstance(within, str) else list(within)
+    columns = [column, *also]
+    faults = Faults("create_new_id")
+    check_columns(faults, frame, dict.fromkeys(columns), "identifier")
+    check_columns(faults, frame, by, "within")
+    if len({*columns, *by}) < len(columns) + len(by):
+        faults.add("column, within, also", "name a column twice")
+    check_seed(faults, seed)
+    faults.raise_if_any()
+    seed = resolve_seed(seed)
+    rng = Streams(seed).at("create_new_id", column)
+    values = pd.concat([frame[name].astype(object) for name in columns], ignore_index=True)
+    coded, uniques = pd.factorize(values, use_na_sentinel=True)
+    groups = np.zeros(len(frame), dtype=np.int64)
+    if by:
+        keys = encode_keys(frame, by)
+        groups = cell_ids(keys.codes, [len(levels) for levels in keys.levels])[0]
+    n = len(frame)
+    own = coded[:n]
+    pairs = groups * (len(uniques) + 1) + own
+    known = np.unique(pairs[own >= 0])
+    order = np.lexsort((rng.random(len(known)), known // (len(uniques) + 1)))
+    of_group = known[order] // (len(uniques) + 1)
+    starts = np.searchsorted(of_group, of_group)
+    numbers = np.empty(len(known), dtype=np.int64)
+    numbers[order] = np.arange(len(known)) - starts + 1
+    released = frame.copy(deep=False)
+    for j, name in enumerate(columns):
+        codes = coded[j * n : (j + 1) * n]
+        wanted = groups * (len(uniques) + 1) + codes
+        place = np.searchsorted(known, wanted).clip(max=max(len(known) - 1, 0))
+        found = (codes >= 0) & (len(known) > 0)
+        found[found] = known[place[found]] == wanted[found]
+        new = np.zeros(n, dtype=np.int64)
+        new[found] = numbers[place[found]]
+        result = pd.Series(new, index=frame.index)
+        released[name] = result if found.all() else result.astype("Int64").mask(~found)
+    return protected(
+        frame,
+        released,
+        columns,
+        method="create_new_id",
+        parameters={"column": column, "within": by or None, "also": list(also)},
+        seed=seed,
+        notes=[f"{len(known):,} identifiers were renumbered at random."],
+    )

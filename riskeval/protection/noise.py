@@ -1,0 +1,368 @@
+"""Noise for continuous variables, with the covariance it leaves behind said beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.numeric import (
+    as_names,
+    check_between,
+    check_integers,
+    check_whole,
+    put_numbers,
+    read_numbers,
+    read_seed,
+    type_notes,
+)
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.rotation import rotated
+from riskeval.protection.scatter import COVARIANCES, MANY, root, scatter, squared_distances
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+
+METHODS = ("additive", "correlated", "correlated2", "restricted", "romm", "outlier")
+MOMENTS = ("expected", "exact")
+MOST = 4.0
+CUTOFF = 0.975
+ROWS_TOGETHER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    method: str
+    level: float
+    covariance: str
+    moments: str
+    cutoff: float
+    rows_together: int
+    streams: Streams
+
+
+def add_noise(
+    data: Any,
+    variables: Sequence[str],
+    *,
+    method: str = "additive",
+    level: float = 0.1,
+    covariance: str | None = None,
+    moments: str = "expected",
+    keep_zeros: Sequence[str] = (),
+    cutoff: float | None = None,
+    rows_together: int | None = None,
+    integers: str = "real",
+    seed: int | None = None,
+) -> Protected:
+    """Add random noise to continuous variables.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, one row a record
+    variables : names of numeric columns
+    method : str
+        With X the data, S their covariance, a the `level` and m the mean:
+
+        "additive": X + E, E with variances a diag(S), independent between variables.
+        "correlated": X + E, E with covariance a S; the covariance becomes (1 + a) S.
+        "correlated2": c (X + E) + (1 - c) m, c = 1 / sqrt(1 + a): mean and covariance stay S.
+        "restricted": the same with c = sqrt((n - 1) / (n (1 + a) - 1)), which counts that m is
+        estimated: the variance of each released value about the true mean is that of the original.
+        "romm": random orthogonal matrices mix the records; sample mean and covariance are kept
+        exactly.
+        "outlier": correlated noise for records with a large robust distance only.
+    level : float, above 0 and at most 4
+        Variance of the noise as a share of the variance of the variable, for every method: 0.1
+        means a standard deviation of 0.32. For "romm": mean squared change as a share of the
+        variance, below 2. A share, never a percentage: numbers above 4 are refused.
+    covariance : {"classical", "robust"}, optional
+        S of the noise ("correlated", "correlated2", "restricted", "outlier"): of all records, or
+        the MCD, which outliers do not inflate (Templ and Meindl 2008); the released covariance is
+        then c^2 (S + a MCD), as stated in the result. Default "classical".
+    moments : {"expected", "exact"}
+        "exact": the noise is made to have mean 0, no covariance with X, and its stated
+        covariance in the sample at hand, so that what is said about the result holds to rounding.
+        Not for "romm" (which is exact) and "outlier".
+    keep_zeros : columns, optional
+        Zeros of these columns stay zero (semi-continuous variables). What is said about means
+        and covariances does not hold for them.
+    cutoff : float in (0, 1), optional
+        "outlier": records beyond this quantile of the chi-squared distribution. Default 0.975.
+    rows_together : int, at least 3, optional
+        "romm": records are mixed in random sets of about so many. Default 100.
+    integers : {"real", "round"}
+        Columns of whole numbers become reals, or the result is rounded.
+    seed : int, optional
+        Recorded in the result.
+
+    Returns
+    -------
+    Protected
+        ``details``: ``covariance_before``, ``covariance_after`` (of complete records),
+        ``covariance_stated`` (expected from the method; None for "outlier"), ``covariance_factor``
+        (by which the whole covariance is multiplied; None where it is not one factor),
+        ``records_with_noise`` (bool, shape (n,)).
+
+    Raises
+    ------
+    InputError
+        Faulty columns or options, an option that the method does not use, too few complete
+        records.
+
+    Notes
+    -----
+    Missing values stay missing; S and m are of complete records. "romm" and "outlier" change
+    complete records only, and say how many others stayed as they were.
+
+    Source: Hundepool et al. (2012), section 3.6.1; Kim (1986), A method for limiting disclosure in
+    microdata based on random noise and transformation; Brand (2002), LNCS 2316, 97-116; Ting,
+    Fienberg and Trottini (2008), doi:10.1504/IJICS.2008.016822; Templ and Meindl (2008), LNCS
+    5262, 113-126; Templ (2017), section 4.3.2. The printed formula of "correlated2" there is
+    misprinted, see the errata page.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=1000)
+    >>> people = pd.DataFrame({"income": x, "rent": x + rng.normal(size=1000)})
+    >>> noisy = add_noise(
+    ...     people, ["income", "rent"], method="correlated", level=0.25, moments="exact", seed=1
+    ... )
+    >>> bool(np.allclose(noisy.data.cov(), 1.25 * people.cov()))
+    True
+    """
+    frame = own_frame(data)
+    faults = Faults("add_noise")
+    names = as_names(faults, variables, "variables")
+    _check_options(faults, method, level, covariance, moments, cutoff, rows_together)
+    check_integers(faults, integers)
+    resolved = read_seed(faults, seed)
+    values = read_numbers(faults, frame, names, "variable")
+    keep_zeros = (keep_zeros,) if isinstance(keep_zeros, str) else tuple(keep_zeros)
+    for name in keep_zeros:
+        if name not in names:
+            faults.add("keep_zeros", f"{name!r} is not among the variables")
+    faults.raise_if_any()
+    assert values is not None
+    job = _Job(
+        method, level, covariance or "classical", moments, cutoff or CUTOFF,
+        rows_together or ROWS_TOGETHER, Streams(resolved),
+    )  # fmt: skip
+    complete = ~np.isnan(values).any(axis=1)
+    _check_size(faults, int(complete.sum()), values, job)
+    new, stated, notes = _noisy(values, complete, names, job)
+    rows = ~np.isnan(values) & (new != values)
+    for j, name in enumerate(names):
+        if name in keep_zeros:
+            rows[:, j] &= values[:, j] != 0
+    released = frame.copy(deep=False)
+    for j, name in enumerate(names):
+        released[name] = put_numbers(frame[name], new[:, j], rows[:, j], integers=integers)
+    after = np.column_stack(
+        [released[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
+    )
+    moment = {
+        "covariance_before": _covariance(values[complete]),
+        "covariance_after": _covariance(after[complete]),
+    }
+    strict = not keep_zeros and integers == "real" and _holds_reals(released, names)
+    notes += _verified(job, moment, stated, values[complete], after[complete], strict)
+    notes += [f"Zeros of {', '.join(keep_zeros)} stayed zero."] if keep_zeros else []
+    return protected(
+        frame,
+        released,
+        names,
+        method="add_noise",
+        parameters={
+            "variables": list(names), "method": method, "level": float(level),
+            "covariance": covariance, "moments": moments, "keep_zeros": list(keep_zeros),
+            "cutoff": cutoff, "rows_together": rows_together, "integers": integers,
+            "seed": resolved,
+        },
+        seed=resolved,
+        notes=[*notes, *type_notes(frame, released, names)],
+        details={
+            **moment, "covariance_stated": stated,
+            "covariance_factor": _factor(job, int(complete.sum())),
+            "records_with_noise": rows.any(axis=1),
+        },
+    )  # fmt: skip
+
+
+def _check_options(
+    faults: Faults, method: str, level: float, covariance: str | None, moments: str,
+    cutoff: float | None, rows_together: int | None,
+) -> None:  # fmt: skip
+    check_choice(faults, "method", method, METHODS)
+    check_choice(faults, "moments", moments, MOMENTS)
+    known = method in METHODS
+    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not number or not 0 < level <= MOST:
+        faults.add(
+            "level",
+            f"{level!r} is not above 0 and at most {MOST:g}",
+            remedy="It is a share of the variance, not a percentage: 0.1 is 10 percent.",
+        )
+    elif method == "romm" and level >= 2:
+        faults.add("level", f"{level!r} is not below 2", remedy="romm cannot change more.")
+    if covariance is not None:
+        check_choice(faults, "covariance", covariance, COVARIANCES)
+        if method in ("additive", "romm"):
+            faults.add("covariance", f"is not used by method {method!r}")
+    if moments == "exact" and method in ("romm", "outlier"):
+        faults.add("moments", f"'exact' is not for method {method!r}")
+    if cutoff is not None:
+        check_between(faults, "cutoff", cutoff, 0, 1)
+        if known and method != "outlier":
+            faults.add("cutoff", f"is not used by method {method!r}")
+    if rows_together is not None:
+        check_whole(faults, "rows_together", rows_together, 3)
+        if known and method != "romm":
+            faults.add("rows_together", f"is not used by method {method!r}")
+
+
+def _check_size(faults: Faults, n_complete: int, values: np.ndarray, job: _Job) -> None:
+    p = values.shape[1]
+    needed = {"romm": 3}.get(job.method, 2 * p + 2 if job.moments == "exact" else 2)
+    if (~np.isnan(values)).any() and n_complete < needed:
+        faults.add(
+            "variables",
+            f"{plural(n_complete, 'record has', 'records have')} no missing value, at least "
+            f"{needed} are needed",
+            remedy="Choose fewer variables.",
+        )
+    faults.raise_if_any()
+
+
+def _noisy(
+    values: np.ndarray, complete: np.ndarray, names: Sequence[str], job: _Job
+) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
+    """New values, shape (n, p), the covariance they should have, and sentences."""
+    x, n = values[complete], int(complete.sum())
+    if n < 2:
+        return values.copy(), _covariance(x), ["There was nothing to add noise to."]
+    left = int((~complete & ~np.isnan(values).all(axis=1)).sum())
+    left_notes = (
+        [f"{plural(left, 'record')} with missing values stayed as they were."] if left else []
+    )
+    new = values.copy()
+    before = _covariance(x)
+    if job.method == "romm":
+        rng = job.streams.at("add_noise", "romm")
+        new[complete] = rotated(x, job.level, job.rows_together, rng)
+        return new, before, left_notes
+    cloud = scatter(x, job.covariance, job.streams.at("add_noise", "covariance"))
+    notes = [f"Classical covariance: {cloud.note}."] if cloud.note else []
+    if job.method == "outlier":
+        noise = _noise(values, complete, job.level * cloud.covariance, names, job)
+        far = np.zeros(len(values), dtype=bool)
+        far[complete], extra = _outlying(x, job)
+        new[far] += noise[far]
+        found = f"{int(far.sum())} outlying records of {n} got noise."
+        found += f" {MANY}" if far.sum() > n / 4 else ""
+        return new, None, [*notes, *extra, found, *left_notes]
+    share = _variances(x) if job.method == "additive" else cloud.covariance
+    noise = _noise(values, complete, job.level * share, names, job)
+    shrink = _shrink(job, n)
+    new = shrink * (values + noise) + (1 - shrink) * x.mean(axis=0)
+    return new, shrink**2 * (before + job.level * share), notes
+
+
+def _shrink(job: _Job, n: int) -> float:
+    """The constant c that X + E is multiplied by."""
+    if job.method == "correlated2":
+        return float(1 / np.sqrt(1 + job.level))
+    if job.method == "restricted":
+        return float(np.sqrt((n - 1) / (n * (1 + job.level) - 1)))
+    return 1.0
+
+
+def _factor(job: _Job, n: int) -> float | None:
+    """Factor of the whole covariance, where it is one."""
+    if job.method == "romm":
+        return 1.0
+    if job.method in ("additive", "outlier") or job.covariance == "robust" or n < 2:
+        return None
+    return _shrink(job, n) ** 2 * (1 + job.level)
+
+
+def _noise(
+    values: np.ndarray, complete: np.ndarray, covariance: np.ndarray, names: Sequence[str],
+    job: _Job,
+) -> np.ndarray:  # fmt: skip
+    """Normal noise with a given covariance, shape (n, p)."""
+    n = len(values)
+    drawn = np.column_stack(
+        [job.streams.at("add_noise", job.method, name).standard_normal(n) for name in names]
+    )
+    if job.moments == "exact":  # mean 0, identity covariance, none with x, among complete records
+        base = np.column_stack([np.ones(int(complete.sum())), values[complete]])
+        base[:, 1:] -= base[:, 1:].mean(axis=0)
+        scale = np.sqrt(np.square(base).sum(axis=0))
+        base /= np.where(scale > 0, scale, 1.0)
+        inside = drawn[complete]
+        inside = inside - base @ np.linalg.lstsq(base, inside, rcond=None)[0]
+        drawn[complete] = np.linalg.qr(inside)[0] * np.sqrt(complete.sum() - 1)
+    if job.method == "additive":
+        return drawn * np.sqrt(np.diag(covariance))
+    return drawn @ root(covariance)
+
+
+def _outlying(x: np.ndarray, job: _Job) -> tuple[np.ndarray, list[str]]:
+    """Which complete records are far from the robust centre, and a sentence if it is not robust."""
+    from scipy.stats import chi2
+
+    cloud = scatter(x, "robust", job.streams.at("add_noise", "outlier"))
+    far = squared_distances(x, cloud) > chi2.ppf(job.cutoff, x.shape[1])
+    return far, [f"Classical distances: {cloud.note}."] if cloud.note else []
+
+
+def _variances(x: np.ndarray) -> np.ndarray:
+    """Diagonal matrix of variances, each from its own column only, to the last digit."""
+    return np.diag([np.var(np.ascontiguousarray(column), ddof=1) for column in x.T])
+
+
+def _covariance(x: np.ndarray) -> np.ndarray:
+    p = x.shape[1]
+    return np.atleast_2d(np.cov(x, rowvar=False)) if len(x) > 1 else np.zeros((p, p))
+
+
+def _holds_reals(released: pd.DataFrame, names: Sequence[str]) -> bool:
+    return all(str(released[name].dtype).lower() == "float64" for name in names)
+
+
+def _verified(
+    job: _Job, moment: dict[str, np.ndarray], stated: np.ndarray | None,
+    before: np.ndarray, after: np.ndarray, strict: bool,
+) -> list[str]:  # fmt: skip
+    """Compare the covariance of the released values with the stated one."""
+    if stated is None or len(before) < 2:
+        return []
+    variances = np.diag(moment["covariance_before"])
+    varying = variances > 0
+    if not varying.any():
+        return []
+    ratio = np.diag(moment["covariance_after"])[varying] / variances[varying]
+    expected = np.diag(stated)[varying] / variances[varying]
+    text = (
+        f"Variances are {_range(ratio)} times the original ones, {_range(expected)} times were "
+        f"stated"
+    )
+    if (job.method == "romm" or job.moments == "exact") and strict:
+        scale = np.sqrt(np.outer(variances, variances))
+        off = np.abs(moment["covariance_after"] - stated) / np.where(scale > 0, scale, 1.0)
+        shift = np.abs(after.mean(axis=0) - before.mean(axis=0))[varying]
+        if off.max() > 1e-6 or (shift / np.sqrt(variances[varying])).max() > 1e-6:
+            raise AssertionError(f"the covariance is off by {off.max():.3g}")
+        return [f"{text}; means and the whole covariance were checked afterwards to a millionth."]
+    return [f"{text}."]
+
+
+def _range(values: np.ndarray) -> str:
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,234 @@
+"""Who shares a group: strata, complete records first, then those with missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.grouping import (
+    cluster_groups,
+    gower_groups,
+    mahalanobis_groups,
+    mdav_groups,
+    pca_groups,
+)
+from riskeval.protection.numeric import read_numbers, standardised
+from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+
+
+@dataclass(slots=True)
+class Job:
+    """What one call asks for, checked."""
+
+    names: tuple[str, ...]
+    k: int
+    method: str
+    aggregate: str
+    trim: float
+    weights: np.ndarray | None
+    axis: np.ndarray | None
+    clusters: int
+    within: str
+    zeros: tuple[str, ...]
+    block: int | None
+    strata: list[str]
+    streams: Streams
+    notes: list[str] = field(default_factory=list)
+
+
+def strata_rows(
+    faults: Faults, ids: np.ndarray, usable: np.ndarray, filled: np.ndarray, job: Job, what: str
+) -> list[np.ndarray]:
+    """Rows of each stratum; those with fewer than k usable records are pooled.
+
+    Parameters
+    ----------
+    ids : int64, shape (n,); stratum of each record
+    usable : bool, shape (n,); records that can start a group
+    filled : bool, shape (n,); records that have anything to protect
+    what : column or argument that a fault is about
+    """
+    n_usable = int(usable.sum())
+    if filled.any() and n_usable < job.k:
+        faults.add(
+            what,
+            f"{plural(n_usable, 'record has', 'records have')} no missing value, k is {job.k}",
+            remedy="Choose fewer variables or a smaller k.",
+        )
+        faults.raise_if_any()
+    counts = np.bincount(ids[usable], minlength=int(ids.max(initial=0)) + 1)
+    small = counts < job.k
+    target = np.where(small, -1, np.arange(len(counts)))
+    pooled = int(counts[small].sum())
+    if pooled < job.k and small.any() and not small.all():  # they join the smallest other one
+        target[small] = np.flatnonzero(~small)[np.argmin(counts[~small])]
+    if pooled:
+        job.notes.append(
+            f"{plural(int((small & (counts > 0)).sum()), 'stratum', 'strata')} with fewer than "
+            f"{job.k} complete records "
+            "were pooled" + (" with the smallest other one." if pooled < job.k else ".")
+        )
+    placed = target[ids]
+    order = np.argsort(placed, kind="stable")
+    cuts = np.flatnonzero(np.diff(placed[order])) + 1
+    return [rows for rows in np.split(order, cuts) if len(rows)]
+
+
+def group_each(faults: Faults, values: np.ndarray, ids: np.ndarray, job: Job) -> np.ndarray:
+    """Groups of each variable for itself: int64, shape (n, p), -1 where missing."""
+    former: Callable[[np.ndarray, int], np.ndarray]
+    former = ranked_groups if job.method == "individual" else optimal_groups
+    groups = np.full(values.shape, -1, dtype=np.int64)
+    for j, name in enumerate(job.names):
+        filled, first = ~np.isnan(values[:, j]), 0
+        for rows in strata_rows(faults, ids, filled, filled, job, name):
+            inside = rows[filled[rows]]
+            if len(inside):
+                found = former(values[inside, j], job.k)
+                groups[inside, j] = found + first
+                first += int(found.max()) + 1
+    return groups
+
+
+def group_all(
+    faults: Faults, frame: pd.DataFrame, near: Sequence[str], values: np.ndarray,
+    ids: np.ndarray, job: Job,
+) -> np.ndarray:  # fmt: skip
+    """Groups over all variables: int64, shape (n,), -1 for records with nothing filled."""
+    mixed = _mixed(faults, frame, near, job) if job.method == "gower" else None
+    similar = values if mixed is None else np.column_stack([mixed[0], mixed[2]])
+    complete = ~(np.isnan(values).any(axis=1) | np.isnan(similar).any(axis=1))
+    if job.axis is not None:
+        complete &= ~np.isnan(job.axis)
+    groups = np.full(len(values), -1, dtype=np.int64)
+    first = late = 0
+    filled = ~np.isnan(values).all(axis=1)
+    strata = strata_rows(faults, ids, complete, filled, job, "variables")
+    for rows in strata:
+        inside = rows[complete[rows]]
+        if len(inside) == 0:
+            continue
+        rng = job.streams.at("microaggregate", job.method, job.strata[ids[rows].min()])
+        found = _former(values, mixed, inside, job, rng)
+        groups[inside] = found + first
+        first += int(found.max()) + 1
+        others = rows[~complete[rows] & filled[rows]]
+        groups[others] = _join(similar, inside, groups[inside], others, mixed)
+        late += len(others)
+    if late:
+        job.notes.append(f"{plural(late, 'record')} with missing values joined the nearest group.")
+    return groups
+
+
+def _former(
+    values: np.ndarray, mixed: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    inside: np.ndarray, job: Job, rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
+    """Groups of the complete records of one stratum, from 0."""
+    x, k, note = values[inside], job.k, ""
+    if mixed is not None:
+        groups = gower_groups(mixed[0][inside], mixed[1][inside], mixed[2][inside], k)
+    elif job.method == "mdav":
+        groups = mdav_groups(standardised(x), k, block=job.block)
+    elif job.method == "single":
+        key = x[:, 0] if job.axis is None else job.axis[inside]
+        groups = consecutive(np.argsort(key, kind="stable"), k)
+    elif job.method == "mahalanobis":
+        groups, note = mahalanobis_groups(x, k, rng, block=job.block)
+    elif job.method == "cluster":
+        groups, note = cluster_groups(x, k, job.clusters, job.within, rng)
+    else:
+        kind = "robust" if job.method == "robust-pca" else "classical"
+        groups, note = pca_groups(x, k, kind, rng)
+    job.notes += [f"Classical covariance: {note}."] if note else []
+    return groups
+
+
+def _mixed(
+    faults: Faults, frame: pd.DataFrame, near: Sequence[str], job: Job
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers and ordered codes, constants of semi-continuous columns, codes of levels."""
+    numeric, special, nominal = [], [], []
+    for name in near:
+        column = one_column(faults, frame, name)
+        if is_number(frame[name]) or is_ordered(frame[name]):
+            numeric.append(column)
+            special.append((column == 0) if name in job.zeros else np.zeros(len(frame), bool))
+        else:
+            nominal.append(column)
+    faults.raise_if_any()
+    empty = np.empty((len(frame), 0))
+    return (
+        np.column_stack([empty, *numeric]),
+        np.column_stack([empty.astype(bool), *special]),
+        np.column_stack([empty, *nominal]),
+    )
+
+
+def _join(
+    similar: np.ndarray, inside: np.ndarray, groups: np.ndarray, others: np.ndarray,
+    mixed: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+) -> np.ndarray:  # fmt: skip
+    """Group of the nearest complete record, by the columns that are filled, int64, shape (m,)."""
+    if mixed is not None:
+        return _join_mixed(inside, groups, others, mixed)
+    from scipy.spatial import KDTree
+
+    joined = np.full(len(others), groups[0], dtype=np.int64)
+    patterns, which = np.unique(np.isnan(similar[others]), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        mine, filled = which.reshape(-1) == number, np.flatnonzero(~pattern)
+        x = similar[np.ix_(inside, filled)]
+        scale = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+        asked = similar[np.ix_(others[mine], filled)] / scale
+        joined[mine] = groups[KDTree(x / scale).query(asked)[1]]
+    return joined
+
+
+def _join_mixed(
+    inside: np.ndarray, groups: np.ndarray, others: np.ndarray,
+    mixed: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> np.ndarray:  # fmt: skip
+    """The same with Gower distances over what both records have."""
+    from riskeval.kernels.microaggregation import nearest_mixed
+
+    numeric, special, nominal = mixed
+    known = np.where(special[inside], np.nan, numeric[inside])
+    span = np.ones(numeric.shape[1])
+    seen = ~np.isnan(known).all(axis=0)
+    span[seen] = np.nanmax(known[:, seen], axis=0) - np.nanmin(known[:, seen], axis=0)
+    scaled = np.ascontiguousarray(numeric / np.where(span > 0, span, 1.0))
+    codes = np.ascontiguousarray(np.nan_to_num(nominal, nan=-1.0), dtype=np.int32)
+    return groups[
+        nearest_mixed(
+            scaled[inside], special[inside], codes[inside],
+            scaled[others], special[others], codes[others],
+        )
+    ]  # fmt: skip
+
+
+def one_column(faults: Faults, frame: pd.DataFrame, name: str) -> np.ndarray:
+    """A column as float64, shape (n,): numbers, or codes of levels; NaN where missing."""
+    if is_number(frame[name]):
+        read = read_numbers(faults, frame, [name], "variable")
+        return np.full(len(frame), np.nan) if read is None else read[:, 0]
+    codes = encode(frame[name])[0].astype(np.float64)
+    return np.where(codes < 0, np.nan, codes)
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column holds numbers (bool is a level)."""
+    dtype = values.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def is_ordered(values: pd.Series) -> bool:
+    """Whether a column is an ordered categorical."""
+    return isinstance(values.dtype, pd.CategoricalDtype) and bool(values.dtype.ordered)

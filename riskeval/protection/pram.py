@@ -1,0 +1,427 @@
+"""Post-randomisation (PRAM): categories change at random by a known transition matrix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.result import (
+    Protected,
+    categorical_column,
+    check_seed,
+    own_frame,
+    protected,
+)
+from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.wording import plural
+
+KINDS = ("invariant", "random")
+TOLERANCE = 1e-9
+Pairs = Iterable[tuple[Any, Any]]
+
+
+def pram(
+    data: Any,
+    columns: str | Sequence[str],
+    *,
+    matrix: Any = None,
+    min_diagonal: float = 0.8,
+    alpha: float = 0.5,
+    strata: str | Sequence[str] | None = None,
+    forbidden: Mapping[str, Pairs] | Pairs = (),
+    weights: str | None = None,
+    seed: int | None = None,
+) -> Protected:
+    """Change categories at random, by transition probabilities that are known and published.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records
+    columns : str or sequence of str
+        Categorical columns; each is perturbed on its own.
+    matrix : None, "invariant", "random", a matrix, or a mapping column -> one of these
+        - "invariant" (None): a matrix drawn so that the frequencies of the file are kept in
+          expectation (see Notes);
+        - "random": the first stage of it alone; frequencies are not kept;
+        - a DataFrame (row and column labels are the categories) or an array of shape (L, L) in
+          the order of the categories: row k has the probabilities of what category k becomes.
+    min_diagonal : float
+        Drawn matrices: the diagonal of the first stage is uniform between this and 1.
+    alpha : float
+        Drawn matrices: share of the drawn matrix; 1 - alpha goes to the identity, 0 to 1.
+    strata : str or sequence of str, optional
+        Columns within whose combinations everything is done on its own; only categories that
+        occur in a stratum are used there.
+    forbidden : pairs (from, to), or a mapping column -> pairs
+        Transitions that must not happen. In an invariant matrix the way back is closed too.
+    weights : str, optional
+        Column of weights: weighted frequencies are kept by the invariant matrix.
+    seed : int, optional
+        Draws depend on the seed, the column and the stratum only.
+
+    Returns
+    -------
+    Protected
+        Types and order of categories stay; missing values stay missing. ``details``:
+        ``matrices`` (column -> stratum -> DataFrame), ``transitions`` (column -> counts, from x
+        to), ``expected_changes`` (column -> number).
+
+    Raises
+    ------
+    InputError
+        Unknown columns, a matrix that is not one of probabilities over all categories, options
+        of drawn matrices beside a given one.
+    GuaranteeError
+        An invariant matrix does not keep the frequencies to 1e-9 (this is never expected).
+
+    Notes
+    -----
+    Gouweleeuw, Kooiman, Willenborg and de Wolf (1998), Journal of Official Statistics 14, 463-478.
+    First stage P: diagonal d_k uniform on [min_diagonal, 1], the rest of a row in equal parts.
+    Second stage by Bayes, Q[j, k] = P[k, j] p_k / sum_l P[l, j] p_l, and R = alpha P Q +
+    (1 - alpha) I, so that p R = p. As p_k R[k, l] = p_l R[l, k], a forbidden pair is taken out by
+    moving both its probabilities to the diagonal, which leaves p R = p.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"walls": ["brick"] * 30 + ["wood"] * 10})
+    >>> result = pram(people, "walls", seed=1)
+    >>> matrix = result.details["matrices"]["walls"]["all"]
+    >>> bool(np.allclose(np.array([30, 10]) @ matrix.to_numpy(), [30, 10]))
+    True
+    """
+    frame = own_frame(data)
+    names = [columns] if isinstance(columns, str) else list(columns)
+    by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
+    faults = Faults("pram")
+    plan = _plan(faults, frame, names, by, matrix, min_diagonal, alpha, forbidden)
+    weight = None
+    if weights is not None and check_columns(faults, frame, [weights], "weights"):
+        weight = check_weights(faults, frame[weights], weights)
+        if "invariant" not in [kind for kind, _ in plan.values() if isinstance(kind, str)]:
+            faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
+    check_seed(faults, seed)
+    faults.raise_if_any()
+    seed = resolve_seed(seed)
+    labels, groups = _strata(frame, by)
+    released = frame.copy(deep=False)
+    matrices: dict[str, dict[str, pd.DataFrame]] = {}
+    transitions, expected, notes = {}, {}, []
+    for name in names:
+        codes, levels = encode(frame[name])
+        new, matrices[name], expected[name], gap = _column(
+            codes,
+            levels,
+            plan[name],
+            groups,
+            labels,
+            weight,
+            Streams(seed),
+            name,
+            min_diagonal,
+            alpha,
+        )
+        released[name] = _recoded(frame[name], codes, new, levels)
+        transitions[name] = _crossed(codes, new, levels)
+        notes.append(f"{name}: {expected[name]:.1f} changes were expected.")
+        if isinstance(plan[name][0], str) and plan[name][0] == "invariant":
+            kept = "weighted frequencies" if weights is not None else "frequencies"
+            notes.append(f"Its {kept} are kept in expectation (largest gap {gap:.1g}).")
+    return protected(
+        frame,
+        released,
+        names,
+        method="pram",
+        parameters={
+            "columns": names,
+            "matrix": {name: _shown(plan[name][0]) for name in names},
+            "min_diagonal": min_diagonal,
+            "alpha": alpha,
+            "strata": by or None,
+            "forbidden": {name: [list(pair) for pair in plan[name][1]] for name in names},
+            "weights": weights,
+        },
+        seed=seed,
+        notes=notes,
+        details={
+            "matrices": matrices,
+            "transitions": transitions,
+            "expected_changes": expected,
+        },
+    )
+
+
+def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
+    """Estimate the original frequencies from a perturbed column and its transition matrix.
+
+    Parameters
+    ----------
+    released : Series, shape (n,)
+        A perturbed column (of one stratum, if there were strata); missing values are left out.
+    matrix : DataFrame, shape (L, L)
+        Transition probabilities, rows from, columns to.
+
+    Returns
+    -------
+    DataFrame
+        One row a category: ``observed``, ``estimate`` (unbiased, may be negative), ``error`` (its
+        estimated standard error given the original file).
+
+    Raises
+    ------
+    InputError
+        The matrix cannot be inverted, or lacks a category of the column.
+
+    Notes
+    -----
+    With T* the observed frequencies and R the matrix, E(T*) = R' T, so (R')^-1 T* is unbiased;
+    given the file, T* has covariance sum_k T_k (diag(R_k) - R_k R_k'). Gouweleeuw et al. (1998).
+
+    Examples
+    --------
+    >>> matrix = pd.DataFrame([[0.9, 0.1], [0.2, 0.8]], index=[*"ab"], columns=[*"ab"])
+    >>> table = estimate_counts(pd.Series(["a"] * 55 + ["b"] * 45), matrix)
+    >>> table["estimate"].round(6).tolist()
+    [50.0, 50.0]
+    """
+    faults = Faults("estimate_counts")
+    counts = released.value_counts()
+    unknown = [item for item in counts.index[counts > 0] if item not in matrix.index]
+    if unknown:
+        faults.add("matrix", f"has no row for {unknown[:5]}")
+    values = matrix.to_numpy(dtype=np.float64)
+    if values.shape[0] != values.shape[1] or np.linalg.cond(values) > 1e12:
+        faults.add("matrix", "cannot be inverted", remedy="The file does not tell frequencies.")
+    faults.raise_if_any()
+    observed = counts.reindex(matrix.index).fillna(0).to_numpy(dtype=np.float64)
+    back = np.linalg.inv(values.T)
+    estimate = back @ observed
+    spread = np.diag(estimate.clip(min=0) @ values) - (values.T * estimate.clip(min=0)) @ values
+    error = np.sqrt(np.diag(back @ spread @ back.T).clip(min=0))
+    return pd.DataFrame(
+        {"observed": observed, "estimate": estimate, "error": error}, index=matrix.index
+    )
+
+
+def invariant_matrix(
+    frequencies: np.ndarray, diagonal: np.ndarray, alpha: float, closed: np.ndarray
+) -> np.ndarray:
+    """Return the matrix R of two stages, mixed with the identity, that keeps the frequencies.
+
+    Parameters
+    ----------
+    frequencies : float64 array, shape (L,), all positive
+    diagonal : float64 array, shape (L,)
+        Diagonal of the first stage.
+    alpha : float
+    closed : bool array, shape (L, L)
+        Forbidden transitions; the way back is closed too.
+    """
+    first = random_matrix(diagonal, closed)
+    flow = first * frequencies[:, None]
+    second = (flow / flow.sum(axis=0, where=flow > 0, keepdims=True).clip(min=1e-300)).T
+    both = first @ second
+    both[closed | closed.T] = 0.0
+    np.fill_diagonal(both, 0.0)
+    both *= alpha
+    np.fill_diagonal(both, 1.0 - both.sum(axis=1))
+    return both
+
+
+def random_matrix(diagonal: np.ndarray, closed: np.ndarray) -> np.ndarray:
+    """Return the matrix with this diagonal and equal parts elsewhere, none where closed."""
+    allowed = ~closed
+    np.fill_diagonal(allowed, False)
+    n_open = allowed.sum(axis=1)
+    rest = np.where(n_open > 0, 1.0 - diagonal, 0.0)
+    matrix = allowed * (rest / np.maximum(n_open, 1))[:, None]
+    np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
+    return matrix
+
+
+def _column(
+    codes: np.ndarray,
+    levels: tuple[Any, ...],
+    plan: tuple[Any, list[tuple[Any, Any]]],
+    groups: np.ndarray,
+    labels: list[str],
+    weight: np.ndarray | None,
+    streams: Streams,
+    name: str,
+    min_diagonal: float,
+    alpha: float,
+) -> tuple[np.ndarray, dict[str, pd.DataFrame], float, float]:
+    kind, pairs = plan
+    closed = np.zeros((len(levels), len(levels)), dtype=bool)
+    for start, end in pairs:
+        closed[levels.index(start), levels.index(end)] = True
+    new = codes.astype(np.int64)
+    matrices: dict[str, pd.DataFrame] = {}
+    expected, gap = 0.0, 0.0
+    order = np.argsort(groups, kind="stable")
+    for group, rows in enumerate(np.split(order, np.cumsum(np.bincount(groups))[:-1])):
+        rows = rows[codes[rows] >= 0]
+        counts = np.bincount(codes[rows], minlength=len(levels)).astype(np.float64)
+        masses = counts if weight is None else np.bincount(codes[rows], weight[rows], len(levels))
+        used = np.flatnonzero(counts > 0)
+        if isinstance(kind, str):
+            rng = streams.at("pram", name, labels[group], "matrix")
+            diagonal = rng.uniform(min_diagonal, 1.0, len(used))
+            shut = closed[np.ix_(used, used)]
+            shares = masses[used] / max(masses.sum(), 1e-300)
+            if kind == "invariant":
+                table = invariant_matrix(shares, diagonal, alpha, shut)
+                gap = max(gap, float(np.abs(shares @ table - shares).max(initial=0.0)))
+            else:
+                table = alpha * random_matrix(diagonal, shut) + (1 - alpha) * np.eye(len(used))
+        else:
+            used = np.arange(len(levels))
+            table = kind
+        if gap > TOLERANCE:
+            raise GuaranteeError(f"pram: the matrix of {name!r} changes frequencies by {gap:.2g}")
+        kept = [levels[code] for code in used]
+        matrices[labels[group]] = pd.DataFrame(table, index=kept, columns=kept)
+        expected += float(counts[used] @ (1.0 - np.diag(table)))
+        uniforms = streams.at("pram", name, labels[group], "draws").random(len(rows))
+        limits = np.cumsum(table, axis=1)
+        for place, code in enumerate(used):
+            mine = codes[rows] == code
+            last = np.flatnonzero(table[place] > 0)[-1]
+            drawn = np.searchsorted(limits[place], uniforms[mine], side="right")
+            new[rows[mine]] = used[np.minimum(drawn, last)]
+    return new, matrices, expected, gap
+
+
+def _plan(
+    faults: Faults,
+    frame: pd.DataFrame,
+    names: list[str],
+    by: list[str],
+    matrix: Any,
+    min_diagonal: float,
+    alpha: float,
+    forbidden: Mapping[str, Pairs] | Pairs,
+) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
+    if not names or len(set(names)) < len(names):
+        faults.add("columns", "are empty or name a column twice")
+    fine = check_columns(faults, frame, dict.fromkeys(names), "column to perturb")
+    check_columns(faults, frame, by, "strata")
+    for column in set(by) & set(names):
+        faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
+    for argument, value in (("min_diagonal", min_diagonal), ("alpha", alpha)):
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 1:
+            faults.add(argument, f"is {value!r}", remedy="Give a number from 0 to 1.")
+    of_column = matrix if isinstance(matrix, Mapping) else dict.fromkeys(names, matrix)
+    shut = (
+        forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
+    )
+    for mapping, argument in ((of_column, "matrix"), (shut, "forbidden")):
+        for name in mapping:
+            if name not in names:
+                faults.add(argument, f"{name!r} is not among the columns")
+    if not fine:
+        return {}
+    plan = {}
+    for name in names:
+        levels = encode(frame[name])[1]
+        pairs = [tuple(pair) for pair in shut.get(name, [])]
+        for pair in pairs:
+            if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
+                faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")
+        kind = of_column.get(name)
+        kind = "invariant" if kind is None else kind
+        if isinstance(kind, str):
+            check_choice(faults, f"matrix[{name!r}]", kind, KINDS)
+        else:
+            kind = _given(faults, name, kind, levels, pairs)
+            if (min_diagonal, alpha) != (0.8, 0.5):
+                faults.add("min_diagonal, alpha", f"have no meaning with a matrix for {name!r}")
+        plan[name] = (kind, [(pair[0], pair[-1]) for pair in pairs])
+    return plan
+
+
+def _given(
+    faults: Faults, name: str, matrix: Any, levels: tuple[Any, ...], pairs: list[tuple[Any, ...]]
+) -> np.ndarray:
+    where = f"matrix[{name!r}]"
+    size = len(levels)
+    if isinstance(matrix, pd.DataFrame):
+        if set(matrix.index) != set(levels) or set(matrix.columns) != set(levels):
+            faults.add(where, "its labels are not the categories", remedy=f"They are {levels}.")
+            return np.eye(size)
+        matrix = matrix.loc[list(levels), list(levels)]
+    try:
+        table = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros((0, 0))
+    if table.shape != (size, size):
+        faults.add(
+            where,
+            f"has shape {table.shape}, the column has {plural(size, 'category', 'categories')} "
+            f"{levels}",
+        )
+        return np.eye(size)
+    if not np.isfinite(table).all() or (table < 0).any():
+        faults.add(where, "has entries that are no probabilities")
+    elif np.abs(table.sum(axis=1) - 1).max() > 1e-6:
+        faults.add(
+            where,
+            "has rows that do not sum to 1",
+            rows=np.flatnonzero(np.abs(table.sum(axis=1) - 1) > 1e-6),
+        )
+    known = [pair for pair in pairs if len(pair) == 2 and {*pair} <= {*levels}]
+    for start, end in known:
+        if table[levels.index(start), levels.index(end)] > 0:
+            faults.add(where, f"allows the forbidden transition {(start, end)}")
+    return table
+
+
+def _strata(frame: pd.DataFrame, by: list[str]) -> tuple[list[str], np.ndarray]:
+    if not by or not len(frame):
+        return ["all"], np.zeros(len(frame), dtype=np.int64)
+    coded = encode_keys(frame, by)
+    groups, n_groups = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+    first = np.zeros(n_groups, dtype=np.int64)
+    first[groups] = np.arange(len(groups))
+    labels = [
+        ", ".join(
+            "missing" if code < 0 else str(levels[code])
+            for code, levels in zip(coded.codes[row], coded.levels, strict=True)
+        )
+        for row in first
+    ]
+    often = Counter(labels)
+    labels = [f"{text} ({j})" if often[text] > 1 else text for j, text in enumerate(labels)]
+    return labels, groups
+
+
+def _recoded(
+    values: pd.Series, codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]
+) -> pd.Series:
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return categorical_column(new, levels, ordered=bool(values.cat.ordered), index=values.index)
+    first = np.zeros(len(levels) + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    source = np.where(new == codes, np.arange(len(codes)), first[new])
+    taken = values.take(source)
+    taken.index = values.index
+    return taken
+
+
+def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.DataFrame:
+    size = len(levels)
+    known = codes >= 0
+    pairs = np.bincount(codes[known].astype(np.int64) * size + new[known], minlength=size * size)
+    return pd.DataFrame(pairs.reshape(size, size), index=list(levels), columns=list(levels))
+
+
+def _shown(kind: Any) -> Any:
+    return kind if isinstance(kind, str) else np.asarray(kind).tolist()

@@ -1,0 +1,351 @@
+"""Targeted record swapping: risky households exchange their place with similar ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.result import Protected, check_seed, own_frame, protected
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.streams import Streams, resolve_seed
+
+
+@dataclass(frozen=True)
+class Places:
+    """Households and where they live.
+
+    Attributes
+    ----------
+    of_record : int64 array, shape (n,)
+        Household of each record.
+    first : int64 array, shape (H,)
+        First record of each household.
+    area : int64 array, shape (H, levels)
+        Area of each household at each level, coarse to fine.
+    count : float64 array, shape (H, levels)
+        Smallest number of records that share the risk keys and the area with a member.
+    profiles : list of int64 arrays, shape (H,)
+        Group of similar households, for each profile in the order in which they are tried.
+    """
+
+    of_record: np.ndarray
+    first: np.ndarray
+    area: np.ndarray
+    count: np.ndarray
+    profiles: list[np.ndarray]
+
+
+def record_swap(
+    data: Any,
+    *,
+    household: str,
+    hierarchy: Sequence[str],
+    similar: Sequence[str] | Sequence[Sequence[str]],
+    risk_keys: Sequence[str] = (),
+    k: int = 3,
+    rate: float = 0.05,
+    carry_along: Sequence[str] = (),
+    seed: int | None = None,
+) -> Protected:
+    """Let households exchange their geography with similar households elsewhere.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records (persons)
+    household : str
+        Column of household ids; members need not be neighbours in the file.
+    hierarchy : sequence of str
+        Geographic columns from coarse to fine; the same for all members, never missing.
+    similar : sequence of str, or of such sequences
+        Household columns that partners must agree in. Of several profiles the first is tried
+        first, the next for households that found no partner.
+    risk_keys : sequence of str
+        Person columns that an intruder may know.
+    k : int
+        A household must be swapped when at some level fewer than k records share the risk keys
+        and the area with one of its members. 0 or 1: nobody must.
+    rate : float
+        Share of all households that are swapped, both partners counted, 0 to 1. More are swapped
+        only if more must be.
+    carry_along : sequence of str
+        Further household columns that move with the place (grid cells, degree of urbanisation).
+    seed : int, optional
+
+    Returns
+    -------
+    Protected
+        Only hierarchy and carry-along columns change, with their types. ``details``: ``swaps``
+        (table of household, partner, level, must), ``households``, ``swapped_households``,
+        ``must_swap``, ``without_partner`` (ids of households that had to be swapped and found
+        none). Every area keeps its number of households, and of households of each kind of the
+        coarsest profile.
+
+    Raises
+    ------
+    InputError
+        Unknown columns, hierarchy, similar or carry-along columns that differ within a household,
+        missing areas, rate outside 0 to 1.
+    GuaranteeError
+        The count of households by area changed (this is never expected).
+
+    Notes
+    -----
+    Targeted record swapping as used for the European census 2021 (Shlomo, Tudor and Groom 2010,
+    doi:10.1007/978-3-642-15838-4_4). The risk of a household at a level is the largest of
+    1 / count over its members. Level by level from the coarsest, households with a count below k
+    get a partner in another area of that level; then further households of the finest areas are
+    swapped until the rate is reached, those with high risk first: the order is that of
+    risk / E with E standard exponential, so that risk acts as a weight in sampling without
+    replacement. A household that must be swapped and finds nobody in another area of its level
+    looks in the next finer one. A partner is the free household of the same profile with the
+    highest such value.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"hid": [1, 2, 3, 4], "region": [*"aabb"], "size": [1, 1, 1, 1],
+    ...                        "age": [30, 95, 30, 30]})
+    >>> result = record_swap(people, household="hid", hierarchy=["region"], similar=["size"],
+    ...                      risk_keys=["age"], k=2, rate=0, seed=1)
+    >>> result.data["region"].tolist()[1], result.details["swapped_households"]
+    ('b', 4)
+    """
+    frame = own_frame(data)
+    profiles = _profiles(similar)
+    geo, keys, along = list(hierarchy), list(risk_keys), list(carry_along)
+    faults = Faults("record_swap")
+    _check(faults, frame, household, geo, profiles, keys, along, k, rate)
+    check_seed(faults, seed)
+    faults.raise_if_any()
+    seed = resolve_seed(seed)
+    places = _places(frame, household, geo, profiles, keys)
+    partner, level, must, alone = _paired(places, k, rate, Streams(seed))
+    source = np.where(partner >= 0, partner, np.arange(len(partner)))
+    rows = places.first[source][places.of_record]
+    released = frame.copy(deep=False)
+    for column in [*geo, *along]:
+        taken = frame[column].take(rows)
+        taken.index = frame.index
+        released[column] = taken
+    _verify(partner, places)
+    ids = frame[household].to_numpy()[places.first]
+    swapped = np.flatnonzero(partner >= 0)
+    n_households = len(partner)
+    return protected(
+        frame,
+        released,
+        [*geo, *along],
+        method="record_swap",
+        parameters={
+            "household": household,
+            "hierarchy": geo,
+            "similar": profiles,
+            "risk_keys": keys,
+            "k": k,
+            "rate": rate,
+            "carry_along": along,
+        },
+        seed=seed,
+        notes=[
+            f"{len(swapped):,} of {n_households:,} households were swapped "
+            f"({len(swapped) / max(n_households, 1):.2%}, {rate:.2%} asked for); "
+            f"{int(must.sum()):,} had to be, {len(alone):,} of them found no similar household "
+            "elsewhere.",
+            "Every area has as many households as before.",
+        ],
+        details={
+            "swaps": pd.DataFrame(
+                {
+                    "household": ids[swapped],
+                    "partner": ids[partner[swapped]],
+                    "level": np.array(geo, dtype=object)[level[swapped]],
+                    "must": must[swapped],
+                }
+            ),
+            "households": n_households,
+            "swapped_households": len(swapped),
+            "must_swap": int(must.sum()),
+            "without_partner": ids[alone].tolist(),
+        },
+    )
+
+
+def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
+    if isinstance(similar, str):
+        return [[similar]]
+    flat = [item for item in similar if isinstance(item, str)]
+    if flat:
+        return [flat]
+    return [list(profile) for profile in similar]
+
+
+def _check(
+    faults: Faults,
+    frame: pd.DataFrame,
+    household: str,
+    geo: list[str],
+    profiles: list[list[str]],
+    keys: list[str],
+    along: list[str],
+    k: int,
+    rate: float,
+) -> None:
+    if not geo:
+        faults.add("hierarchy", "no column is given", remedy="Name at least one.")
+    if not profiles or not all(profiles):
+        faults.add("similar", "a profile names no column", remedy="Name at least one.")
+    fine = check_columns(faults, frame, [household], "household")
+    for role, names in (("hierarchy", geo), ("risk key", keys), ("carried along", along)):
+        check_columns(faults, frame, dict.fromkeys(names), role)
+    shared = dict.fromkeys([*geo, *along, *(name for profile in profiles for name in profile)])
+    check_columns(faults, frame, [name for name in shared if name not in [*geo, *along]], "similar")
+    for name in {*geo, *along} & {household, *keys, *(n for p in profiles for n in p)}:
+        faults.add(name, "is swapped and also household, risk key or similar")
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 0:
+        faults.add("k", f"is {k!r}", remedy="Give a whole number from 0.")
+    number = isinstance(rate, (int, float, np.number)) and not isinstance(rate, bool)
+    if not number or not 0 <= rate <= 1:
+        faults.add("rate", f"is {rate!r}", remedy="Give the share of households, 0 to 1.")
+    if not fine:
+        return
+    if not len(frame):
+        faults.add("data", "have no records")
+    missing = frame[household].isna().to_numpy()
+    if missing.any():
+        faults.add(household, "household is missing", rows=np.flatnonzero(missing))
+    for name in shared:
+        if (frame.columns == name).sum() != 1:
+            continue
+        codes, _ = encode(frame[name])
+        lead = pd.Series(codes).groupby(encode(frame[household])[0]).transform("first").to_numpy()
+        if (codes != lead).any():
+            faults.add(name, "differs within a household", rows=np.flatnonzero(codes != lead))
+        if name in geo and (codes < 0).any():
+            faults.add(name, "area is missing", rows=np.flatnonzero(codes < 0))
+
+
+def _places(
+    frame: pd.DataFrame,
+    household: str,
+    geo: list[str],
+    profiles: list[list[str]],
+    keys: list[str],
+) -> Places:
+    of_record = pd.factorize(frame[household])[0].astype(np.int64)
+    n_households = int(of_record.max(initial=-1)) + 1
+    first = np.zeros(n_households, dtype=np.int64)
+    first[of_record[::-1]] = np.arange(len(frame) - 1, -1, -1)
+    areas, counts = [], []
+    for level in range(1, len(geo) + 1):
+        area = _ids(frame, geo[:level])
+        crossed = _ids(frame, [*geo[:level], *keys])
+        smallest = np.full(n_households, np.inf)
+        np.minimum.at(smallest, of_record, np.bincount(crossed)[crossed])
+        areas.append(area[first])
+        counts.append(smallest)
+    return Places(
+        of_record,
+        first,
+        np.column_stack(areas),
+        np.column_stack(counts),
+        [_ids(frame.iloc[first], profile) for profile in profiles],
+    )
+
+
+def _ids(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
+    coded = encode_keys(frame, names)
+    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+
+
+def _paired(
+    places: Places, k: int, rate: float, streams: Streams
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Partner and level of each household, who had to be swapped, and who of them was not."""
+    n, n_levels = places.area.shape
+    partner = np.full(n, -1, dtype=np.int64)
+    level = np.zeros(n, dtype=np.int64)
+    below = places.count < k
+    must = np.asarray(below.any(axis=1))
+    worst = np.where(must, below.argmax(axis=1), n_levels)
+    for step in range(n_levels):
+        priority = _priority(places.count[:, step], streams.at("record_swap", "must", step))
+        who = np.flatnonzero((worst <= step) & (partner < 0))
+        n_areas = int(places.area[:, step].max(initial=-1)) + 1
+        quota = np.full(n_areas, n, dtype=np.int64)
+        _pair(places, step, who, priority, quota, np.array([n]), partner, level)
+    alone = np.flatnonzero(must & (partner < 0))
+    last = n_levels - 1
+    rng = streams.at("record_swap", "more")
+    priority = _priority(places.count[:, last], rng)
+    quota = _quota(places.area[:, last], partner, rate, rng)
+    budget = np.array([quota.sum()])
+    # areas whose households find no partner leave their part to the others
+    for limits in (quota, np.full(len(quota), n)):
+        free = np.flatnonzero(partner < 0)
+        _pair(places, last, free, priority, limits, budget, partner, level)
+    return partner, level, must, alone
+
+
+def _priority(count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return 1.0 / count / rng.standard_exponential(len(count))
+
+
+def _quota(
+    area: np.ndarray, partner: np.ndarray, rate: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Pairs that each area starts, so that the rate is met in all: random systematic rounding."""
+    n_areas = int(area.max(initial=-1)) + 1
+    n_pairs = max(0, round((rate * len(area) - float((partner >= 0).sum())) / 2))
+    done = np.bincount(area[partner >= 0], minlength=n_areas)
+    short = np.maximum(rate * np.bincount(area, minlength=n_areas) - done, 0.0)
+    if n_pairs == 0 or short.sum() == 0:
+        return np.zeros(n_areas, dtype=np.int64)
+    order = rng.permutation(n_areas)
+    steps = np.cumsum(short[order]) * (n_pairs / short.sum())
+    edges = np.floor(np.append(0.0, steps) + rng.random())
+    edges[-1] = edges[0] + n_pairs
+    quota = np.zeros(n_areas, dtype=np.int64)
+    quota[order] = np.diff(edges)
+    return quota
+
+
+def _pair(
+    places: Places,
+    step: int,
+    who: np.ndarray,
+    priority: np.ndarray,
+    quota: np.ndarray,
+    budget: np.ndarray,
+    partner: np.ndarray,
+    level: np.ndarray,
+) -> None:
+    from riskeval.kernels.swap_records import pair_up
+
+    before = partner >= 0
+    area = np.ascontiguousarray(places.area[:, step])
+    starters = who[np.argsort(-priority[who], kind="stable")]
+    for profile in places.profiles:
+        members = np.lexsort((-priority, profile))
+        first = np.searchsorted(profile[members], np.arange(int(profile.max()) + 2))
+        pair, n_pairs = cell_ids(
+            np.column_stack([profile, area]), [int(profile.max()) + 1, len(quota)]
+        )
+        open_now = partner < 0
+        left = np.bincount(pair[open_now], minlength=n_pairs)
+        free = np.bincount(profile[open_now], minlength=len(first) - 1)
+        pair_up(starters, area, profile, members, first, pair, left, free, quota, budget, partner)
+    level[(partner >= 0) & ~before] = step
+
+
+def _verify(partner: np.ndarray, places: Places) -> None:
+    swapped = np.flatnonzero(partner >= 0)
+    mutual = np.array_equal(partner[partner[swapped]], swapped)
+    finest = places.area[:, -1]
+    moved = np.where(partner >= 0, finest[partner], finest)
+    if not mutual or not np.array_equal(np.bincount(moved), np.bincount(finest)):
+        raise GuaranteeError("record_swap: the number of households by area changed")

@@ -1,0 +1,240 @@
+"""What every perturbation method returns: the protected file and a count of what was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
+
+
+@dataclass(frozen=True)
+class Protected(Result):
+    """A protected file.
+
+    Attributes
+    ----------
+    data : DataFrame, shape (n_records, n_columns)
+        The file after protection: the same rows, index, column order and types as the input;
+        only the columns of `changes` can differ.
+    changes : DataFrame
+        One row a column that the method worked on: ``column``, ``cells`` (values that differ from
+        the input), ``share`` (of the records), ``suppressed`` (cells that were filled and are now
+        missing), ``type_before``, ``type_after``.
+    method : str
+        Name of the verb, as in ``riskeval.protect``.
+    parameters : mapping
+        The arguments it was called with, as plain values.
+    n_records : int
+    records_changed : int
+        Records with at least one changed cell.
+    seed : int or None
+        Seed of the random draws; None where nothing is drawn.
+    notes : tuple of str
+        Guarantees that were verified afterwards, fallbacks that were used: one sentence each.
+    details : mapping
+        What else the method computed (transition matrices, minimal nodes, swapped households).
+
+    Examples
+    --------
+    >>> from riskeval.protection.recode import top_bottom_code
+    >>> result = top_bottom_code(pd.DataFrame({"age": [30, 95]}), "age", upper=80)
+    >>> result.cells_changed, result.records_changed, result.share_of_records
+    (1, 1, 0.5)
+    """
+
+    data: pd.DataFrame
+    changes: pd.DataFrame
+    method: str
+    parameters: Mapping[str, Any]
+    n_records: int
+    records_changed: int
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+        object.__setattr__(self, "notes", tuple(self.notes))
+
+    @property
+    def cells_changed(self) -> int:
+        """Cells that differ from the input, over all columns."""
+        return int(self.changes["cells"].sum())
+
+    @property
+    def cells_suppressed(self) -> int:
+        """Cells that were filled and are now missing, over all columns."""
+        return int(self.changes["suppressed"].sum())
+
+    @property
+    def share_of_records(self) -> float:
+        """Share of the records with at least one changed cell (0 for an empty file)."""
+        return self.records_changed / self.n_records if self.n_records else 0.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of changes."""
+        return self.changes
+
+    def summary(self) -> str:
+        """Say what was changed and which guarantees were verified."""
+        touched = self.changes.loc[self.changes["cells"] > 0]
+        parts = [f"{row.column} {row.cells:,}" for row in touched.itertuples()]
+        text = (
+            f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
+            f"{self.records_changed:,} of {plural(self.n_records, 'record')} "
+            f"({self.share_of_records:.2%})"
+        )
+        text += f": {', '.join(parts)}." if parts else "."
+        if self.cells_suppressed:
+            text += f" {self.cells_suppressed:,} of these cells are now missing."
+        if self.seed is not None:
+            text += f" Seed {self.seed} repeats it."
+        return " ".join([text, *self.notes])
+
+
+def own_frame(data: Any) -> pd.DataFrame:
+    """Return a frame that may be given new columns without touching the caller's data.
+
+    Index, column order and attributes are kept. Assign whole columns only: the values are shared
+    with the caller until a column is replaced.
+    """
+    frame = data if isinstance(data, pd.DataFrame) else as_frame(data)
+    return frame.copy(deep=False)
+
+
+def protected(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    columns: Iterable[str],
+    *,
+    method: str,
+    parameters: Mapping[str, Any],
+    seed: int | None = None,
+    notes: Sequence[str] = (),
+    details: Mapping[str, Any] | None = None,
+) -> Protected:
+    """Count what differs between two files of the same rows and wrap it up.
+
+    Parameters
+    ----------
+    before, after : DataFrame, the same rows in the same order
+    columns : names of the columns that the method worked on
+    method, parameters, seed, notes, details : see `Protected`
+    """
+    rows, touched = [], np.zeros(len(after), dtype=bool)
+    for name in dict.fromkeys(columns):
+        old, new = before[name], after[name]
+        differs = changed_cells(old, new)
+        touched |= differs
+        cells = int(differs.sum())
+        rows.append(
+            {
+                "column": name,
+                "cells": cells,
+                "share": cells / len(after) if len(after) else 0.0,
+                "suppressed": int((new.isna().to_numpy() & ~old.isna().to_numpy()).sum()),
+                "type_before": str(old.dtype),
+                "type_after": str(new.dtype),
+            }
+        )
+    names = ["column", "cells", "share", "suppressed", "type_before", "type_after"]
+    return Protected(
+        after,
+        pd.DataFrame(rows, columns=names),
+        method,
+        parameters,
+        len(after),
+        int(touched.sum()),
+        seed,
+        tuple(notes),
+        details or {},
+    )
+
+
+def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
+    """Return where two columns differ; two missing values are equal. Bool array, shape (n,).
+
+    Examples
+    --------
+    >>> changed_cells(pd.Series([1.0, None, 3.0]), pd.Series([1.0, None, None])).tolist()
+    [False, False, True]
+    """
+    was, now = before.isna().to_numpy(), after.isna().to_numpy()
+    if isinstance(before.dtype, pd.CategoricalDtype) and before.dtype == after.dtype:
+        codes = after.cat.set_categories(before.cat.categories).cat.codes.to_numpy()
+        return np.asarray(before.cat.codes.to_numpy() != codes)
+    kinds = {_kind(before), _kind(after)}
+    if kinds <= {"whole", "real"}:
+        as_type = np.int64 if kinds == {"whole"} else np.float64
+        x = before.to_numpy(dtype=as_type, na_value=0)
+        y = after.to_numpy(dtype=as_type, na_value=0)
+        return (was != now) | (~was & ~now & (x != y))
+    both = ~was & ~now
+    differs = was != now
+    old, new = before.to_numpy(dtype=object), after.to_numpy(dtype=object)
+    differs[both] = np.asarray(old[both] != new[both], dtype=bool)
+    return differs
+
+
+def categorical_column(
+    codes: np.ndarray, categories: Sequence[Any], *, ordered: bool, index: pd.Index
+) -> pd.Series:
+    """Return a categorical column from codes, shape (n,), with -1 for missing."""
+    dtype = pd.CategoricalDtype(list(categories), ordered=ordered)
+    return pd.Series(pd.Categorical.from_codes(codes.astype(np.int64), dtype=dtype), index=index)
+
+
+def check_seed(faults: Faults, seed: object) -> None:
+    """Note a seed that is neither None nor a whole number from 0."""
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if seed is not None and not (whole and int(seed) >= 0):  # type: ignore[call-overload]
+        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0, or nothing.")
+
+
+def _nullable(dtype: np.dtype[Any]) -> str:
+    return str(dtype).replace("i", "I").replace("u", "U")
+
+
+def _kind(values: pd.Series) -> str:
+    dtype = values.dtype
+    if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+        return "other"
+    if pd.api.types.is_integer_dtype(dtype):
+        return (
+            "whole"
+            if getattr(dtype, "kind", "u") == "i" or getattr(dtype, "itemsize", 8) < 8
+            else "other"
+        )
+    return "real" if dtype.kind == "f" else "other"
+
+
+def suppress_cells(values: pd.Series, rows: np.ndarray) -> pd.Series:
+    """Return `values` with missing values at `rows` (bool, shape (n,)).
+
+    The type is kept where it can hold a missing value; whole numbers become the nullable type of
+    the same size (``Int64`` for ``int64``), ``bool`` becomes ``boolean``. Without a row to
+    suppress the column comes back as it is.
+
+    Examples
+    --------
+    >>> suppress_cells(pd.Series([1, 2]), np.array([False, True])).tolist()
+    [1, <NA>]
+    """
+    if not rows.any():
+        return values
+    dtype = values.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        values = values.astype(pd.api.types.pandas_dtype(_nullable(dtype)))
+    elif isinstance(dtype, np.dtype) and dtype.kind == "b":
+        values = values.astype("boolean")
+    return values.mask(rows)

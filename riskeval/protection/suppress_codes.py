@@ -1,0 +1,229 @@
+"""Suppression on arrays of codes: the greedy rule, its rescue, and a count of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.codes import cell_ids
+from synthpop.microdata.errors import Fault, InputError
+
+TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
+SETS, PAIRS = 1 << 14, 1 << 20
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of the keys: k, the treatment of missing values, what each key is worth.
+
+    Attributes
+    ----------
+    k : int
+    missing, alpha : treatment of missing values and weight of a match through one
+    rank : float64 array, shape (m,)
+        0 everywhere, or 1 for the most important key and larger for less important ones.
+    cost : float64 array, shape (m,)
+        Cells that one suppression takes: 1, plus the linked columns.
+    """
+
+    k: int
+    missing: str
+    alpha: float
+    rank: np.ndarray
+    cost: np.ndarray
+
+    @property
+    def weights(self) -> np.ndarray:
+        """What an incomplete match counts for a complete pattern and for an incomplete one."""
+        given = {
+            "wildcard": (self.alpha, self.alpha),
+            "conservative-2": (0.0, 0.0),
+            "conservative": (0.0, 1.0),
+        }
+        return np.array(given.get(self.missing, (1.0, 1.0)))
+
+
+def count_matches(codes: np.ndarray, strata: np.ndarray, request: Request) -> np.ndarray:
+    """Count the records that each record matches, by tables of shared keys (exact, no hashing).
+
+    Parameters
+    ----------
+    codes : integer array, shape (n, m), -1 missing
+    strata : int64 array, shape (n,)
+        Records of different strata never match; shares of categories are those of the stratum.
+    request : Request
+        Only the treatment of missing values is used.
+
+    Returns
+    -------
+    float64 array, shape (n,)
+    """
+    n = len(codes)
+    columns = np.column_stack([codes, strata])
+    ids, n_cells = cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
+    counts = np.bincount(ids, minlength=n_cells).astype(np.float64)
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[ids[::-1]] = np.arange(n - 1, -1, -1)
+    cells = columns[first]
+    if request.missing == "own-category":
+        return counts[ids]
+    observed = cells >= 0
+    patterns, pattern_of = np.unique(observed, axis=0, return_inverse=True)
+    rows = [np.flatnonzero(pattern_of.reshape(-1) == p) for p in range(len(patterns))]
+    factors = _share_factors(codes, strata, cells) if request.missing == "category-size" else None
+    to_complete, to_incomplete = request.weights
+    f = np.zeros(n_cells)
+    for a, pattern in enumerate(patterns):
+        other = to_complete if pattern.all() else to_incomplete
+        groups: dict[tuple[bytes, float], list[int]] = {}
+        for b, lacking in enumerate(patterns):
+            weight = 1.0 if a == b or lacking.all() else other
+            groups.setdefault(((pattern & lacking).tobytes(), weight), []).append(b)
+        for (shared, weight), members in groups.items():
+            if weight > 0:
+                both = np.frombuffer(shared, dtype=bool)
+                sources = np.concatenate([rows[b] for b in members])
+                found = weight * _sums(cells[:, both], counts, rows[a], sources)
+                if factors is not None:
+                    found *= factors[np.ix_(rows[a], pattern & ~both)].prod(axis=1)
+                f[rows[a]] += found
+    return f[ids]
+
+
+def _sums(
+    cells: np.ndarray, counts: np.ndarray, targets: np.ndarray, sources: np.ndarray
+) -> np.ndarray:
+    both = cells[np.concatenate([targets, sources])]
+    ids, n_ids = cell_ids(both, (both.max(axis=0, initial=0) + 1).tolist())
+    sums = np.bincount(ids[len(targets) :], weights=counts[sources], minlength=n_ids)
+    return np.asarray(sums[ids[: len(targets)]])
+
+
+def _share_factors(codes: np.ndarray, strata: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    factors = np.ones(cells.shape)
+    for stratum in range(int(strata.max(initial=-1)) + 1):
+        shares = category_shares(codes[strata == stratum])
+        mine = np.flatnonzero(cells[:, -1] == stratum)
+        for j in range(codes.shape[1]):
+            have = mine[cells[mine, j] >= 0]
+            factors[have, j] = shares[j, cells[have, j]]
+    return factors
+
+
+def category_shares(codes: np.ndarray) -> np.ndarray:
+    """Share of each level among all records, missing ones included, shape (m, most levels)."""
+    most = int(codes.max(initial=0)) + 1
+    counts = [np.bincount(column[column >= 0], minlength=most) for column in codes.T]
+    return np.array(counts, dtype=np.float64).reshape(codes.shape[1], most) / max(len(codes), 1)
+
+
+def suppress_codes(codes: np.ndarray, strata: np.ndarray, request: Request) -> np.ndarray:
+    """Return the codes with as few new -1 as the greedy rule needs; the input is not changed."""
+    if request.missing == "own-category":
+        from riskeval.protection.suppress_merge import merge_rare
+
+        return merge_rare(codes, strata, request.k, request.rank, request.cost)
+    if request.missing == "category-size":
+        result = codes.copy()
+        for stratum in range(int(strata.max(initial=-1)) + 1):
+            rows = np.flatnonzero(strata == stratum)
+            result[rows] = _by_category_size(codes[rows], request)
+        return result
+    result = _greedy(codes, strata, request, np.zeros((0, 0)))
+    while request.weights.min() < 1.0:
+        short = request.k - count_matches(result, strata, request)
+        stuck = (short > SLACK) & (result < 0).all(axis=1)
+        if not stuck.any():
+            break
+        result = _greedy(_rescue(result, strata, short, stuck), strata, request, np.zeros((0, 0)))
+    return result
+
+
+def _by_category_size(codes: np.ndarray, request: Request) -> np.ndarray:
+    """Repeat with new shares: they fall as cells are suppressed."""
+    one = np.zeros(len(codes), dtype=np.int64)
+    while True:
+        new = _greedy(codes, one, request, category_shares(codes))
+        if np.array_equal(new, codes):
+            return codes
+        codes = new
+
+
+def _rescue(
+    codes: np.ndarray, strata: np.ndarray, short: np.ndarray, stuck: np.ndarray
+) -> np.ndarray:
+    """Empty some incomplete records for those that have no key left and still match too few."""
+    result = codes.copy()
+    for stratum in np.unique(strata[stuck]):
+        mine = strata == stratum
+        n_left = (codes >= 0).sum(axis=1)
+        helpers = np.flatnonzero(mine & (n_left > 0) & (n_left < codes.shape[1]))
+        helpers = helpers[np.argsort(n_left[helpers], kind="stable")]
+        wanted = int(np.ceil(short[mine & stuck].max() - SLACK))
+        result[helpers[:wanted]] = -1
+    return result
+
+
+def _greedy(
+    codes: np.ndarray, strata: np.ndarray, request: Request, shares: np.ndarray
+) -> np.ndarray:
+    from riskeval.kernels.suppression import Book, suppress
+
+    n, n_keys = codes.shape
+    several = int(strata.max(initial=0)) > 0
+    columns = np.column_stack([codes, strata]) if several else codes
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    width = columns.shape[1]
+    ids, n_cells = cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
+    order = np.argsort(ids, kind="stable")
+    starts = np.searchsorted(ids[order], np.arange(n_cells))
+    next_record = np.full(n, -1, dtype=np.int32)
+    same = ids[order[1:]] == ids[order[:-1]]
+    next_record[order[:-1][same]] = order[1:][same]
+    random = np.random.Generator(np.random.PCG64(0))  # words of a hash table, nothing else
+    noise = random.integers(1, 1 << 63, (width, int(columns.max(initial=0)) + 1), dtype=np.uint64)
+    salts = random.integers(1, 1 << 63, SETS, dtype=np.uint64)
+    tier = np.unique(request.rank - request.cost, return_inverse=True)[1].astype(np.int64)
+    room = n_cells + n // 4 + 64
+    while True:
+        book = Book(
+            codes=np.empty((room, width), dtype=np.int32),
+            n_of=np.zeros(room, dtype=np.int64),
+            risky_of=np.zeros(room, dtype=np.bool_),
+            mask_of=np.zeros(room, dtype=np.int64),
+            set_of=np.zeros(room, dtype=np.int64),
+            next_cell=np.zeros(room, dtype=np.int64),
+            f=np.zeros(room),
+            masks=np.zeros(SETS, dtype=np.int64),
+            first_cell=np.zeros(SETS, dtype=np.int64),
+            first_node=np.zeros(SETS, dtype=np.int64),
+            node_mask=np.zeros(PAIRS, dtype=np.int64),
+            node_next=np.zeros(PAIRS, dtype=np.int64),
+            n_used=np.zeros(3, dtype=np.int64),
+            salts=salts,
+            noise=noise,
+            weight=request.weights,
+            shares=shares if shares.size else np.zeros((width, 0)),
+        )
+        book.codes[:n_cells] = columns[order[starts]]
+        book.n_of[:n_cells] = np.bincount(ids, minlength=n_cells)
+        first = np.full(room, -1, dtype=np.int32)
+        first[:n_cells] = order[starts]
+        cell_of, follows = ids.astype(np.int32), next_record.copy()
+        k = request.k - SLACK
+        try:
+            done = suppress(
+                book, n_cells, first, follows, cell_of, columns, k, request.rank, request.cost, tier
+            )
+        except ValueError as error:
+            fault = Fault(
+                "keys",
+                "too many patterns of missing keys",
+                remedy="Use fewer keys, or subsets of them.",
+            )
+            raise InputError("local_suppression", [fault]) from error
+        if done:
+            return book.codes[cell_of][:, :n_keys]
+        room *= 2

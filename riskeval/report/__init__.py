@@ -1,0 +1,1 @@
+"""HTML pages of an assessment, a protected file and a comparison."""

@@ -1,0 +1,361 @@
+"""The page of a comparison: the decision first, then maps, tables, and what was compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from riskeval.comparison.catalogue import (
+    ATTRIBUTION,
+    CATALOGUE,
+    FILE,
+    LINK,
+    UTILITY,
+    lower,
+)
+from riskeval.comparison.figures import draw_overlaps
+from riskeval.comparison.show import shown
+from riskeval.report.assessment import AUDIENCES
+from riskeval.report.comparison_tables import (
+    files_table,
+    judged,
+    limits_table,
+    meanings_table,
+    notes_table,
+    number_table,
+    overlap_table,
+    regression_tables,
+    shared_table,
+    visible,
+)
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.wording import plural
+
+if TYPE_CHECKING:
+    from riskeval.comparison.map import RiskUtilityMap
+    from riskeval.comparison.result import Comparison
+
+MAPS = (
+    (("disco", "rapid"), ("overlap", "pmse"), "What an intruder learns about sensitive variables"),
+    (("replicated_uniques", "below_3"), ("tables", "pmse"), "What an intruder finds by the keys"),
+    (("record_linkage",), ("il1s", "correlations"), "What an intruder finds by the numbers"),
+)
+LEADS = {
+    FILE: (
+        "The file by itself",
+        "What the keys of a file single out, on its own levels. In a synthetic file nobody "
+        "stands behind a record: these numbers then say how rare its records are.",
+    ),
+    ATTRIBUTION: (
+        "What an intruder learns about persons of the original",
+        "The intruder knows the keys of a person and looks them up in the release. Made for "
+        "synthetic files, and read in the same way for perturbed ones.",
+    ),
+    LINK: (
+        "Records that can be linked by their numbers",
+        "Only where the records of a release are those of the original.",
+    ),
+}
+CAPTIONS = {
+    "overlaps": (
+        "Overlap of the 95 % confidence intervals of original and release (Karr et al. 2006): 1 is "
+        "the same interval, 0 means that they do not meet."
+    )
+}
+
+
+def write_comparison(
+    path: Path | str,
+    comparison: Comparison,
+    *,
+    title: str | None = None,
+    audience: str = "internal",
+) -> Path:
+    """Write a comparison as one self-contained HTML file; see `Comparison.report`.
+
+    Raises
+    ------
+    InputError
+        An unknown audience.
+    OutputError
+        The file cannot be written.
+    """
+    faults = Faults("report")
+    check_choice(faults, "audience", audience, AUDIENCES)
+    faults.raise_if_any()
+    external = audience == "external"
+    maps = _maps(comparison)
+    first = maps[0][1]
+    level = f"{100 * comparison.level:g} %"
+    captions = {key: text.replace("95 %", level) for key, text in CAPTIONS.items()}
+    facts = {
+        "title": title or f"{plural(len(comparison.table) - 1, 'release')} compared",
+        "external": external,
+        "cards": _cards(comparison, first),
+        "first": _first(comparison),
+        "sentences": _sentences(comparison, first),
+        "decision": _decision(comparison, [item for _, item in maps[:2]], external),
+        "decision_note": _decision_note([item for _, item in maps[:2]]),
+        "scenario": _scenario(comparison),
+        "roles": _roles(comparison),
+        "limits": limits_table(comparison),
+        "caveats": _caveats(comparison),
+        "maps": [(f"map_{place}", _caption(item, text)) for place, (text, item) in enumerate(maps)],
+        "risks": [
+            {"title": LEADS[group][0], "lead": LEADS[group][1],
+             "table": number_table(comparison, group, external)}
+            for group in (FILE, ATTRIBUTION, LINK)
+        ],
+        "utility": number_table(comparison, UTILITY, external),
+        "overlaps": overlap_table(comparison, external),
+        "overlaps_lead": _overlaps_lead(comparison),
+        "regressions": regression_tables(comparison),
+        "files": files_table(comparison, external),
+        "shared": shared_table(comparison),
+        "notes": notes_table(comparison),
+        "made": _made(comparison, external),
+        "meanings": meanings_table(comparison),
+        "captions": captions,
+        "pictures": _pictures(comparison, maps, captions, external),
+    }  # fmt: skip
+    return write_page(path, render_page("riskeval", "compare.html.j2", facts))
+
+
+def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
+    """The maps that have at least one release on them; one in any case."""
+    found = []
+    for risks, utilities, text in MAPS:
+        known = set(comparison.measures["measure"])
+        risk = [name for name in risks if name in known and comparison.has(name)]
+        utility = [name for name in utilities if comparison.has(name)]
+        if risk and utility:
+            found.append((text, comparison.risk_utility_map(risk=risk[0], utility=utility[0])))
+    return found or [("Risk and utility", comparison.risk_utility_map())]
+
+
+def _pictures(
+    comparison: Comparison,
+    maps: list[tuple[str, RiskUtilityMap]],
+    captions: dict[str, str],
+    external: bool,
+) -> dict[str, str]:
+    found = {
+        f"map_{place}": to_svg(item.figure(), f"map_{place}", _caption(item, text))
+        for place, (text, item) in enumerate(maps)
+    }
+    estimates = visible(comparison.overlaps, external)
+    if estimates["overlap"].notna().any():
+        figure = draw_overlaps(estimates)
+        found["overlaps"] = to_svg(figure, "overlaps", captions["overlaps"])
+    return found
+
+
+def _caption(item: RiskUtilityMap, text: str) -> str:
+    risk, utility = (CATALOGUE[name.split(":")[0]] for name in (item.risk, item.utility))
+    gone = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
+    caption = (
+        f"{text}. Risk: {lower(item.risk_title)}, {risk.meaning} ({risk.source}). "
+        f"{'Utility' if item.better == 'high' else 'Loss'}: {lower(item.utility_title)}, "
+        f"{utility.meaning} ({utility.source})."
+    )
+    if (item.frame["parameter"].notna()).any():
+        caption += " Lines join releases of one method in the order of its parameter."
+    if len(gone):
+        caption += f" Without a number, so not drawn: {', '.join(gone)}."
+    return caption
+
+
+def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]]:
+    table = comparison.table
+    released = comparison.measures[comparison.measures["release"] != "original"]
+    asked = released[released["within"].notna()]
+    broken = asked.loc[asked["within"] == False, "release"].nunique()  # noqa: E712 - objects
+    kept = asked["release"].nunique() - broken
+    front = int(first.frame["pareto"].sum())
+    return [
+        {
+            "title": "Original",
+            "value": f"{table['records'].iloc[0]:,}",
+            "note": "records",
+        },
+        {
+            "title": "Releases",
+            "value": str(len(table) - 1),
+            "note": f"{int((table['kind'] == 'synthetic').sum())} synthetic, "
+            f"{int((table['kind'] == 'perturbed').sum())} perturbed",
+        },
+        {"title": "Keep every limit", "value": str(kept), "note": "of the releases"},
+        {
+            "title": "On the Pareto front",
+            "value": str(front),
+            "note": "no other release beats them",
+        },
+    ]
+
+
+def _first(comparison: Comparison) -> str:
+    numbers = comparison.measures["name"].nunique()
+    was = "was" if len(comparison.table) == 2 else "were"
+    return (
+        f"{plural(len(comparison.table) - 1, 'release')} of one original {was} judged by the same "
+        f"{numbers} numbers of risk and utility. None of them proves a file safe: each tells one "
+        "story of an intruder, and the decision weighs the risk that is left against the use that "
+        "is kept."
+    )
+
+
+def _sentences(comparison: Comparison, first: RiskUtilityMap) -> list[str]:
+    released = [name for name in comparison.table.index if name != "original"]
+    clean = []
+    for name in released:
+        rows = comparison.measures[comparison.measures["release"] == name]
+        asked = rows["within"].dropna()
+        if len(asked) and asked.astype(bool).all():
+            clean.append(str(name))
+    text = (
+        f"Every limit is kept by {', '.join(clean)}."
+        if clean
+        else ("No release keeps every limit; the table says which are exceeded.")
+    )
+    return [text, first.summary()]
+
+
+def _decision(comparison: Comparison, maps: list[RiskUtilityMap], external: bool) -> dict[str, Any]:
+    """One row a release: limits, risk before and after by two stories, utility, Pareto front."""
+    n = int(comparison.table["records"].iloc[0])
+    first = maps[0]
+    places = [(item.risk.split(":")[0], item.frame.set_index("release")["risk"]) for item in maps]
+    utility = first.utility.split(":")[0]
+    rows = []
+    row: Any
+    for row in first.frame[first.frame["kind"] != "original"].itertuples():
+        mine = comparison.measures[comparison.measures["release"] == row.release]
+        broken = mine.loc[[within is False for within in mine["within"]], "title"]
+        risks = [
+            " to ".join(
+                shown(name, float(it[key]), judged(comparison, name, n), external)
+                for key in ("original", row.release)
+            )
+            for name, it in places
+        ]
+        use = shown(utility, float(row.utility), n)
+        asked = "; ".join(broken) or "none"
+        rows.append((row.release, row.kind, asked, *risks, use, "yes" if row.pareto else "no"))
+    word = "Utility" if first.better == "high" else "Loss"
+    heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
+    head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",
+            "Pareto front")  # fmt: skip
+    return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
+
+
+def _decision_note(maps: list[RiskUtilityMap]) -> str:
+    parts = [f"{item.risk_title}: {CATALOGUE[item.risk.split(':')[0]].meaning}." for item in maps]
+    first = maps[0]
+    utility = CATALOGUE[first.utility.split(":")[0]]
+    mean = "" if ":" in first.risk else ", the mean over sensitive variables where several"
+    return (
+        f"Risk is that of the original, then that of the release{mean}. {' '.join(parts)} "
+        f"{first.utility_title}: {utility.meaning}. The front is that of the first risk."
+    )
+
+
+def _scenario(comparison: Comparison) -> str:
+    roles = comparison.roles
+    keys = ", ".join(roles["keys"])  # type: ignore[arg-type]
+    text = f"An intruder knows {keys} of a person, looks for this person in the release"
+    sensitive = ", ".join(roles["sensitive"])  # type: ignore[arg-type]
+    if sensitive:
+        text += f", and wants to learn {sensitive}"
+    numeric = ", ".join(roles["numeric"])  # type: ignore[arg-type]
+    if numeric:
+        text += (
+            f". In the worst case, measured where records can be linked, the intruder holds the "
+            f"true values of {numeric} of everybody"
+        )
+    return text + ". Nothing is said about an intruder who knows more."
+
+
+def _roles(comparison: Comparison) -> list[tuple[str, str]]:
+    titles = {
+        "keys": "Keys", "numeric": "Numbers", "sensitive": "Sensitive", "weights": "Weights",
+        "household": "Household", "strata": "Strata",
+    }  # fmt: skip
+    found = []
+    for role, title in titles.items():
+        value: Any = comparison.roles[role]
+        if value:
+            found.append((title, value if isinstance(value, str) else ", ".join(value)))
+    return found
+
+
+def _caveats(comparison: Comparison) -> list[str]:
+    table, roles = comparison.table, comparison.roles
+    found = [
+        "Every number depends on the variables that were named as keys, numbers and sensitive.",
+        "A number that a release does not allow is missing, with the reason below; releases are "
+        "then compared on fewer numbers, not on better ones.",
+    ]
+    coarse = comparison.shared[comparison.shared["how"].str.contains("count as")]
+    if len(coarse):
+        found.append(
+            "Recoded variables are compared on the coarser levels: what was lost by the recoding "
+            "shows in “detail kept”, not in the distances of tables."
+        )
+    if (table["kind"] == "synthetic").any():
+        found.append(
+            "Records of a synthetic file are nobody's: k-anonymity and individual risk of such a "
+            "file do not say what is disclosed. Attribution, prediction and nearness do."
+        )
+    if (table["kind"] == "perturbed").any():
+        found.append(
+            "Attribution counts values that are right, also those that everybody with these keys "
+            "has or that follow from common knowledge. Where keys were exchanged at random, counts "
+            "on the keys do not know that a match may be wrong."
+        )
+    if not comparison.holdout:
+        found.append(
+            "Without persons outside the original, what keys tell about anybody is counted as risk "
+            "too, and membership was not measured."
+        )
+    if roles["weights"] is None:
+        found.append("No weights were given: the original counts as the whole population.")
+    found.append(
+        "Intervals overlap little for two reasons, bias and other precision; a release drawn with "
+        "error of its own cannot overlap fully."
+    )
+    return found
+
+
+def _overlaps_lead(comparison: Comparison) -> str:
+    design: Any = comparison.roles["design"]
+    parts = [f"{role} {name}" for role, name in design.items() if name]
+    text = f"Normal intervals at {100 * comparison.level:g} %, variances by linearisation"
+    asked = [role for role in ("strata", "household") if comparison.roles[role]]
+    if parts:
+        text += f" with {' and '.join(parts)}"
+    elif asked:
+        text += ", as if records had been drawn one by one"
+    if len(parts) < len(asked):
+        text += (
+            " (a column of the design that one of the files lacks, or has gaps in, was not used)"
+        )
+    return text + "."
+
+
+def _made(comparison: Comparison, external: bool) -> list[str]:
+    effort = comparison.effort
+    found = [
+        f"Slow measures take a random part of larger files: {effort.linkage:,} records to link, "
+        f"{effort.outliers:,} for the Mahalanobis distance, {effort.prediction:,} to predict "
+        f"(model: {effort.model}), {effort.screen:,} for nearness, each "
+        f"against {4 * effort.screen:,} of the other file, "
+        f"{effort.propensity:,} of each file for the propensity score. The part of the original is "
+        "the same for every release.",
+        "The propensity score gives both files the weight 0.5, whatever their length.",
+    ]
+    if not external:
+        found.append(f"Seed {comparison.seed} repeats every number.")
+    return found

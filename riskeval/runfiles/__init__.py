@@ -1,0 +1,1 @@
+"""Plans as TOML files: assess, protect and compare."""

@@ -1,0 +1,274 @@
+"""Run files of ``riskeval compare``: an original, and releases as files or as steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from riskeval.comparison.compare import compare
+from riskeval.comparison.releases import Release
+from riskeval.comparison.result import ORIGINAL, Comparison
+from riskeval.runfiles.runfile import (
+    DataInput,
+    Names,
+    ReportOptions,
+    read_data,
+    read_source,
+    read_steps,
+    takes_seed,
+)
+from riskeval.session.session import ProtectionSession
+from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.files import read_table
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+
+SECTIONS = [
+    "data", "roles", "release", "indicators", "regressions", "limits", "effort", "holdout",
+    "level", "seed", "report",
+]  # fmt: skip
+
+
+class CompareRoles(Table):
+    """The table ``[roles]``; see `compare`."""
+
+    keys: Names
+    numeric: Names = Field(default_factory=list)
+    sensitive: Names = Field(default_factory=list)
+    weights: str | None = None
+    household: str | None = None
+    strata: str | None = None
+
+
+class ReleaseInput(Table):
+    """A table ``[[release]]``: a file, or steps from the original or from another release."""
+
+    name: str
+    file: str | None = None
+    base: str | None = None
+    step: list[dict[str, Any]] | None = None
+    kind: Literal["perturbed", "synthetic"] | None = None
+    family: str | None = None
+    parameter: float | None = None
+    weights: str | None = None
+    linkable: bool | None = None
+    identifier: str | None = None
+    levels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+Steps = tuple[tuple[str, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePlan:
+    """What ``riskeval compare`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+    roles : CompareRoles
+    releases : tuple of (ReleaseInput, steps)
+        Steps are (verb, arguments); none for a file.
+    options : dict
+        `indicators`, `regressions`, `limits`, `effort` and `level`, as `compare` takes them.
+    holdout : str or None
+        File.
+    seed : int or None
+    report : ReportOptions
+    folder : Path
+        Where relative paths start.
+    """
+
+    data: DataInput
+    roles: CompareRoles
+    releases: tuple[tuple[ReleaseInput, Steps], ...]
+    options: dict[str, Any]
+    holdout: str | None
+    seed: int | None
+    report: ReportOptions
+    folder: Path
+
+    def sources(self) -> list[Path]:
+        """Return every file that is read: the original, the releases and the hold-out."""
+        names = [self.data.file, *(given.file for given, _ in self.releases), self.holdout]
+        return [self.folder / name for name in names if name]
+
+    def run(
+        self, *, seed: int | None = None, workers: int = 1, on_event: Listener = silent
+    ) -> Comparison:
+        """Read the files, make the releases that are given as steps, and compare.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Instead of that of the plan; steps without a seed of their own draw from it too.
+        workers, on_event
+            As in `compare`.
+        """
+        used = resolve_seed(self.seed if seed is None else seed)
+        original = read_data(self.data, self.folder)
+        held = None if self.holdout is None else read_table(self.folder / self.holdout)
+        return compare(
+            original,
+            self._releases(original, used),
+            **self.roles.model_dump(),
+            **self.options,
+            holdout=held,
+            workers=workers,
+            seed=used,
+            on_event=on_event,
+        )
+
+    def _releases(self, original: pd.DataFrame, seed: int) -> dict[str, Release]:
+        frames: dict[str, pd.DataFrame] = {}
+        found: dict[str, Release] = {}
+        for given, steps in self.releases:
+            if given.file is not None:
+                frame = read_table(self.folder / given.file)
+            else:
+                base = original if given.base is None else frames[given.base]
+                frame = self._protect(base, given.name, steps, seed)
+            frames[given.name] = frame
+            kind: str | None = given.kind
+            if given.file is None:
+                kind = kind or _kind_of(given.base, found)
+            found[given.name] = Release(
+                frame, kind, given.family, given.parameter, given.weights, given.linkable,
+                given.identifier, given.levels,
+            )  # fmt: skip
+        return found
+
+    def _protect(self, base: pd.DataFrame, name: str, steps: Steps, seed: int) -> pd.DataFrame:
+        own = self.roles
+
+        def there(names: Names) -> Names:
+            return [name for name in names if name in base]
+
+        session = ProtectionSession(
+            base,
+            keys=there(own.keys),
+            numeric=there(own.numeric),
+            sensitive=there(own.sensitive),
+            weights=own.weights if own.weights in base else None,
+            household=own.household if own.household in base else None,
+        )
+        for number, (verb, arguments) in enumerate(steps, 1):
+            given = dict(arguments)
+            if "seed" not in given and takes_seed(verb):
+                given["seed"] = int(Streams(seed).at("release", name, number).integers(2**62))
+            try:
+                session.apply(verb, **given)
+            except InputError as problem:
+                where = f"[[release]] {name}, step {number}"
+                raise RunFileError(f"{where}: {problem.subject}", problem.faults) from None
+        return session.data
+
+
+def _kind_of(base: str | None, found: Mapping[str, Release]) -> str | None:
+    """Steps keep the rows of what they start from."""
+    return "perturbed" if base is None else found[base].kind
+
+
+def load_compare_plan(path: Path | str) -> ComparePlan:
+    r"""Read and check a run file of ``riskeval compare``.
+
+    Parameters
+    ----------
+    path : path
+        ``[data]`` (the original: `file` or ``demo = true``), ``[roles]``, and one ``[[release]]``
+        each: `name` and either `file` or ``[[release.step]]`` (from the original, or from the
+        release named by `base`). Steps know the keys, numeric and sensitive variables, weights and
+        household of ``[roles]``; strata are those that the step names. Where wanted a release has
+        `kind`, `family`, `parameter`, `weights`, `linkable`, `identifier`, `levels`. Further
+        ``[[indicators]]``, ``[[regressions]]``, ``[limits]`` ("none" for no limit), ``[effort]``,
+        ``[holdout]`` with `file`, `level`, `seed`, ``[report]``. Relative paths start at the
+        folder of the run file.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault that can be seen before files are read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "plan.toml"
+    >>> _ = file.write_text('data = {demo = true}\nroles = {keys = ["age"]}\n[[release]]\n'
+    ...                     'name = "top"\n[[release.step]]\nverb = "top_bottom_code"\n'
+    ...                     'column = "age"\nupper = 80\n')
+    >>> load_compare_plan(file).releases[0][1]
+    (('top_bottom_code', {'column': 'age', 'upper': 80}),)
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, SECTIONS)
+    source = read_source(faults, data)
+    roles = validate(faults, "[roles]", CompareRoles, data.get("roles", {}))
+    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    releases = _read_releases(faults, data.get("release", []))
+    options = _options(faults, data)
+    held = _holdout(faults, data.get("holdout"))
+    seed = data.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0.")
+    faults.raise_if_any()
+    return ComparePlan(source, roles, releases, options, held, seed, report, file.parent)
+
+
+def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `compare` that need no reading; it checks them itself."""
+    found: dict[str, Any] = {}
+    for name in ("limits", "effort"):
+        if name in data:
+            if not isinstance(data[name], Mapping):
+                faults.add(f"[{name}]", f"is {data[name]!r}, no table")
+                continue
+            found[name] = {key: None if v == "none" else v for key, v in data[name].items()}
+    for name in ("indicators", "regressions", "level"):
+        if name in data:
+            found[name] = data[name]
+    return found
+
+
+def _holdout(faults: Faults, table: Any) -> str | None:
+    if table is None:
+        return None
+    if not isinstance(table, Mapping) or not isinstance(table.get("file"), str) or len(table) > 1:
+        faults.add("[holdout]", f"is {table!r}", remedy='Give file = "others.parquet".')
+        return None
+    return str(table["file"])
+
+
+def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Steps], ...]:
+    if not isinstance(tables, list) or not tables:
+        faults.add("[[release]]", "there is none", remedy="Give one, with name and file or steps.")
+        return ()
+    found: list[tuple[ReleaseInput, Steps]] = []
+    names: list[str] = []
+    for number, table in enumerate(tables, 1):
+        where = f"[[release]] {number}"
+        given = validate(faults, where, ReleaseInput, table)
+        if given is None:
+            continue
+        if given.name in names or given.name == ORIGINAL:
+            faults.add(where, f"the name {given.name!r} is taken", remedy="Give another one.")
+        steps: Steps = ()
+        if (given.file is None) == (given.step is None):
+            faults.add(where, "needs file or [[release.step]]", remedy="Give exactly one of them.")
+        elif given.step is not None:
+            steps = read_steps(faults, given.step, where)
+        if given.base is not None and given.file is not None:
+            faults.add(where, "a file has no base", remedy="Leave base out.")
+        elif given.base is not None and given.base not in names:
+            what = f"base {given.base!r} is no release before this one"
+            faults.add(where, what, remedy=did_you_mean(given.base, names))
+        names.append(given.name)
+        found.append((given, steps))
+    return tuple(found)

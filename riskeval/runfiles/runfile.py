@@ -1,0 +1,260 @@
+"""Run files of the risk evaluation: what to assess, or how to protect a file, as TOML data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from riskeval import protect
+from riskeval.measures.assess import Assessment, assess
+from riskeval.protect import VERBS
+from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.files import read_table
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+
+Names = list[str]
+
+
+class DataInput(Table):
+    """The table ``[data]``: a file, or ``demo = true`` for the embedded survey."""
+
+    file: str | None = None
+    demo: bool = False
+
+
+class AssessOptions(Table):
+    """The table ``[assess]``; see `assess`."""
+
+    keys: Names
+    weights: str | None = None
+    household: str | None = None
+    sensitive: str | Names = Field(default_factory=list)
+    measures: str | Names = "all"
+    k: list[int] | int = Field(default=[2, 3, 5])
+    missing: str = "wildcard"
+    alpha: float = 1.0
+    population_size: float | None = None
+
+
+class Roles(Table):
+    """The table ``[roles]``; see `ProtectionSession`."""
+
+    keys: Names
+    numeric: Names = Field(default_factory=list)
+    weights: str | None = None
+    household: str | None = None
+    strata: Names | str | None = None
+    sensitive: Names = Field(default_factory=list)
+    linked: dict[str, Names] | None = None
+    pram: Names = Field(default_factory=list)
+
+
+class ReportOptions(Table):
+    """The table ``[report]``."""
+
+    title: str | None = None
+    file: str | None = Field(default=None, pattern=r"\.html$")
+    audience: Literal["internal", "external"] = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class AssessPlan:
+    """What ``riskeval assess`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+    arguments : AssessOptions
+    limits : dict
+        The table ``[limits]``; see `Limits`.
+    options : dict of dicts
+        The tables ``[options.<measure>]``.
+    report : ReportOptions
+    folder : Path
+        Where relative paths start.
+    """
+
+    data: DataInput
+    arguments: AssessOptions
+    limits: dict[str, Any]
+    options: dict[str, dict[str, Any]]
+    report: ReportOptions
+    folder: Path
+
+    def run(self) -> Assessment:
+        """Read the file and measure it."""
+        data = read_data(self.data, self.folder)
+        return assess(data, **self.arguments.model_dump(), limits=self.limits, options=self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectPlan:
+    """What ``riskeval protect`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+    roles : Roles
+    steps : tuple of (verb, arguments)
+    out : str or None
+        Protected file, ``.parquet`` or ``.csv``.
+    report : ReportOptions
+    folder : Path
+    """
+
+    data: DataInput
+    roles: Roles
+    steps: tuple[tuple[str, dict[str, Any]], ...]
+    out: str | None
+    report: ReportOptions
+    folder: Path
+
+    def read(self) -> pd.DataFrame:
+        """Read the file."""
+        return read_data(self.data, self.folder)
+
+
+def load_assess_plan(path: Path | str) -> AssessPlan:
+    r"""Read and check a run file of ``riskeval assess``.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "assess.toml"
+    >>> _ = file.write_text('data = {demo = true}\nassess = {keys = ["db040", "age"]}')
+    >>> load_assess_plan(file).arguments.keys
+    ['db040', 'age']
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
+    source = read_source(faults, data)
+    options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
+    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    faults.raise_if_any()
+    limits = {k: None if v == "none" else v for k, v in data.get("limits", {}).items()}
+    return AssessPlan(source, options, limits, data.get("options", {}), report, file.parent)
+
+
+def assess_file(path: Path | str) -> Assessment:
+    r"""Run `assess` as a run file says.
+
+    Parameters
+    ----------
+    path : path
+        ``[data] file = "survey.parquet"`` (csv, parquet, sav, dta, sas7bdat; relative to the run
+        file), ``[assess]`` with the arguments of `assess`, and where wanted ``[limits]`` ("none"
+        for no limit) and ``[options.<measure>]``.
+
+    Raises
+    ------
+    RunFileError
+        Unknown tables or keys, or no data.
+    InputError
+        Faults in the data or the arguments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "survey.csv").write_text("sex,age\n1,30\n1,30\n2,40\n")
+    >>> text = '[data]\nfile = "survey.csv"\n[assess]\nkeys = ["sex", "age"]\n'
+    >>> _ = (folder / "risk.toml").write_text(text + 'measures = ["frequencies"]')
+    >>> assess_file(folder / "risk.toml").n_records
+    3
+    """
+    return load_assess_plan(path).run()
+
+
+def load_protect_plan(path: Path | str) -> ProtectPlan:
+    r"""Read and check a run file of ``riskeval protect``: ``[data]``, ``[roles]``, ``[[step]]``.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault that can be seen before the steps are run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "plan.toml"
+    >>> _ = file.write_text('data = {demo = true}\nroles = {keys = ["age"]}\n[[step]]\n'
+    ...                     'verb = "local_suppression"\nk = 3\n')
+    >>> load_protect_plan(file).steps
+    (('local_suppression', {'k': 3}),)
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, ["data", "roles", "step", "out", "report"])
+    source = read_source(faults, data)
+    roles = validate(faults, "[roles]", Roles, data.get("roles", {}))
+    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    steps = read_steps(faults, data.get("step", []))
+    out = data.get("out")
+    if out is not None and not isinstance(out, str):
+        faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
+    faults.raise_if_any()
+    return ProtectPlan(source, roles, steps, out, report, file.parent)
+
+
+def read_source(faults: Faults, data: Mapping[str, Any]) -> Any:
+    """Read the table ``[data]``: exactly one of `file` and `demo`."""
+    source = validate(faults, "[data]", DataInput, data.get("data", {}))
+    if source is not None and source.demo == (source.file is not None):
+        faults.add("[data]", "needs file or demo = true", remedy="Give exactly one of them.")
+    return source
+
+
+def read_steps(
+    faults: Faults, tables: Any, within: str = ""
+) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Read a list of steps of protection: (verb, arguments); `within` says where they stand."""
+    head = f"{within} [[step]]".strip()
+    if not isinstance(tables, list) or not tables:
+        faults.add(head, "there is none", remedy='Give one, as verb = "local_suppression".')
+        return ()
+    steps = []
+    for number, table in enumerate(tables, 1):
+        if not isinstance(table, Mapping):
+            faults.add(f"{head} {number}", f"is {table!r}, no table")
+            continue
+        arguments = dict(table)
+        verb = arguments.pop("verb", None)
+        if not isinstance(verb, str) or verb not in VERBS:
+            what = f"verb {verb!r} is unknown" if verb else "has no verb"
+            faults.add(f"{head} {number}", what, remedy=did_you_mean(verb, VERBS))
+        steps.append((str(verb), arguments))
+    return tuple(steps)
+
+
+def read_data(source: DataInput, folder: Path) -> pd.DataFrame:
+    """Read the file that ``[data]`` names."""
+    if source.demo:
+        from synthpop.datasets import load_demo_survey
+
+        return load_demo_survey().frame
+    return read_table(folder / str(source.file))
+
+
+def takes_seed(verb: str) -> bool:
+    """Whether a verb of ``riskeval.protect`` draws.
+
+    Examples
+    --------
+    >>> takes_seed("pram"), takes_seed("global_recode")
+    (True, False)
+    """
+    return "seed" in inspect.signature(getattr(protect, verb)).parameters

@@ -1,0 +1,1 @@
+"""A protection session: the file, its steps and its history."""

@@ -1,0 +1,127 @@
+"""Distances of all two-way, three-way ... tables of some variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.pairs import as_names, check_both, read_sides
+from riskeval.utility.tables import table_distance
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
+
+MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableDistances(Result):
+    """Distances of every table of a size.
+
+    Attributes
+    ----------
+    size : int
+        Variables of a table.
+    table : DataFrame
+        One row a table, the largest total variation first: `variables`, `total_variation`, `ut`,
+        `ut2`, `aitchison`, `hellinger`, `n_cells`, `empty_original`, `empty_released`.
+    mean : float
+        Mean total variation.
+    largest : float
+    """
+
+    size: int
+    table: pd.DataFrame
+    mean: float
+    largest: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return the mean, and the table that fits worst."""
+        return (
+            f"{plural(len(self.table), 'table')} of {self.size} variables: on average "
+            f"{self.mean:.2%} of the records would have to move to make original and release "
+            f"equal, at most {self.largest:.2%} ({self.table['variables'].iloc[0]}). 0 is no loss; "
+            "large tables differ more by chance alone: compare releases of the same file."
+        )
+
+
+def table_distances(
+    original: Any,
+    released: Any,
+    variables: Sequence[str],
+    *,
+    size: int = 2,
+    weights: Any = None,
+    released_weights: Any = None,
+    total: str = "original",
+    levels: str = "union",
+    missing: str = "level",
+    zeros: float = 0.5,
+) -> TableDistances:
+    """Compare all tables of `size` of the variables between both files.
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+    variables : sequence of str
+        At least `size` columns of both files.
+    size : int, default 2
+        Variables of a table: 1, 2, 3 ...
+    weights, released_weights, total, levels, missing, zeros
+        As in `table_distance`.
+
+    Returns
+    -------
+    TableDistances
+        Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        As `table_distance`; also a size below 1 or above the number of variables.
+
+    Examples
+    --------
+    >>> x = pd.DataFrame({"a": list("ppqq"), "b": list("uvuv"), "c": list("stst")})
+    >>> y = x.assign(c=list("stts"))
+    >>> found = table_distances(x, y, ["a", "b", "c"])
+    >>> found.table[["variables", "total_variation"]].values.tolist()
+    [['b x c', 0.5], ['a x b', 0.0], ['a x c', 0.0]]
+    """
+    faults = Faults("table distances")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, variables, "variables")
+    check_both(faults, sides, names, "variable")
+    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    if not (whole and 1 <= size <= len(names)):
+        faults.add("size", f"is {size!r}", remedy=f"Give a number from 1 to {len(names)}.")
+    faults.raise_if_any()
+    rows = []
+    for chosen in combinations(names, int(size)):
+        found = table_distance(
+            sides.x,
+            sides.y,
+            chosen,
+            weights=sides.wx,
+            released_weights=sides.wy,
+            total=total,
+            levels=levels,
+            missing=missing,
+            zeros=zeros,
+        )
+        numbers = [*MEASURES, "n_cells", "empty_original", "empty_released"]
+        rows.append({"variables": " x ".join(chosen), **{k: getattr(found, k) for k in numbers}})
+    table = pd.DataFrame(rows).sort_values("total_variation", ascending=False, kind="stable")
+    moved = table["total_variation"]
+    return TableDistances(
+        int(size), table.reset_index(drop=True), float(moved.mean()), float(moved.max())
+    )

@@ -1,0 +1,389 @@
+"""Propensity scores: how well a model tells the release from the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.utility.design import model_matrix
+from riskeval.utility.logistic import fit_logistic
+from riskeval.utility.pairs import (
+    Sides,
+    as_names,
+    check_both,
+    check_numbers,
+    check_option,
+    is_number,
+    ones,
+    read_seed,
+    read_sides,
+)
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+
+Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
+"""From labels, weights and a seed to scores and the number of coefficients."""
+DRAWN = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Propensity(Result):
+    """How well a model tells the records of the release from those of the original.
+
+    Attributes
+    ----------
+    variables : tuple of str
+    pmse : float
+        Weighted mean of (p - c)^2 over the records of both files, p the score of a record; 0 when
+        no record can be told apart, c (1 - c) when all can.
+    expected : float
+        What `pmse` would be if the release came from the same distribution (see `null`).
+    deviation : float
+        Standard deviation of `pmse` in that case.
+    ratio : float
+        pmse / expected: near 1 when nothing but chance tells the files apart.
+    standardised : float
+        (pmse - expected) / deviation.
+    specks : float
+        Largest difference of the cumulated scores of both files (Kolmogorov-Smirnov), 0 to 1.
+    share : float
+        c, the weight of the release among both files.
+    model : str
+    coefficients : int
+        Parameters of the logistic model with the intercept; leaves of the tree.
+    null : str
+    permutations : int
+        Permuted fits behind `expected`; 0: by formula.
+    scores : float64, shape (n + m,)
+        Estimated probability to be of the release; records of the original first.
+    n_original, n_released : int
+        Records that entered.
+    drawn : bool
+        Whether they are a random part of the files (`max_rows`).
+    converged : bool
+    seed : int
+    """
+
+    variables: tuple[str, ...]
+    pmse: float
+    expected: float
+    deviation: float
+    ratio: float
+    standardised: float
+    specks: float
+    share: float
+    model: str
+    coefficients: int
+    null: str
+    permutations: int
+    scores: np.ndarray
+    n_original: int
+    n_released: int
+    drawn: bool
+    converged: bool
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a measure: `measure`, `value`."""
+        names = ["pmse", "expected", "deviation", "ratio", "standardised", "specks", "share"]
+        return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
+
+    def summary(self) -> str:
+        """Return the score in words, with the usual reading of the ratio."""
+        largest = self.share * (1 - self.share)
+        text = (
+            f"Propensity score ({self.model}) of {', '.join(self.variables)}: pMSE {self.pmse:.4g} "
+            f"(0: the files cannot be told apart; {largest:.4g}: completely)."
+        )
+        if np.isfinite(self.ratio):
+            text += (
+                f" That is {self.ratio:.3g} times the {self.expected:.3g} expected by chance from "
+                + (
+                    "a release drawn from the right model"
+                    if self.null == "synthesis"
+                    else "an independent sample of the same population"
+                )
+                + ". A ratio near 1 is the best; up to 3 is good and above 10 means a model of"
+                " the release that misses something (rule of thumb of Raab, Nowok and Dibben,"
+                " 2021). A perturbed copy of the same records can be below 1."
+            )
+        if self.drawn:
+            drawn = f"{self.n_original:,} and {plural(self.n_released, 'record')}"
+            text += f" From {drawn} drawn at random."
+        if not self.converged:
+            text += " The logistic fit stopped before it converged."
+        return text
+
+
+def propensity(
+    original: Any,
+    released: Any,
+    variables: Sequence[str] | str,
+    *,
+    weights: Any = None,
+    released_weights: Any = None,
+    model: Any = "logistic",
+    terms: str = "main",
+    categorical: Sequence[str] = (),
+    share: float | None = None,
+    null: str = "synthesis",
+    permutations: int | None = None,
+    max_rows: int | None = None,
+    seed: int | None = None,
+) -> Propensity:
+    """Measure how well a model tells the release from the original (pMSE).
+
+    Parameters
+    ----------
+    original, released : tables of n and m records
+        The files may differ in length.
+    variables : sequence of str
+        Columns of both files. Numbers enter as numbers, all others by their levels; a missing
+        value is a level of its own, or an indicator beside a number.
+    weights, released_weights : str or array, optional
+        Sampling weights of each file, shape (n,) and (m,). They are scaled so that each file keeps
+        its weight in the comparison (see `share`).
+    model : "logistic", "tree", or a scikit-learn classifier
+        "tree": at least 20 records and half a percent of all in a leaf; depth at most 8. A
+        classifier needs ``predict_proba`` and ``sample_weight``.
+    terms : {"main", "pairs"}
+        Variables alone, or with the products of every two. Trees find products themselves.
+    categorical : sequence of str
+        Numeric columns that count as categories.
+    share : float, optional
+        Weight of the release among both files, between 0 and 1. Default: its share of the
+        records. 0.5 keeps a small sample from being drowned by a population.
+    null : {"synthesis", "samples"}
+        What a perfect release is: drawn from the right model with what was estimated from this
+        original ("synthesis", Snoke et al.), or an independent sample of the same population.
+    permutations : int, optional
+        Fits with permuted labels that give the expectation. Default: 0 (a formula) for
+        "logistic", 50 for others.
+    max_rows : int, optional
+        Largest number of records of each file; more are cut by a simple random draw.
+    seed : int, optional
+        For draws, permutations and the tree; recorded.
+
+    Returns
+    -------
+    Propensity
+
+    Raises
+    ------
+    InputError
+        Unknown columns or options, bad weights, infinite values.
+
+    Notes
+    -----
+    Woo et al. (2009); Templ (2017), equation 5.16; Snoke et al. (2018), doi:10.1111/rssa.12358:
+    with k coefficients expectation (k - 1) c (1 - c)^2 / N and standard deviation
+    sqrt(2 (k - 1)) c (1 - c)^2 / N for "synthesis"; for "samples" the expectation is
+    (k - 1) c (1 - c) / N. With weights, or another `share`, the number of records of a file
+    becomes Kish's effective number (sum w)^2 / sum w^2, which takes weights for unrelated to the
+    variables: c^2 (1 - c)^2 (k - 1) / m_eff and, for "samples", (1 / n_eff + 1 / m_eff) in place of
+    1 / m_eff. Permuted labels give the expectation of "samples"; it is scaled by
+    (1 / m_eff) / (1 / n_eff + 1 / m_eff) for "synthesis".
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> original = pd.DataFrame({"income": rng.normal(20, 5, 500)})
+    >>> released = pd.DataFrame({"income": rng.normal(20, 5, 500)})
+    >>> score = propensity(original, released, "income", seed=1)
+    >>> score.pmse < 0.01, propensity(original, released + 10, "income", seed=1).pmse > 0.1
+    (True, True)
+    """
+    faults = Faults("propensity score")
+    sides = read_sides(faults, original, released, weights, released_weights)
+    names = as_names(faults, variables, "variables")
+    nominal = tuple(categorical)
+    if check_both(faults, sides, names, "variable"):
+        numeric = [
+            n for n in names if n not in nominal and is_number(sides.x, n) and is_number(sides.y, n)
+        ]
+        check_numbers(faults, sides, numeric, "variable")
+    for name in nominal:
+        if name not in names:
+            faults.add("categorical", f"{name!r} is not among the variables")
+    if isinstance(model, str):
+        check_option(faults, "model", model, ("logistic", "tree"))
+    elif not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+        faults.add("model", f"a {type(model).__name__} has no fit and predict_proba")
+    check_option(faults, "terms", terms, ("main", "pairs"))
+    check_option(faults, "null", null, ("synthesis", "samples"))
+    if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
+        faults.add("share", f"is {share!r}", remedy="Give a number between 0 and 1.")
+    _check_count(faults, "permutations", permutations, 0)
+    _check_count(faults, "max_rows", max_rows, 1)
+    streams = read_seed(faults, seed)
+    faults.raise_if_any()
+    sides, drawn = _draw(sides, max_rows, streams)
+    z, _ = model_matrix(sides, names, nominal, terms == "pairs")
+    case = _case(sides, share)
+    fit, title, converged = _fitter(model, z)
+    formula = model == "logistic" if isinstance(model, str) else False
+    count = (0 if formula else DRAWN) if permutations is None else permutations
+    scores, k = fit(case.labels, case.weights, _seed(streams, "fit"))
+    result = Propensity(
+        variables=names,
+        pmse=case.pmse(scores),
+        expected=np.nan,
+        deviation=np.nan,
+        ratio=np.nan,
+        standardised=np.nan,
+        specks=_specks(scores, case),
+        share=case.share,
+        model=title,
+        coefficients=k,
+        null=null,
+        permutations=count,
+        scores=scores,
+        n_original=len(sides.x),
+        n_released=len(sides.y),
+        drawn=drawn,
+        converged=converged[-1],
+        seed=streams.seed,
+    )
+    return _with_null(result, case, fit, formula, streams)
+
+
+def _check_count(faults: Faults, argument: str, value: Any, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if value is not None and not (whole and value >= least):
+        faults.add(argument, f"is {value!r}", remedy=f"Give a whole number from {least} on.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """Labels (1: release), raw weights, and weights scaled to sum to N with share c."""
+
+    labels: np.ndarray
+    raw: np.ndarray
+    share: float
+    weights: np.ndarray
+
+    def pmse(self, scores: np.ndarray) -> float:
+        return float(self.weights @ (scores - self.share) ** 2 / self.weights.sum())
+
+    def effective(self) -> tuple[float, float]:
+        """Kish's effective number of records of original and release."""
+        parts = [self.raw[self.labels == side] for side in (0, 1)]
+        found = [float(part.sum() ** 2 / (part**2).sum()) for part in parts]
+        return found[0], found[1]
+
+
+def _case(sides: Sides, share: float | None) -> _Case:
+    n, m = len(sides.x), len(sides.y)
+    labels = np.r_[np.zeros(n), np.ones(m)]
+    raw = np.r_[ones(n, sides.wx), ones(m, sides.wy)]
+    c = m / (n + m) if share is None else float(share)
+    return _Case(labels, raw, c, _scaled(raw, labels, c))
+
+
+def _scaled(raw: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
+    weights = raw.astype(np.float64).copy()
+    for side, part in ((0, 1 - share), (1, share)):
+        rows = labels == side
+        weights[rows] *= part * len(labels) / weights[rows].sum()
+    return weights
+
+
+def _draw(sides: Sides, max_rows: int | None, streams: Streams) -> tuple[Sides, bool]:
+    if max_rows is None or max(len(sides.x), len(sides.y)) <= max_rows:
+        return sides, False
+    kept = []
+    for frame, weights, side in ((sides.x, sides.wx, "original"), (sides.y, sides.wy, "released")):
+        n = len(frame)
+        rows = np.arange(n)
+        if n > max_rows:
+            rows = np.sort(streams.at("rows", side).choice(n, max_rows, replace=False))
+        part = frame.iloc[rows].reset_index(drop=True)
+        kept.append((part, None if weights is None else weights[rows]))
+    (x, wx), (y, wy) = kept
+    return Sides(x, y, wx, wy), True
+
+
+def _seed(streams: Streams, *names: object) -> int:
+    return int(streams.at(*names).integers(2**31 - 1))
+
+
+def _fitter(model: Any, z: np.ndarray) -> tuple[Fit, str, list[bool]]:
+    """The function that fits, its title, and a list that tells whether fits converged."""
+    converged = [True]
+    if isinstance(model, str) and model == "logistic":
+        design = np.column_stack([np.ones(len(z)), z])
+
+        def logistic(labels: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
+            found = fit_logistic(design, labels, weights)
+            converged.append(found.converged)
+            return found.probabilities, found.rank
+
+        return logistic, "logistic regression", converged
+    from sklearn.base import clone
+    from sklearn.tree import DecisionTreeClassifier
+
+    if isinstance(model, str):
+        leaf = max(20, len(z) // 200)
+        base: Any = DecisionTreeClassifier(max_depth=8, min_samples_leaf=leaf)
+    else:
+        base = model
+
+    def learner(labels: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
+        found = clone(base)
+        if "random_state" in found.get_params():
+            found.set_params(random_state=seed)
+        found.fit(z, labels.astype(int), sample_weight=weights)
+        leaves = found.get_n_leaves() if hasattr(found, "get_n_leaves") else 0
+        return np.asarray(found.predict_proba(z)[:, 1], dtype=np.float64), int(leaves)
+
+    return learner, "tree" if isinstance(model, str) else type(base).__name__, converged
+
+
+def _with_null(
+    result: Propensity, case: _Case, fit: Fit, formula: bool, streams: Streams
+) -> Propensity:
+    n_eff, m_eff = case.effective()
+    both = 1 / n_eff + 1 / m_eff
+    part = 1 / m_eff if result.null == "synthesis" else both
+    if result.permutations:
+        drawn = []
+        for r in range(result.permutations):
+            labels = streams.at("permutation", r).permutation(case.labels)
+            weights = _scaled(case.raw, labels, case.share)
+            mixed = replace_case(case, labels, weights)
+            drawn.append(mixed.pmse(fit(labels, weights, _seed(streams, "permuted", r))[0]))
+        expected = float(np.mean(drawn)) * part / both
+        deviation = float(np.std(drawn, ddof=1)) * part / both if len(drawn) > 1 else np.nan
+    elif formula:
+        free = result.coefficients - 1
+        unit = (case.share * (1 - case.share)) ** 2 * part
+        expected, deviation = free * unit, float(np.sqrt(2 * free)) * unit
+    else:
+        return result
+    sure = expected > 0
+    return replace(
+        result,
+        expected=expected,
+        deviation=deviation,
+        ratio=result.pmse / expected if sure else np.nan,
+        standardised=(result.pmse - expected) / deviation if deviation > 0 else np.nan,
+    )
+
+
+def replace_case(case: _Case, labels: np.ndarray, weights: np.ndarray) -> _Case:
+    """Return the case with other labels and weights."""
+    return _Case(labels, case.raw, case.share, weights)
+
+
+def _specks(scores: np.ndarray, case: _Case) -> float:
+    order = np.argsort(scores, kind="stable")
+    sign = np.where(case.labels == 1, 1 / case.share, -1 / (1 - case.share))
+    steps = np.cumsum((sign * case.weights)[order]) / len(scores)
+    ends = np.r_[scores[order][1:] > scores[order][:-1] + 1e-12, True]
+    return float(np.abs(steps[ends]).max())

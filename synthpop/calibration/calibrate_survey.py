@@ -1,0 +1,338 @@
+"""`calibrate`: survey weights that meet known totals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.calibration.distances import Distance, Exponential, Linear, Logit
+from synthpop.calibration.feasibility import check_bounds, check_linked, check_sums
+from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
+from synthpop.calibration.newton import solve_dual
+from synthpop.calibration.problem import Problem, Solution, constraint_matrix, group_units
+from synthpop.calibration.raking import solve_raking, solve_updating
+from synthpop.calibration.result import Calibration
+from synthpop.calibration.weights import design_effect
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.survey import Survey
+
+METHODS = ("raking", "ipu", "linear", "logit", "exponential")
+DISTANCES: dict[str, Callable[[np.ndarray, np.ndarray], Distance]] = {
+    "linear": Linear,
+    "logit": Logit,
+    "exponential": Exponential,
+}
+LOGIT_BOUNDS = (0.0, 10.0)
+DISTANCE_LEVELS = ("person", "household")
+SHOWN_PROOF = 8
+
+Bounds = tuple[float, float]
+
+
+def calibrate(
+    survey: Survey,
+    margins: Margin | list[Margin],
+    *,
+    method: str = "raking",
+    bounds: Bounds | None = None,
+    weight_bounds: Bounds | None = None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    household_equal: bool = True,
+    distance_over: str | None = None,
+) -> Calibration:
+    """Change weights as little as possible so that known totals are met.
+
+    Parameters
+    ----------
+    survey : Survey
+        Its weights are the start.
+    margins : Margin or list of Margin
+        Known totals of persons, households, or sums of variables; any number, together.
+    method : {"raking", "ipu", "linear", "logit", "exponential"}
+        "raking": iterative proportional fitting, finished by Newton steps where it is slow.
+        "exponential": the same weights by Newton steps alone. "linear": generalised regression;
+        without bounds weights can become negative. "logit": ratios move smoothly between the
+        bounds (default 0 and 10). "ipu": iterative proportional updating (Ye et al. 2009), which
+        multiplies a household by the same factor however many members a control has in it.
+    bounds : (low, high), optional
+        Limits of the ratio g of new to start weight.
+    weight_bounds : (low, high), optional
+        Limits of the new weight itself; with "logit" the start weights must lie inside.
+    tolerance : float
+        Largest relative error of a control.
+    max_iterations : int
+        Sweeps, rounds or Newton steps.
+    household_equal : bool
+        One weight for all members of a household. Where start weights differ between members,
+        their mean is the start weight of the household, and bounds refer to it.
+    distance_over : {"person", "household"}, optional
+        What is counted in the distance between old and new weights: with "person" a household
+        counts as often as it has members (integrated weighting, Lemaitre and Dufour 1987); with
+        "household" once. Default: "person", unless all margins are of households.
+
+    Returns
+    -------
+    Calibration
+        Never a silent stop: ``converged`` tells, and a warning has the numbers.
+
+    Raises
+    ------
+    InputError
+        Before anything is computed: margins that do not match the survey, cells with a total and
+        no sample, totals that do not add up between margins or contradict each other, controls
+        that the bounds cannot reach. Each is named with its amounts.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When controls are not met within `tolerance`.
+
+    Notes
+    -----
+    Deville and Sarndal (1992), doi 10.1080/01621459.1992.10475217; Deville, Sarndal and Sautory
+    (1993), doi 10.1080/01621459.1993.10476369; Ye, Konduri, Pendyala, Sana and Waddell (2009).
+    A missing category belongs to no cell, unless the table has a row for it; a missing value of a
+    summed variable adds nothing. A household control counts the household once; with person
+    weights that differ inside it, by the mean of its members' weights. Nothing is random.
+
+    Examples
+    --------
+    >>> survey = Survey(
+    ...     pd.DataFrame({"sex": ["f", "f", "m", "m"], "old": ["y", "n", "y", "n"], "w": 1.0}),
+    ...     weight="w",
+    ... )
+    >>> sex = Margin(pd.DataFrame({"sex": ["f", "m"], "total": [60.0, 40.0]}))
+    >>> old = Margin(pd.DataFrame({"old": ["n", "y"], "total": [70.0, 30.0]}))
+    >>> calibrate(survey, [sex, old]).weights.round(6).tolist()
+    [18.0, 42.0, 12.0, 28.0]
+    """
+    check_survey(survey, "calibrate")
+    items = margin_list(margins)
+    _check_options(items, method, bounds, weight_bounds, tolerance, max_iterations, distance_over)
+    limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
+    controls, problem, grouped, group = _prepare(
+        survey, items, method, limits, weight_bounds, tolerance, household_equal, distance_over
+    )
+    solution = _solve(grouped, method, tolerance, max_iterations)
+    g_unit = solution.g[group]
+    unit = survey.household_index if household_equal else np.arange(survey.n_persons)
+    new = problem.start * g_unit
+    if weight_bounds is not None and solution.converged:  # last digit of weight / start * start
+        new = np.clip(new, *weight_bounds)
+    weights = new[unit]
+    result = Calibration(
+        base=survey,
+        weights=weights,
+        g=weights / survey.weights,
+        margins=_table(controls, items, problem, g_unit),
+        converged=solution.converged,
+        iterations=solution.iterations,
+        method=method,
+        bounds=limits,
+        weight_bounds=weight_bounds,
+        tolerance=tolerance,
+        gap=solution.gap,
+        proof=tuple(controls.label(int(k)) for k in solution.proof[:SHOWN_PROOF]),
+        start_design_effect=design_effect(survey.weights),
+    )
+    if not result.converged:
+        warnings.warn(ConvergenceWarning(result.verdict()), stacklevel=2)
+    return result
+
+
+def check_survey(survey: object, subject: str) -> None:
+    """Raise an InputError where something else than a Survey is given."""
+    if not isinstance(survey, Survey):
+        faults = Faults(subject)
+        remedy = "Name the roles of the columns: Survey(data, weight=..., household=...)."
+        faults.add("survey", f"is a {type(survey).__name__}", remedy=remedy)
+        faults.raise_if_any()
+
+
+def _check_options(
+    margins: list[Margin],
+    method: str,
+    bounds: Bounds | None,
+    weight_bounds: Bounds | None,
+    tolerance: float,
+    max_iterations: int,
+    distance_over: str | None,
+) -> None:
+    faults = Faults("calibrate")
+    check_choice(faults, "method", method, METHODS)
+    if distance_over is not None:
+        check_choice(faults, "distance_over", distance_over, DISTANCE_LEVELS)
+    if not tolerance > 0:
+        faults.add("tolerance", f"is {tolerance}", remedy="Give a positive number.")
+    if max_iterations < 1:
+        faults.add("max_iterations", f"is {max_iterations}", remedy="Give 1 or more.")
+    for name, pair in (("bounds", bounds), ("weight_bounds", weight_bounds)):
+        if pair is not None and not _is_pair(pair):
+            faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")
+        elif pair is not None and method != "linear" and pair[0] < 0:
+            faults.add(name, f"lower limit {pair[0]} is negative", remedy="Give 0 or more.")
+    if method == "logit" and bounds and _is_pair(bounds) and not bounds[0] < 1 < bounds[1]:
+        faults.add("bounds", f"{bounds} do not hold 1", remedy="logit needs low < 1 < high.")
+    if method == "ipu" and any(margin.importance is not None for margin in margins):
+        remedy = "Use 'raking', 'linear' or 'logit', or leave importance out."
+        faults.add("importance", "cannot be used with method 'ipu'", remedy=remedy)
+    if method == "ipu" and distance_over is not None:
+        faults.add("distance_over", "method 'ipu' has no distance", remedy="Leave it out.")
+    faults.raise_if_any()
+
+
+def _is_pair(value: Any) -> bool:
+    numbers = np.asarray(value, dtype=object).reshape(-1)
+    fine = len(numbers) == 2 and all(isinstance(n, (int, float, np.number)) for n in numbers)
+    return fine and bool(numbers[0] < numbers[1])
+
+
+def _prepare(
+    survey: Survey,
+    margins: list[Margin],
+    method: str,
+    bounds: Bounds | None,
+    weight_bounds: Bounds | None,
+    tolerance: float,
+    household_equal: bool,
+    distance_over: str | None,
+) -> tuple[Controls, Problem, Problem, np.ndarray]:
+    """Match margins, set the problem up and report everything that cannot work.
+
+    Returns the controls, the problem over units, the problem over groups of equal units, and the
+    group of each unit.
+    """
+    faults = Faults("calibrate")
+    index = survey.household_index if survey.roles.household is not None else None
+    controls = resolve_margins(survey.frame, margins, faults, household_index=index)
+    faults.raise_if_any()
+    assert controls is not None
+    if len(controls.targets) == 0:
+        faults.add("margins", "there is nothing to meet: no cell with a total")
+        faults.raise_if_any()
+    problem = set_up(
+        controls,
+        survey.weights,
+        survey.household_index,
+        household_equal=household_equal,
+        bounds=bounds if bounds is not None else (-np.inf if method == "linear" else 0.0, np.inf),
+        weight_bounds=weight_bounds,
+        by_household=distance_over == "household"
+        or (distance_over is None and all(controls.household_level)),
+    )
+    if method == "logit":
+        outside = ~((problem.low < 1) & (problem.high > 1))
+        if outside.any():
+            what = f"{int(outside.sum())} start weights lie outside"
+            faults.add("weight_bounds", what, remedy="Widen them, or use method 'raking'.")
+    if method == "ipu":
+        _check_positive(problem, controls, faults)
+    check_sums(controls, tolerance, faults)
+    grouped, group = group_units(problem)
+    if not faults:
+        check_linked(grouped, controls, tolerance, faults)
+    if bounds is not None or weight_bounds is not None:
+        check_bounds(grouped, controls, tolerance, faults)
+    faults.raise_if_any()
+    return controls, problem, grouped, group
+
+
+def _check_positive(problem: Problem, controls: Controls, faults: Faults) -> None:
+    negative = np.asarray(problem.matrix.minimum(0).sum(axis=0)).reshape(-1) < 0
+    for k in np.flatnonzero(negative | (problem.targets <= 0)):
+        remedy = "Method 'ipu' needs positive totals of values that are not negative."
+        faults.add(controls.label(int(k)), "is not a positive sum", remedy=remedy)
+
+
+def set_up(
+    controls: Controls,
+    weights: np.ndarray,
+    household_index: np.ndarray,
+    *,
+    household_equal: bool,
+    bounds: Bounds,
+    weight_bounds: Bounds | None,
+    by_household: bool,
+) -> Problem:
+    """Return the calibration problem of matched controls over persons or whole households.
+
+    Parameters
+    ----------
+    controls : Controls
+    weights : float64 array, shape (n_persons,)
+    household_index : int64 array, shape (n_persons,)
+    household_equal : bool
+    bounds : pair of float
+    weight_bounds : pair of float, or None
+    by_household : bool
+        Every household counts once in the distance, whatever its size.
+    """
+    sizes = np.bincount(household_index).astype(np.float64)
+    matrix = constraint_matrix(
+        controls.cells,
+        controls.values,
+        controls.household_level,
+        len(controls.targets),
+        household_index=household_index,
+        household_equal=household_equal,
+    )
+    if household_equal:
+        start = np.bincount(household_index, weights) / sizes
+        first = np.empty(len(sizes))
+        first[household_index[::-1]] = weights[::-1]
+        equal = np.bincount(household_index, weights != first[household_index]) == 0
+        start[equal] = first[equal]  # a mean of equal numbers is that number, to the last bit
+        size = np.ones(len(sizes)) if by_household else sizes
+    else:
+        start = np.asarray(weights, dtype=np.float64)
+        size = 1.0 / sizes[household_index] if by_household else np.ones(len(start))
+    low, high = np.full(len(start), float(bounds[0])), np.full(len(start), float(bounds[1]))
+    if weight_bounds is not None:
+        low = np.maximum(low, weight_bounds[0] / start)
+        high = np.minimum(high, weight_bounds[1] / start)
+        low = np.minimum(low, high)
+    return Problem(
+        matrix=matrix,
+        start=start,
+        size=size,
+        targets=controls.targets,
+        margin=controls.margin,
+        importance=controls.importance,
+        low=low,
+        high=high,
+    )
+
+
+def _solve(problem: Problem, method: str, tolerance: float, max_iterations: int) -> Solution:
+    options: dict[str, Any] = {"tolerance": tolerance, "max_iterations": max_iterations}
+    if method == "raking":
+        return solve_raking(problem, **options)
+    if method == "ipu":
+        return solve_updating(problem, **options)
+    return solve_dual(problem, DISTANCES[method](problem.low, problem.high), **options)
+
+
+def _table(
+    controls: Controls, margins: list[Margin], problem: Problem, g: np.ndarray
+) -> pd.DataFrame:
+    achieved = problem.matrix.T @ (problem.start * g)
+    target = controls.targets
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(target != 0, achieved / target - 1.0, achieved / problem.scale())
+    return pd.DataFrame(
+        {
+            "margin": [controls.names[m] for m in controls.margin],
+            "cell": controls.labels,
+            "level": [margins[m].level for m in controls.margin],
+            "target": target,
+            "achieved": achieved,
+            "relative_error": error,
+            "importance": np.where(problem.hard, np.nan, controls.importance),
+        }
+    )

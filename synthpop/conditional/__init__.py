@@ -1,0 +1,1 @@
+"""The distribution of a variable given its predictors, with fallback and rules."""

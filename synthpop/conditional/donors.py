@@ -1,0 +1,359 @@
+"""Households of other strata as donors, with the totals of each stratum kept.
+
+Donors of a stratum and household size are its own n sample households and, with the weight of k
+more, those of the same size in all strata. Their weights
+
+    d_h = T (n / (n + k) w_h [own] / sum_own w + k / (n + k) w_h / sum_all w)
+
+(T the estimated number of such households) are then calibrated by raking (Deville, Sarndal and
+Sautory 1993, doi:10.1080/01621459.1993.10476369) to the stratum's own numbers of households of each
+size and of persons of each kind. The own weights meet these totals, so that a solution exists. A
+household with a kind of person that the stratum's sample does not have is no donor there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import Design
+from synthpop.conditional.pooling.choose import Scores, how_chosen, told
+from synthpop.conditional.pooling.partial import choose_pooling
+
+MOST_KINDS = 60
+MOST_DONORS = 5_000_000  # of all strata together
+TOLERANCE = 1e-6
+MAX_ITERATIONS = 60
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Donors:
+    """Donors of each stratum and household size, side by side.
+
+    Attributes
+    ----------
+    households : int array, shape (d,)
+        Position of each donor in the sample.
+    weights : float array, shape (d,)
+        Their sum in a cell is its estimated number of households.
+    starts : int array, shape (n_strata * n_sizes + 1,)
+        Where the donors of each stratum and size start, sizes fastest.
+    """
+
+    households: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Households:
+    """The sample households as the choice of donors sees them.
+
+    Attributes
+    ----------
+    strata, sizes : int arrays, shape (H,)
+        Code of the stratum and of the household size.
+    weights : float array, shape (H,)
+    persons : scipy CSR matrix, shape (H, L)
+        Number of persons of each kind.
+    n_strata, n_sizes : int
+    """
+
+    strata: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+    persons: Any
+    n_strata: int
+    n_sizes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DonorPooling:
+    """How far households of other strata are donors.
+
+    Attributes
+    ----------
+    kind : "none" or "partial"
+    amount : float
+        Number of households that the donors of all strata stand for, beside a stratum's own.
+    chosen : "given" or "cross-validated"
+    scores : tuple of (amount, score)
+        Mean log probability of the kinds of held-out persons for each amount that was tried.
+    kept : tuple of str
+        Variables whose totals in each stratum are those of its own households.
+    """
+
+    kind: str = "none"
+    amount: float = 0.0
+    chosen: str = "given"
+    scores: Scores = ()
+    kept: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; "infinite" where an amount has no bound."""
+        return {
+            "kind": self.kind,
+            **told(self.amount, self.chosen, self.scores),
+            "kept": list(self.kept),
+        }
+
+    def summary(self) -> str:
+        """Say what the amount means."""
+        if self.kind == "none":
+            return "Households are copied from the sample of their own stratum."
+        how = how_chosen(self.chosen)
+        far = (
+            "as if a stratum had no more to tell than its totals"
+            if np.isinf(self.amount)
+            else f"with the weight of {self.amount:.3g} households beside the stratum's own"
+        )
+        return (
+            f"Households of the same size in other strata are copied too, {far}, {how}; the "
+            f"totals of {' and '.join(self.kept)} in each stratum are those of its own sample."
+        )
+
+
+ALONE = DonorPooling()
+
+
+def own_donors(
+    strata: np.ndarray, sizes: np.ndarray, weights: np.ndarray, n_strata: int, n_sizes: int
+) -> Donors:
+    """Return the households of each stratum and size as donors; see `Households`."""
+    cells = strata.astype(np.int64) * n_sizes + sizes
+    return _sorted(cells, np.arange(len(cells)), weights, n_strata * n_sizes)
+
+
+def _sorted(cells: np.ndarray, households: np.ndarray, weights: np.ndarray, n_cells: int) -> Donors:
+    order = np.argsort(cells, kind="stable")
+    starts = np.searchsorted(cells[order], np.arange(n_cells + 1))
+    return Donors(households[order], weights[order], starts)
+
+
+def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
+    """Count the persons of each kind in each household; one matrix beside the other.
+
+    Parameters
+    ----------
+    kinds : int array, shape (n_persons, m)
+        m ways to tell kinds of persons apart.
+    offsets : int array, shape (H + 1,)
+        Where each household starts.
+
+    Returns
+    -------
+    scipy CSR matrix, shape (H, kinds of all ways)
+    """
+    from scipy.sparse import csr_matrix
+
+    steps, columns = 0, []
+    for j in range(kinds.shape[1]):
+        _, code = np.unique(kinds[:, j], return_inverse=True)
+        columns.append(code.reshape(-1) + steps)
+        steps += int(code.max(initial=-1)) + 1
+    entries = np.column_stack(columns).ravel() if columns else np.zeros(0, dtype=np.int64)
+    shape = (len(offsets) - 1, steps)
+    matrix = csr_matrix(
+        (np.ones(len(entries)), entries, offsets * kinds.shape[1]), shape=shape, copy=True
+    )
+    matrix.sum_duplicates()
+    return matrix
+
+
+def shared_donors(sample: Households, amount: float) -> tuple[Donors, tuple[int, ...]]:
+    """Return the donors with those of other strata among them.
+
+    Parameters
+    ----------
+    sample : Households
+    amount : float
+        k above, in households.
+
+    Returns
+    -------
+    Donors
+    failed : tuple of int
+        Strata whose totals could not be met: they have their own donors only.
+    """
+    from threadpoolctl import threadpool_limits
+
+    strata = [_Stratum.of(sample, stratum, amount) for stratum in np.unique(sample.strata)]
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        for _ in range(ROUNDS):
+            strata = [stratum.met() for stratum in _met_together(sample, strata)]
+    households = np.concatenate([stratum.donors for stratum in strata])
+    weights = np.concatenate([stratum.weights for stratum in strata])
+    codes = [stratum.number * sample.n_sizes + sample.sizes[stratum.donors] for stratum in strata]
+    cells = np.concatenate(codes)
+    failed = tuple(stratum.number for stratum in strata if stratum.failed)
+    return _sorted(cells, households, weights, sample.n_strata * sample.n_sizes), failed
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """Donors of a stratum on their way to weights that meet its totals.
+
+    Attributes
+    ----------
+    donors : int array, shape (d,)
+    weights : float array, shape (d,)
+    matrix : scipy CSR matrix, shape (d, c)
+        Households of each size and persons of each kind.
+    targets : float array, shape (c,)
+    own : (int array, float array)
+        The stratum's own households and their weights.
+    """
+
+    number: int
+    donors: np.ndarray
+    weights: np.ndarray
+    matrix: Any
+    targets: np.ndarray
+    own: tuple[np.ndarray, np.ndarray]
+    failed: bool = False
+
+    @classmethod
+    def of(cls, sample: Households, number: int, amount: float) -> _Stratum:
+        """Find the donors and their weights before calibration."""
+        from scipy.sparse import csr_matrix, hstack
+
+        rows = np.flatnonzero(sample.strata == number)
+        mine = sample.weights[rows]
+        totals = np.bincount(sample.sizes[rows], mine, sample.n_sizes)
+        persons = sample.persons[rows].T @ mine
+        foreign = sample.persons @ (persons <= 0).astype(np.float64)
+        donors = np.flatnonzero((totals[sample.sizes] > 0) & (foreign == 0) & (sample.weights > 0))
+        places = (np.arange(len(donors)), sample.sizes[donors])
+        sizes = csr_matrix((np.ones(len(donors)), places), (len(donors), sample.n_sizes))
+        targets = np.concatenate([totals, persons])
+        matrix = hstack([sizes, sample.persons[donors]], format="csr")[:, targets > 0]
+        start = prior_weights(sample, rows, donors, totals, amount)
+        return cls(int(number), donors, start, matrix, targets[targets > 0], (rows, mine))
+
+    def met(self) -> _Stratum:
+        """Return the stratum with its totals met, or with its own donors only."""
+        if self.failed:
+            return self
+        weights = raked(self.matrix, self.weights, self.targets)
+        if weights is None:
+            return replace(self, donors=self.own[0], weights=self.own[1], failed=True)
+        return replace(self, weights=weights)
+
+
+def _met_together(sample: Households, strata: list[_Stratum]) -> list[_Stratum]:
+    """Bring the strata together nearer to the kinds of persons by household size of the sample."""
+    from scipy.sparse import csr_matrix
+
+    n, kinds = sample.persons.shape
+    persons = sample.persons
+    columns = np.repeat(sample.sizes, np.diff(persons.indptr)) * kinds + persons.indices
+    matrix = csr_matrix((persons.data, columns, persons.indptr), (n, kinds * sample.n_sizes))
+    targets = matrix.T @ sample.weights
+    start = np.zeros(n)
+    for stratum in strata:
+        start[stratum.donors] += stratum.weights
+    used, there = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
+    weights = raked(matrix[used][:, there], start[used], targets[there])
+    if weights is None:
+        return strata
+    ratio = np.ones(n)
+    ratio[used] = weights / start[used]
+    return [
+        stratum
+        if stratum.failed
+        else replace(stratum, weights=stratum.weights * ratio[stratum.donors])
+        for stratum in strata
+    ]
+
+
+def raked(matrix: Any, start: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+    """Return weights start * exp(matrix @ multipliers) that meet targets; None if none do.
+
+    Parameters
+    ----------
+    matrix : scipy CSR matrix, shape (d, c)
+    start : float array, shape (d,)
+    targets : float array, shape (c,)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> raked(csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.ones(2), np.array([2.0, 3.0])).round(6)
+    array([2., 3.])
+    """
+    from synthpop.calibration.distances import Exponential
+    from synthpop.calibration.newton import solve_dual
+    from synthpop.calibration.problem import Problem, group_units
+
+    matrix.sort_indices()
+    n, c = matrix.shape
+    margin, hard = np.zeros(c, dtype=np.int64), np.full(c, np.inf)
+    low, high = np.zeros(n), np.full(n, np.inf)
+    problem = Problem(matrix, start, np.ones(n), targets, margin, hard, low, high)
+    grouped, group = group_units(problem)
+    solution = solve_dual(
+        grouped, Exponential(), tolerance=TOLERANCE, max_iterations=MAX_ITERATIONS
+    )
+    return start * solution.g[group] if solution.converged else None
+
+
+def prior_weights(
+    sample: Households, rows: np.ndarray, donors: np.ndarray, totals: np.ndarray, amount: float
+) -> np.ndarray:
+    """Return d_h above for the donors of a stratum; rows are its own households.
+
+    Parameters
+    ----------
+    totals : float array, shape (n_sizes,)
+        Estimated number of households of each size.
+    """
+    number = np.bincount(sample.sizes[rows], minlength=sample.n_sizes)
+    part = (
+        np.zeros(len(totals)) if np.isinf(amount) else number / np.maximum(number + amount, 1e-300)
+    )
+    size, weights = sample.sizes[donors], sample.weights[donors]
+    everybody = np.bincount(size, weights, len(totals))
+    own = np.zeros(len(sample.weights), dtype=bool)
+    own[rows] = True
+    mine = np.where(own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0)
+    all_of_them = weights / np.where(everybody > 0, everybody, 1.0)[size]
+    start: np.ndarray = totals[size] * (part[size] * mine + (1 - part[size]) * all_of_them)
+    return start
+
+
+def choose_amount(
+    sample: Households, kinds: np.ndarray, offsets: np.ndarray, weights: np.ndarray, seed: int
+) -> DonorPooling:
+    """Choose how far other strata are donors, by cross-validation over households.
+
+    Persons of a fold are predicted by the kinds of persons in households of their stratum and
+    size, with k households of all strata added; the k with the largest mean log probability wins.
+
+    Parameters
+    ----------
+    kinds : int array, shape (n_persons,)
+    offsets : int array, shape (H + 1,)
+    weights : float array, shape (n_persons,)
+    seed : int
+        Deals households to folds.
+    """
+    members = np.diff(offsets)
+    classes = np.unique(kinds, return_inverse=True)[1].reshape(-1)
+    design = Design(
+        digits=np.repeat(sample.sizes, members)[:, None].astype(np.int64),
+        classes=classes,
+        weights=weights / weights.mean(),
+        strata=np.repeat(sample.strata, members),
+        sizes=(sample.n_sizes,),
+        ordered=(True,),
+        n_classes=int(classes.max(initial=-1)) + 1,
+        n_strata=sample.n_strata,
+        households=np.repeat(np.arange(len(members)), members),
+    )
+    found = choose_pooling("empirical", design, np.ones(sample.n_strata, dtype=bool), seed)
+    persons = float(weights.sum() / sample.weights.sum())  # of a household
+    scores = tuple((amount / persons, score) for amount, score in found.scores)
+    return DonorPooling("partial", found.amount / persons, "cross-validated", scores)

@@ -1,0 +1,286 @@
+"""A ladder of models: the stratum's own, the one pooled over strata, the weighted marginal.
+
+Each cell takes the first step that has an answer for it; which one is returned beside the
+probabilities, so that nothing falls back in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
+from synthpop.conditional.pooling.ridge_effects import Tilt, tilted
+from synthpop.models.empirical import fit_empirical, predict_empirical
+from synthpop.models.learners import fit_learner, predict_learner
+from synthpop.models.linear_multinomial import fit_linear_multinomial
+from synthpop.models.multinomial import fit_multinomial, predict_multinomial
+from synthpop.models.numeric_predictors import with_numbers
+
+STRATUM, POOLED, MARGINAL = 0, 1, 2
+STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
+
+# name -> (fit, predict); "additive" models may have the stratum as a further predictor
+MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "multinomial": (fit_multinomial, predict_multinomial),
+    "empirical": (fit_empirical, predict_empirical),
+}
+LEARNERS = ("tree", "forest", "boosting")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a model is fitted to.
+
+    Attributes
+    ----------
+    digits : int array, shape (n, m)
+    classes, strata : int arrays, shape (n,)
+    weights : float array, shape (n,)
+    sizes : number of levels of each predictor
+    ordered : which predictors have digits in a meaningful order
+    n_classes, n_strata : int
+    numbers : for each predictor None, or the values of its digits where it enters as a number
+    households : int array, shape (n,), optional
+        Household of each person, whose members stay together in cross-validation.
+    """
+
+    digits: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    strata: np.ndarray
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    n_classes: int
+    n_strata: int
+    numbers: tuple[np.ndarray | None, ...] = ()
+    households: np.ndarray | None = None
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Household of each person; a number for each person where households are not told."""
+        return np.arange(len(self.classes)) if self.households is None else self.households
+
+    def rows(self, rows: np.ndarray) -> Design:
+        """Return the design of some persons."""
+        return replace(
+            self,
+            digits=self.digits[rows],
+            classes=self.classes[rows],
+            weights=self.weights[rows],
+            strata=self.strata[rows],
+            households=None if self.households is None else self.households[rows],
+        )
+
+    def with_strata(self) -> Design:
+        """Return the design with the stratum as last predictor."""
+        return replace(
+            self,
+            digits=np.column_stack([self.digits, self.strata]),
+            sizes=(*self.sizes, self.n_strata),
+            ordered=(*self.ordered, False),
+            numbers=(*self.numbers, None) if self.numbers else (),
+        )
+
+
+def known_model(model: Any) -> bool:
+    """Whether `model` is a name that is known or a scikit-learn classifier."""
+    if isinstance(model, str):
+        return model in MODELS or model in LEARNERS
+    return hasattr(model, "fit") and hasattr(model, "predict_proba")
+
+
+def fit_model(model: Any, design: Design, seed: int) -> Any:
+    """Fit one model to all rows of the design."""
+    d = design
+    if isinstance(model, str) and model == "multinomial" and with_numbers(d.numbers):
+        return fit_linear_multinomial(
+            d.digits, d.classes, d.weights, d.sizes, d.numbers, d.n_classes
+        )
+    if isinstance(model, str) and model in MODELS:
+        return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
+    return fit_learner(
+        model, d.digits, d.classes, d.weights, d.sizes, d.ordered, d.n_classes, seed, d.numbers
+    )
+
+
+def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return class probabilities of cells and which cells the fitted model knows."""
+    if isinstance(model, str) and model in MODELS:
+        return MODELS[model][1](fitted, digits)
+    return predict_learner(fitted, digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Fitted models of one response.
+
+    Attributes
+    ----------
+    model : str or classifier
+        Key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier.
+    by_stratum : tuple, length n_strata
+        A fitted model, or None where the stratum is too small for its own.
+    pooled : fitted model
+        All strata together, with the stratum as last predictor but for a table.
+    marginals : float array, shape (n_strata, R)
+        Weighted class shares; those of all strata where a stratum has no case.
+    pooling : Pooling
+        How strata borrow from each other. With partial pooling the entries of `by_stratum` are
+        what a stratum adds to the pooled model.
+    pairs : Tilt or None
+        What pairs of predictors add to the pooled model.
+    """
+
+    model: Any
+    by_stratum: tuple[Any, ...]
+    pooled: Any
+    marginals: np.ndarray
+    pooling: Pooling = ALONE
+    pairs: Tilt | None = None
+
+
+def fit_ladder(
+    model: Any,
+    design: Design,
+    *,
+    smallest_stratum: int,
+    seed: int = 0,
+    pooling: str | float = "none",
+    pairs: Sequence[tuple[int, ...]] | None = None,
+) -> Ladder:
+    """Fit every step of the ladder.
+
+    Parameters
+    ----------
+    model : key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
+    design : Design
+    smallest_stratum : strata with fewer persons have no model of their own
+    seed : int
+        Used by models that learn with randomness, and to deal households to folds.
+    pooling : "none", "complete", "cross-validated" or a number
+        Amount of partial pooling, and the way of it that the model has
+        (`synthpop.conditional.pooling.options`).
+    pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
+        Only for multinomial models.
+    """
+    from synthpop.conditional.pooling.partial import fit_partial
+
+    marginals = _marginals(design)
+    sizes = np.bincount(design.strata, minlength=design.n_strata)
+    enough = sizes >= max(1, smallest_stratum)
+    if pooling not in ("none", "complete"):
+        return fit_partial(model, design, marginals, enough, seed, pooling, pairs)
+    by_stratum: list[Any] = [None] * design.n_strata
+    for stratum in np.flatnonzero(enough) if pooling == "none" else ():
+        part = design.rows(np.flatnonzero(design.strata == stratum))
+        by_stratum[stratum] = fit_model(model, part, seed + int(stratum) + 1)
+    pooled = fit_model(model, design.with_strata() if uses_strata(model, design) else design, seed)
+    return Ladder(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
+
+
+def _marginals(design: Design) -> np.ndarray:
+    """Weighted class shares by stratum; those of all strata where one has no case."""
+    cell = design.strata.astype(np.int64) * design.n_classes + design.classes
+    total = np.bincount(cell, weights=design.weights, minlength=design.n_strata * design.n_classes)
+    counts = total.reshape(design.n_strata, design.n_classes)
+    counts[counts.sum(axis=1) == 0] = counts.sum(axis=0)
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def uses_strata(model: Any, design: Design | Ladder) -> bool:
+    """A table by stratum would be the strata's own again; other models take the stratum."""
+    n_strata = len(design.by_stratum) if isinstance(design, Ladder) else design.n_strata
+    return n_strata > 1 and not (isinstance(model, str) and model == "empirical")
+
+
+def predict_ladder(
+    ladder: Ladder, stratum: int, digits: np.ndarray, allowed: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return class probabilities of cells and the step of the ladder that gave them.
+
+    Parameters
+    ----------
+    digits : int array, shape (c, m)
+    allowed : bool array, shape (c, R), optional
+        False for structural zeros, at least one True in each row; probabilities are set to zero
+        there and scaled back to one.
+
+    Returns
+    -------
+    probabilities : float array, shape (c, R)
+    step : int array, shape (c,)
+        0 stratum, 1 pooled, 2 marginal; 3 where every class with any share is impossible (then
+        the allowed classes are equally likely).
+    """
+    n_classes = ladder.marginals.shape[1]
+    probabilities = np.zeros((len(digits), n_classes))
+    step = np.full(len(digits), MARGINAL + 1)
+    sources = (
+        lambda rows: predict_own(ladder, stratum, digits[rows]),
+        lambda rows: predict_pooled(ladder, stratum, digits[rows]),
+        lambda rows: (np.tile(ladder.marginals[stratum], (len(rows), 1)), np.ones(len(rows), bool)),
+    )
+    for number, source in enumerate(sources):
+        rows = np.flatnonzero(step > MARGINAL)
+        if len(rows) == 0 or (number == STRATUM and ladder.by_stratum[stratum] is None):
+            continue
+        found, known = source(rows)
+        if allowed is not None:
+            found = found * allowed[rows]
+        total = found.sum(axis=1)
+        known = known & (total > 0)
+        probabilities[rows[known]] = found[known] / total[known, None]
+        step[rows[known]] = number
+    rest = step > MARGINAL
+    if rest.any() and allowed is not None:
+        probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
+    if ladder.pooling.kind == "complete":
+        step[step == POOLED] = STRATUM  # what was asked for is no step down
+    return probabilities, step
+
+
+def predict_pooled(
+    ladder: Ladder, stratum: int, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the pooled model says of cells of a stratum, and which cells it knows."""
+    wide = digits
+    if uses_strata(ladder.model, ladder):
+        wide = np.column_stack([digits, np.full(len(digits), stratum)])
+    found, known = predict_model(ladder.model, ladder.pooled, wide)
+    if ladder.pairs is None:
+        return found, known
+    return tilted(ladder.pairs, found, digits)[0], known
+
+
+def predict_own(ladder: Ladder, stratum: int, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a stratum's own model says of cells, and which cells it knows."""
+    own = ladder.by_stratum[stratum]
+    if not isinstance(own, (Tilt, Mixture)):
+        return predict_model(ladder.model, own, digits)
+    base, known = predict_pooled(ladder, stratum, digits)
+    if isinstance(own, Tilt):
+        found, seen = tilted(own, base, digits)
+        return found, known & seen
+    if own.own is None:
+        return base, known
+    return mixed(*predict_model(ladder.model, own.own, digits), base, known, own.share)
+
+
+def cumulative(probabilities: np.ndarray) -> np.ndarray:
+    """Return cumulative probabilities that never let a class of probability zero be drawn.
+
+    Examples
+    --------
+    >>> cumulative(np.array([[0.0, 0.4, 0.6, 0.0]])).tolist()
+    [[0.0, 0.4, 1.0, 1.0]]
+    """
+    table = np.cumsum(probabilities, axis=1)
+    n_classes = probabilities.shape[1]
+    last = n_classes - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
+    table[np.arange(n_classes) >= last[:, None]] = 1.0
+    return np.ascontiguousarray(table)

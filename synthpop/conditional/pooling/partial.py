@@ -1,0 +1,299 @@
+"""Fit of ladders with partial pooling: strata as tilts of the pooled multinomial model.
+
+The other two ways of `options` are in `opinion_pool`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.design import (
+    Layout,
+    Margins,
+    Terms,
+    lay_out,
+    margins_of,
+    pair_terms,
+    pairs_within_bounds,
+    single_terms,
+)
+from synthpop.conditional.fallback import Design, Ladder, uses_strata
+from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
+from synthpop.conditional.pooling.opinion_pool import choose_mixture, fit_mixed
+from synthpop.conditional.pooling.options import Pooling
+from synthpop.conditional.pooling.ridge_effects import State, shrink, tilts_of
+from synthpop.models.encoding import distinct_cells
+from synthpop.models.linear_multinomial import fit_linear_multinomial
+from synthpop.models.multinomial import (
+    TOLERANCE,
+    MultinomialModel,
+    fit_multinomial,
+    predict_multinomial,
+)
+from synthpop.models.numeric_predictors import in_classes, number_classes, with_numbers
+
+PAIRS_GRID = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+COARSE = 1e-4  # tolerance while amounts are compared
+COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
+
+
+def way_of(model: Any) -> str:
+    """Return how strata of a model are held near each other: "tilt", "cells" or "mixture"."""
+    if isinstance(model, str) and model == "empirical":
+        return "cells"
+    return "tilt" if isinstance(model, str) and model == "multinomial" else "mixture"
+
+
+def number_tables(design: Design) -> tuple[np.ndarray | None, ...]:
+    """Return the classes of the numbers of a design, in which strata and pairs may differ."""
+    return number_classes(design.digits, design.weights, design.numbers)
+
+
+def fit_partial(
+    model: Any,
+    design: Design,
+    marginals: np.ndarray,
+    enough: np.ndarray,
+    seed: int,
+    amount: str | float,
+    pairs: Sequence[tuple[int, ...]] | None = None,
+) -> Ladder:
+    """Fit a ladder whose strata are held near the pooled model.
+
+    Parameters
+    ----------
+    model : as in `fit_ladder`
+    design : Design
+    marginals : float array, shape (n_strata, R)
+    enough : bool array, shape (n_strata,)
+        Strata that have something of their own.
+    seed : int
+        Deals households to folds, and is used by models that learn with randomness.
+    amount : "cross-validated" or a number
+        With a number the pooled model has no pairs of predictors.
+    pairs : pairs of predictors that cross-validation may add to the pooled model; default: all
+        Those with too many cells are left out (`pairs_within_bounds`). Only multinomial models
+        get pairs.
+    """
+    way = way_of(model)
+    asked: tuple[tuple[int, ...], ...] = ()
+    if way == "tilt" and isinstance(amount, str):
+        asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
+    digits = in_classes(design.digits, number_tables(design))
+    wanted = pairs_within_bounds(digits, design.sizes, design.n_classes, asked)
+    if isinstance(amount, str):
+        pooling = choose_pooling(model, design, enough, seed, wanted)
+    else:
+        pooling = Pooling("partial", float(amount), way=way)
+    pooling = replace(pooling, left_out=len(asked) - len(wanted))
+    if way == "tilt":
+        return fit_tilted(design, marginals, enough, pooling, wanted)
+    return fit_mixed(model, design, marginals, enough, seed, pooling)
+
+
+def choose_pooling(
+    model: Any,
+    design: Design,
+    enough: np.ndarray,
+    seed: int,
+    pairs: Sequence[tuple[int, ...]] = (),
+) -> Pooling:
+    """Choose the amount of pooling by cross-validation over households.
+
+    Arguments as in `fit_partial`.
+    """
+    way = way_of(model)
+    if way == "tilt":
+        return choose_tilt(design, enough, seed, pairs)
+    return choose_mixture(model, design, enough, seed, way)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The distinct cells of a design, stratum by stratum.
+
+    Attributes
+    ----------
+    digits : int array, shape (c, m)
+    blocks : int array, shape (n_strata + 1,)
+        Where the cells of each stratum start.
+    of_person : int array, shape (n,)
+    tables : for each predictor None, or the class of each digit of a number
+    """
+
+    digits: np.ndarray
+    blocks: np.ndarray
+    of_person: np.ndarray
+    tables: tuple[np.ndarray | None, ...]
+
+    @classmethod
+    def of(cls, design: Design) -> Cells:
+        """Find the cells of a design."""
+        both = np.column_stack([design.strata, design.digits])
+        first, of_person = distinct_cells(both, (design.n_strata, *design.sizes))
+        blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
+        return cls(design.digits[first], blocks, of_person, number_tables(design))
+
+    def wide(self, design: Design) -> np.ndarray:
+        """Return digits as the pooled model takes them, shape (c, m) or (c, m + 1)."""
+        if not uses_strata("multinomial", design):
+            return self.digits
+        strata = np.repeat(np.arange(design.n_strata), np.diff(self.blocks))
+        return np.column_stack([self.digits, strata])
+
+    def by_stratum(self, design: Design) -> Layout:
+        """Return the layout of strata, each with a constant and its levels of the predictors."""
+        terms = single_terms(len(design.sizes))
+        return lay_out(self.digits, self.blocks, design.sizes, terms, self.tables)
+
+    def together(self, design: Design, terms: Terms) -> Layout:
+        """Return the layout of all cells as one sample."""
+        whole = np.array([0, len(self.digits)])
+        return lay_out(self.digits, whole, design.sizes, terms, self.tables)
+
+    def margins(self, layout: Layout, design: Design, rows: np.ndarray) -> Margins:
+        """Return the margins of some persons."""
+        return margins_of(
+            layout, self.of_person[rows], design.classes[rows], design.weights[rows],
+            design.n_classes,
+        )  # fmt: skip
+
+
+def fit_tilted(
+    design: Design,
+    marginals: np.ndarray,
+    enough: np.ndarray,
+    pooling: Pooling,
+    pairs: Sequence[tuple[int, ...]] = (),
+) -> Ladder:
+    """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
+    cells, everybody = Cells.of(design), np.arange(len(design.classes))
+    pooled, base = fit_base(design, everybody, cells)
+    pairs_tilt = None
+    if np.isfinite(pooling.pairs):
+        together = cells.together(design, pairs)
+        margins = cells.margins(together, design, everybody)
+        state = State.without_effects(together, base)
+        told = shrink(together, margins, pooling.pairs, state)
+        (pairs_tilt,) = tilts_of(together, state.effects, *told)
+        base = state.probabilities
+    layout = cells.by_stratum(design)
+    margins = cells.margins(layout, design, everybody[enough[design.strata]])
+    state = State.without_effects(layout, base)
+    told = shrink(layout, margins, pooling.amount, state)
+    tilts = tilts_of(layout, state.effects, *told)
+    own = tuple(tilt if here else None for tilt, here in zip(tilts, enough, strict=True))
+    return Ladder("multinomial", own, pooled, marginals, pooling, pairs_tilt)
+
+
+def fit_base(
+    design: Design, rows: np.ndarray, cells: Cells, tolerance: float = TOLERANCE
+) -> tuple[MultinomialModel, np.ndarray]:
+    """Fit the pooled model to some persons; return it and what it says of the cells, (c, R)."""
+    wide = cells.wide(design)
+    columns = design if wide is cells.digits else design.with_strata()
+    sample = wide[cells.of_person[rows]], design.classes[rows], design.weights[rows]
+    if with_numbers(design.numbers):
+        pooled = fit_linear_multinomial(
+            *sample, columns.sizes, columns.numbers, design.n_classes, tolerance=tolerance
+        )
+    else:
+        pooled = fit_multinomial(*sample, columns.sizes, design.n_classes, tolerance=tolerance)
+    return pooled, predict_multinomial(pooled, wide)[0]
+
+
+# the choice of amounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A fold: the margins of the persons learned from, and those held out.
+
+    Attributes
+    ----------
+    margins : Margins
+    state : State
+        Changes from one amount to the next, which starts from it.
+    cells, classes : int arrays, shape (h,)
+    weights : float array, shape (h,)
+    """
+
+    margins: Margins
+    state: State
+    cells: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(
+        cls, design: Design, cells: Cells, layout: Layout, rest: np.ndarray, held: np.ndarray,
+        base: np.ndarray,
+    ) -> _Trial:  # fmt: skip
+        return cls(
+            cells.margins(layout, design, rest), State.without_effects(layout, base),
+            cells.of_person[held], design.classes[held], design.weights[held],
+        )  # fmt: skip
+
+    def score(self) -> float:
+        return log_score(self.state.probabilities[self.cells, self.classes], self.weights)
+
+
+def _score(trials: Sequence[_Trial], layout: Layout, amount: float) -> float:
+    """Fit with an amount and return the mean log probability of the persons held out."""
+    for trial in trials:
+        shrink(layout, trial.margins, amount, trial.state, tolerance=COARSE)
+    weight = sum(float(trial.weights.sum()) for trial in trials)
+    return sum(trial.score() for trial in trials) / weight
+
+
+def choose_tilt(
+    design: Design, enough: np.ndarray, seed: int, pairs: Sequence[tuple[int, ...]] = ()
+) -> Pooling:
+    """Choose the pull of pairs, then that of strata, by cross-validation over households."""
+    splits = deal_splits(design.groups, seed)
+    if len(splits) < 2:
+        return Pooling("partial", np.inf, chosen="cross-validated")
+    cells = Cells.of(design)
+    coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
+    bases = [fit_base(design, rest, cells, coarse)[1] for rest, _ in splits]
+    hold = np.inf
+    if pairs:
+        together = cells.together(design, pairs)
+        trials = [
+            _Trial.of(design, cells, together, rest, held, base)
+            for (rest, held), base in zip(splits, bases, strict=True)
+        ]
+        hold, bases = _choose_pairs(together, trials)
+    layout, own = cells.by_stratum(design), enough[design.strata]
+    if not own.any():
+        return Pooling("partial", np.inf, hold, "cross-validated")
+    trials = [
+        _Trial.of(design, cells, layout, rest[own[rest]], held[own[held]], base)
+        for (rest, held), base in zip(splits, bases, strict=True)
+    ]
+    scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
+    return Pooling("partial", best(scores), hold, "cross-validated", scores)
+
+
+def _choose_pairs(layout: Layout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
+    """Return the amount with the best score, and the probabilities of each fold with it.
+
+    Pairs that make no difference are left out.
+    """
+    weight = sum(float(trial.weights.sum()) for trial in trials)
+    kept = [trial.state.probabilities.copy() for trial in trials]
+    found, highest = np.inf, sum(trial.score() for trial in trials) / weight
+    for amount in PAIRS_GRID:
+        score = _score(trials, layout, amount)
+        if score < highest - rounding(highest):
+            break
+        if score <= highest + rounding(highest):
+            continue
+        found, highest = amount, score
+        for place, trial in zip(kept, trials, strict=True):
+            place[:] = trial.state.probabilities
+    return found, kept

@@ -1,0 +1,186 @@
+"""Regressions of all strata, held near the pooled one, and the choice of how near.
+
+The amount is given, or chosen by cross-validation: households are dealt to folds, values of each
+fold are predicted from the others, and the amount with the best mean score is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import Design
+from synthpop.conditional.pooling.choose import (
+    GRID,
+    Scores,
+    best,
+    deal_splits,
+    how_chosen,
+    search,
+    told,
+)
+from synthpop.conditional.pooling.regression import Unit, centre_of
+from synthpop.models.regression import Regression, predict_regression
+
+AMOUNTS = (np.inf, 10_000.0, 3_000.0, 1_000.0, *GRID[1:])
+FALLS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionPooling:
+    """How the regressions of strata were pooled.
+
+    Attributes
+    ----------
+    kind : "none", "partial" or "complete"
+    amount : float
+        Strength of the pull to the coefficients of all strata, in persons.
+    chosen : "given" or "cross-validated"
+    scores : tuple of (amount, score)
+        Of values held out, for each amount that was tried: minus the mean squared error on the
+        scale of the model; for counts the mean log probability but for a constant.
+    """
+
+    kind: str = "none"
+    amount: float = 0.0
+    chosen: str = "given"
+    scores: Scores = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; "infinite" where an amount has no bound."""
+        return {"kind": self.kind, **told(self.amount, self.chosen, self.scores)}
+
+    def summary(self) -> str:
+        """Say what the amount means."""
+        if self.kind == "none":
+            return "Each stratum has a regression of its own."
+        if self.kind == "complete":
+            return "One regression for all strata, with the stratum as a predictor."
+        how = how_chosen(self.chosen)
+        if np.isinf(self.amount):
+            what = "A stratum has a constant and residuals of its own, and the coefficients of all"
+            return f"{what} strata, {how}."
+        return (
+            "The coefficients of a stratum are held near those of all strata with the weight of "
+            f"{self.amount:g} persons, {how}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRegressions:
+    """The regression pooled over strata, and those of the strata held near it.
+
+    Attributes
+    ----------
+    pooled : Regression
+        With the stratum as last predictor.
+    by_stratum : tuple, length n_strata
+        None where a stratum has none of its own.
+    pooling : RegressionPooling
+    """
+
+    pooled: Regression
+    by_stratum: tuple[Regression | None, ...]
+    pooling: RegressionPooling
+
+
+def fit_partial_regressions(
+    kind: str,
+    design: Design,
+    y: np.ndarray,
+    kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    enough: np.ndarray,
+    seed: int,
+    amount: str | float,
+) -> PooledRegressions:
+    """Fit the regressions of strata, held near the pooled one.
+
+    Parameters
+    ----------
+    kind : "linear" or "counts"
+    design : Design
+        Of two or more strata.
+    y : float array, shape (n,)
+    kept : function of values and weights
+        Which values a regression is fitted to, bool array of their shape; asked for all strata
+        together, and for each.
+    enough : bool array, shape (n_strata,)
+        Strata that have a regression of their own.
+    seed : int
+        Deals households to folds.
+    amount : "cross-validated" or a number above 0
+    """
+    from threadpoolctl import threadpool_limits
+
+    inside = kept(y, design.weights)
+    used = {int(s): _rows_of(design, y, int(s), kept) for s in np.flatnonzero(enough)}
+    with threadpool_limits(1):  # sums in one order, whatever the machine
+        pooling = RegressionPooling("partial", np.inf)
+        if amount == "cross-validated":
+            pooling = _choose(kind, design, y, inside, used, seed)
+        else:
+            pooling = replace(pooling, amount=float(amount))
+        rows = np.flatnonzero(inside)
+        pooled, centre = centre_of(kind, design.rows(rows), y[rows])
+        own: list[Regression | None] = [None] * design.n_strata
+        for stratum, rows in used.items():
+            unit = Unit.of(centre, design.rows(rows), y[rows])
+            if unit.n_persons:
+                own[stratum] = unit.regression(pooling.amount)
+    return PooledRegressions(pooled, tuple(own), pooling)
+
+
+def _rows_of(
+    design: Design,
+    y: np.ndarray,
+    stratum: int,
+    kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    rows = np.flatnonzero(design.strata == stratum)
+    found: np.ndarray = rows[kept(y[rows], design.weights[rows])]
+    return found
+
+
+def _choose(
+    kind: str,
+    design: Design,
+    y: np.ndarray,
+    inside: np.ndarray,
+    used: dict[int, np.ndarray],
+    seed: int,
+) -> RegressionPooling:
+    """Choose the amount that predicts persons of other households best."""
+    trials: list[tuple[Unit, Design, np.ndarray]] = []
+    for rest, _ in deal_splits(design.groups, seed):
+        learned = np.zeros(len(y), dtype=bool)
+        learned[rest] = True
+        rows = np.flatnonzero(learned & inside)
+        if not len(rows):
+            continue
+        centre = centre_of(kind, design.rows(rows), y[rows])[1]
+        for mine in used.values():
+            own, other = mine[learned[mine]], mine[~learned[mine]]
+            unit = Unit.of(centre, design.rows(own), y[own])
+            if unit.n_persons and len(other):
+                trials.append((unit, design.rows(other), y[other]))
+    if not trials:
+        return RegressionPooling("partial", np.inf, "cross-validated")
+    weight = sum(float(part.weights.sum()) for _, part, _ in trials)
+    scores = search(partial(_score, trials, weight), AMOUNTS, FALLS)
+    return RegressionPooling("partial", best(scores), "cross-validated", scores)
+
+
+def _score(trials: list[tuple[Unit, Design, np.ndarray]], weight: float, amount: float) -> float:
+    total = 0.0
+    for unit, part, y in trials:
+        fitted, known = predict_regression(unit.regression(amount), part.digits)
+        f, y, w = fitted[known], y[known], part.weights[known]
+        if unit.centre.model.kind == "linear":
+            total -= float(w @ (y - f) ** 2)
+        else:
+            total += float(w @ (y * np.log(f) - f))
+    return total / weight

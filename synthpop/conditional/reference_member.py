@@ -1,0 +1,201 @@
+"""Members of a household given its head: the head is drawn first, the others given its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthpop.conditional.predictors import Coding
+from synthpop.microdata.block import Block
+from synthpop.microdata.weighted import quantile
+from synthpop.models.encoding import (
+    DECILES,
+    FEW_VALUES,
+    Digits,
+    coded_digits,
+    numeric_digits,
+    strides,
+)
+
+HEAD = "head"
+HEAD_VALUE = "(value of the head)"
+FIRST = np.inf  # in place of the number of the head, for the head itself
+FEWEST_IN_CLASS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Who is drawn first in the households of a sample or block, and who is drawn given them.
+
+    Attributes
+    ----------
+    heads : int array, shape (n_households,)
+        Row of the head of each household.
+    others : int array, shape (m,)
+        Rows of the members that are drawn given the head.
+    sizes : int array, shape (n_households,)
+        Persons of each household.
+    """
+
+    heads: np.ndarray
+    others: np.ndarray
+    sizes: np.ndarray
+
+    def handed_on(self, values: np.ndarray) -> np.ndarray:
+        """Give the values of the heads, shape (n_households,), to all members; shape (n,)."""
+        return np.repeat(values, self.sizes)
+
+
+def members_beside(
+    heads: np.ndarray, offsets: np.ndarray, apart: np.ndarray | None = None
+) -> Members:
+    """Return the members beside heads that are known, without those that are set `apart`.
+
+    Parameters
+    ----------
+    heads : int array, shape (n_households,)
+    offsets : int array, shape (n_households + 1,)
+    apart : bool array, shape (n,), optional
+    """
+    given = np.ones(int(offsets[-1]), dtype=bool)
+    given[heads] = False
+    if apart is not None:
+        given &= ~apart
+    return Members(heads, np.flatnonzero(given), np.diff(offsets))
+
+
+def first_members(offsets: np.ndarray) -> Members:
+    """Return the first members as heads and all others.
+
+    Examples
+    --------
+    >>> found = first_members(np.array([0, 3, 4]))
+    >>> found.heads.tolist(), found.others.tolist()
+    ([0, 3], [1, 2])
+    """
+    return members_beside(offsets[:-1], offsets)
+
+
+def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
+    """Choose the classes of the head's value of a number.
+
+    With up to 20 distinct values one class for each. Otherwise weighted deciles of the values that
+    are not zero; zero, and the values below it, are apart where 20 heads have such a value. A last
+    class is that of the head itself, whose value is infinite.
+
+    Parameters
+    ----------
+    values : float array, shape (n_households,)
+        NaN is missing, the digit 0.
+    weights : float array, shape (n_households,)
+
+    Examples
+    --------
+    >>> x = np.concatenate([np.zeros(30), np.arange(1.0, 101.0)])
+    >>> number_digits(x, np.ones(130)).breaks.tolist()[:3]
+    [0.0, 10.0, 20.0]
+    """
+    there = ~np.isnan(values)
+    apart = there & (values != 0)
+    if len(np.unique(values[there])) <= FEW_VALUES or not weights[apart].sum() > 0:
+        limits = numeric_digits(HEAD_VALUE, values, weights).breaks
+        return _with_first(np.zeros(0) if limits is None else limits)
+    limits = np.unique(quantile(values[apart], weights[apart], DECILES))
+    if (values[there] == 0).sum() >= FEWEST_IN_CLASS:
+        limits = np.union1d(limits, [0.0])
+    if (values[there] < 0).sum() >= FEWEST_IN_CLASS:
+        limits = np.union1d(limits, [np.nextafter(0.0, -1.0)])
+    return _with_first(limits[limits < values[there].max()])
+
+
+def _with_first(limits: np.ndarray) -> Digits:
+    limits = np.append(limits, np.finfo(np.float64).max)
+    return Digits(HEAD_VALUE, len(limits) + 2, limits)
+
+
+def level_digits(n_levels: int) -> Digits:
+    """Return the classes of the head's value of a variable with levels: all of them, and none."""
+    return coded_digits(HEAD_VALUE, n_levels)
+
+
+def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.ndarray:
+    """Return the value of the first member for the others, and `first` for itself; shape (n,).
+
+    Examples
+    --------
+    >>> given_first(np.array([1, 0, 0, 2]), np.array([0, 3, 4]), 9).tolist()
+    [9, 1, 1, 9]
+    """
+    held = np.repeat(values[offsets[:-1]], np.diff(offsets))
+    held[offsets[:-1]] = first
+    return held
+
+
+def with_head(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
+    """Return the coding with the value of the head as last predictor."""
+    variables = (*coding.variables, digits)
+    strides(variables)  # refuses more combinations than can be told apart
+    last = (len(variables) - 1,)
+    return replace(
+        coding,
+        variables=variables,
+        terms=(*coding.terms, last),
+        ordered=(*coding.ordered, ordered),
+    )
+
+
+def block_of(
+    block: Block, rows: np.ndarray, coding: Coding, held: np.ndarray | None = None
+) -> Block:
+    """Return some persons of a block, with the predictors of a coding.
+
+    `held` is the value of the head, shape (n_persons,) of the whole block.
+    """
+    columns = block.columns if held is None else {**block.columns, HEAD_VALUE: held}
+    names = dict.fromkeys(item.name for item in coding.variables)
+    part = {name: columns[name][rows] for name in names}
+    ids = np.arange(len(rows) + 1)
+    return Block(block.stratum, block.number, ids, part, block.fallbacks)
+
+
+def has_others(offsets: np.ndarray) -> bool:
+    """Whether a household has more than one person."""
+    return int(offsets[-1]) > len(offsets) - 1
+
+
+def knows_head(coding: Coding) -> bool:
+    """Whether the value of the head is a predictor."""
+    return bool(coding.variables) and coding.variables[-1].name == HEAD_VALUE
+
+
+def drawn_given_heads(
+    block: Block,
+    name: str,
+    coding: Coding,
+    draw: Callable[[Block], dict[str, np.ndarray]],
+    first: float,
+) -> dict[str, np.ndarray]:
+    """Draw the first members, then the others given their values.
+
+    Parameters
+    ----------
+    block : Block
+    name : str
+        The column whose value is handed on.
+    coding : Coding
+        Of the predictors, the value of the head among them.
+    draw : function
+        Draws the columns of a block.
+    first : float
+        What first members have in place of the value of the head; see `given_first`.
+    """
+    members = first_members(block.offsets)
+    drawn = draw(block_of(block, members.heads, coding, np.full(block.n_persons, first)))
+    columns = {key: members.handed_on(values) for key, values in drawn.items()}
+    if len(members.others):
+        found = draw(block_of(block, members.others, coding, columns[name]))
+        for key, values in found.items():
+            columns[key][members.others] = values
+    return columns

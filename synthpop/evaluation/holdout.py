@@ -1,0 +1,187 @@
+"""A stage judged on households that it has not seen: folds, and scores of what it announces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.household_values import heads_of_block
+from synthpop.conditional.predictors import distribution_table
+from synthpop.evaluation.scores import (
+    brier_scores,
+    crps_of_draws,
+    log_scores,
+    pinball_of_draws,
+)
+from synthpop.microdata.block import Block, Sample
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.weighted import quantile
+from synthpop.stages.categorical import Categorical
+from synthpop.stages.continuous.stage import Continuous
+
+PINBALLS = (0.1, 0.5, 0.9)
+MOST_VALUES = 4_000_000  # drawn at a time
+
+
+def deal(sample: Sample, folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Deal the households of each stratum to folds like cards; shape (n_households,)."""
+    strata = sample.strata[sample.offsets[:-1]]
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    fold = np.empty(len(strata), dtype=np.int64)
+    fold[order] = np.arange(len(strata)) % folds
+    return fold
+
+
+def part_of(sample: Sample, keep: np.ndarray) -> Sample:
+    """Return the sample of some households."""
+    sizes = np.diff(sample.offsets)
+    rows = np.repeat(keep, sizes)
+    return replace(
+        sample,
+        columns={name: values[rows] for name, values in sample.columns.items()},
+        weights=sample.weights[rows],
+        strata=sample.strata[rows],
+        offsets=np.concatenate([[0], np.cumsum(sizes[keep])]),
+        household_weights=sample.household_weights[keep],
+        rows=sample.rows[rows],
+    )
+
+
+def blocks_of(sample: Sample, copies: int) -> Iterator[tuple[np.ndarray, Block]]:
+    """Yield rows of the sample and the block of their households, `copies` times over."""
+    household_strata = sample.strata[sample.offsets[:-1]]
+    sizes, first = np.diff(sample.offsets), sample.offsets[:-1]
+    for stratum in range(len(sample.strata_levels)):
+        mine = np.flatnonzero(household_strata == stratum)
+        persons = int(sizes[mine].sum())
+        pieces = max(1, -(-persons * copies // MOST_VALUES))
+        for number, some in enumerate(np.array_split(mine, pieces)):
+            if len(some) == 0:
+                continue
+            n = sizes[some]
+            starts = np.cumsum(n) - n
+            rows = np.repeat(first[some] - starts, n) + np.arange(n.sum())
+            columns = {
+                name: np.tile(sample.columns[name][rows], copies) for name in sample.available
+            }
+            offsets = np.concatenate([[0], np.cumsum(np.tile(n, copies))])
+            yield rows, Block(stratum, number, offsets, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Scores of a candidate on one fold: fitted to `trained`, judged on `held_out`."""
+
+    name: str
+    trained: Sample
+    held_out: Sample
+    draws: int
+    smallest: float
+    streams: Streams
+    fold: int
+
+    def scores(self, stage: Any) -> dict[str, float]:
+        """Fit the stage and return its weighted mean scores."""
+        model = stage.fit(self.trained, self.streams.at("fit", stage.label, self.fold))
+        found = (
+            self._numbers(stage, model)
+            if isinstance(stage, Continuous)
+            else self._classes(stage, model)
+        )
+        return {"n": self.held_out.n_persons, **found}
+
+    def _classes(self, stage: Any, model: Any) -> dict[str, float]:
+        truth = self.held_out.columns[self.name].astype(np.int64) + 1
+        n_classes = len(model.fields[0].levels) + 1
+        probabilities = np.empty((len(truth), n_classes))
+        lower = 0.0
+        drawn = not isinstance(stage, Categorical) or stage.by_household == "head"
+        for rows, block in blocks_of(self.held_out, self.draws if drawn else 1):
+            if drawn:
+                probabilities[rows] = self._shares(stage, model, block, len(rows), n_classes)
+                lower += sum(note.n_persons for note in block.fallbacks) / self.draws
+                continue
+            shared = stage.by_household == "shared"
+            cells, row_of_cell, table = distribution_table(
+                model.coding,
+                model.ladder,
+                heads_of_block(block) if shared else block,
+                label=stage.label,
+                stratum_name=str(model.strata_levels[block.stratum]),
+                allowed=model.allowed,
+            )
+            found = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
+            sizes = np.diff(block.offsets)
+            probabilities[rows] = np.repeat(found, sizes, axis=0) if shared else found
+            lower += sum(note.n_persons for note in block.fallbacks)
+        w = self.held_out.weights
+        impossible = probabilities[np.arange(len(truth)), truth] <= 0
+        return {
+            "weight": float(w.sum()),
+            "log_score": float(
+                np.average(log_scores(probabilities, truth, self.smallest), weights=w)
+            ),
+            "brier": float(np.average(brier_scores(probabilities, truth), weights=w)),
+            "zero": float(np.average(impossible, weights=w)),
+            "fallbacks": lower / len(truth),
+        }
+
+    def _shares(self, stage: Any, model: Any, block: Block, n: int, n_classes: int) -> np.ndarray:
+        """Shares of the levels among the draws of each person, none of them quite zero."""
+        drawn = self._drawn(stage, model, block, n).astype(np.int64) + 1
+        cells = drawn + n_classes * np.arange(n)
+        count = np.bincount(cells.ravel(), minlength=n * n_classes).reshape(n, n_classes)
+        shares: np.ndarray = (count + 1 / n_classes) / (self.draws + 1)
+        return shares
+
+    def _drawn(self, stage: Any, model: Any, block: Block, n: int) -> np.ndarray:
+        """Draws of each person, shape (draws, n)."""
+        rng = self.streams.at("draw", self.name, self.fold, block.stratum, block.number)
+        values: np.ndarray = stage.simulate(model, block, rng)[self.name]
+        return values.reshape(self.draws, n)
+
+    def _numbers(self, stage: Continuous, model: Any) -> dict[str, float]:
+        observed = stage.observed(model, self.held_out)[self.name]
+        scores: dict[str, np.ndarray] = {
+            label: np.full(len(observed), np.nan)
+            for label in ("crps", *(f"pinball_{round(100 * p)}" for p in PINBALLS), "missing")
+        }
+        without = np.zeros(len(observed), dtype=bool)
+        lower = 0.0
+        spare = self._spare(stage, model)
+        for rows, block in blocks_of(self.held_out, self.draws):
+            drawn, truth = self._drawn(stage, model, block, len(rows)), observed[rows]
+            absent = np.isnan(drawn)
+            scores["missing"][rows] = (absent.mean(axis=0) - np.isnan(truth)) ** 2
+            none = (~absent).sum(axis=0) < 2
+            without[rows] = none & ~np.isnan(truth)
+            drawn = (
+                np.where(none & bool(len(spare)), spare[:, None], drawn) if none.any() else drawn
+            )
+            scores["crps"][rows] = crps_of_draws(drawn, truth)
+            for p in PINBALLS:
+                scores[f"pinball_{round(100 * p)}"][rows] = pinball_of_draws(drawn, truth, p)
+            lower += sum(note.n_persons for note in block.fallbacks) / self.draws
+        w, there = self.held_out.weights, ~np.isnan(observed)
+        brier = float(np.average(scores.pop("missing"), weights=w))
+        found = {"weight": float(w.sum()), "weight_values": float(w[there].sum())} | {
+            label: float(np.average(values[there], weights=w[there])) if there.any() else np.nan
+            for label, values in scores.items()
+        }
+        zero = float(np.average(without, weights=w))
+        rate = lower / len(observed)
+        return {**found, "brier_missing": brier, "zero": zero, "fallbacks": rate}
+
+    def _spare(self, stage: Continuous, model: Any) -> np.ndarray:
+        """Evenly spaced weighted quantiles of the training sample, shape (draws,)."""
+        values = stage.observed(model, self.trained)[self.name]
+        there = ~np.isnan(values)
+        if not there.any():
+            return np.full(self.draws, np.nan)
+        shares = (np.arange(self.draws) + 0.5) / self.draws
+        found: np.ndarray = quantile(values[there], self.trained.weights[there], shares)
+        return found

@@ -1,0 +1,233 @@
+"""Propensity scores: how well a logistic model tells the population from the weighted sample.
+
+Main effects of categories only, so that all that a fit needs are crossed counts: no matrix of
+persons by levels is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.factors import Factor, make_classes
+from synthpop.evaluation.request import MOST_LEVELS, Request
+
+LEAST_PERSONS = 100_000
+MOST_ITERATIONS = 50
+TOLERANCE = 1e-7
+RIDGE = 1e-4
+RANK = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Fitted scores.
+
+    Attributes
+    ----------
+    probabilities : float array, shape (n,)
+        Estimated probability of being of the population.
+    coefficients : int
+        Coefficients that can be told apart, with the intercept (rank of the design).
+    converged : bool
+    """
+
+    probabilities: np.ndarray
+    coefficients: int
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pmse:
+    """Propensity mean squared error and what it is beside chance.
+
+    Attributes
+    ----------
+    pmse : float
+        Weighted mean of (p - 1/2)^2; 0 where no person can be told apart, 1/4 where all can.
+    coefficients : int
+    floor : float
+        (k - 1) / (16 m): expected of m persons drawn independently from the sample's own weighted
+        distribution.
+    noise : float
+        The same with the effective size of the sample in place of m.
+    standardised : float
+        Standardised pMSE of Snoke and others: what a subsample of the population as large as the
+        sample would have, over its expectation. About 1 is perfect.
+    n_persons : int
+        m, persons of the population that were used.
+    converged : bool
+    """
+
+    pmse: float
+    coefficients: int
+    floor: float
+    noise: float
+    standardised: float
+    n_persons: int
+    converged: bool
+
+
+def pmse_of_codes(
+    sample: Sequence[np.ndarray],
+    population: Sequence[np.ndarray],
+    weights: np.ndarray,
+    effective: float,
+) -> Pmse:
+    """Return the propensity mean squared error of a weighted sample and persons of a population.
+
+    Parameters
+    ----------
+    sample, population : lists of int arrays, shapes (n,) and (m,)
+        Codes of the same variables on both sides.
+    weights : float array, shape (n,)
+    effective : float
+        Effective size of the sample.
+
+    Notes
+    -----
+    Both sides count alike: sample weights have mean 1, every person of the population n / m. With
+    c = 1/2 a fit is close to a linear one, so pMSE = d' S^-1 d / 16, d the difference of the means
+    and S their covariance. Independent draws given the sample make it (k - 1) / (16 m) on average;
+    for m = n that is (k - 1) (1/2)^3 / (2 n), the expectation of Snoke, Raab, Nowok, Dibben and
+    Slavkovic (2018), doi:10.1111/rssa.12358, section 3.
+
+    Examples
+    --------
+    >>> same = np.repeat([0, 1], 50)
+    >>> pmse_of_codes([same], [same], np.ones(100), 100.0).pmse
+    0.0
+    """
+    n, m = len(weights), len(population[0]) if population else 0
+    w = np.concatenate([weights * (n / weights.sum()), np.full(m, n / m)])
+    member = np.repeat([0.0, 1.0], [n, m])
+    codes = [np.concatenate(pair) for pair in zip(sample, population, strict=True)]
+    found = fit_scores(codes, member, w)
+    error = float(np.average((found.probabilities - 0.5) ** 2, weights=w))
+    unit = (found.coefficients - 1) / 16
+    extra = unit * (1 / n - 1 / m)
+    return Pmse(
+        pmse=error,
+        coefficients=found.coefficients,
+        floor=unit / m,
+        noise=unit / effective,
+        standardised=(error + extra) / (unit / n) if unit > 0 else float("nan"),
+        n_persons=m,
+        converged=found.converged,
+    )
+
+
+def fit_scores(codes: Sequence[np.ndarray], member: np.ndarray, weights: np.ndarray) -> Scores:
+    """Fit a weighted logistic regression on the main effects of categories.
+
+    Parameters
+    ----------
+    codes : list of int arrays, shape (n,) each
+        Codes from 0 of each variable.
+    member : float array, shape (n,)
+        0 or 1.
+    weights : float array, shape (n,)
+
+    Notes
+    -----
+    Newton steps with a ridge of 1e-4 a coefficient, which keeps levels that one side alone has, and
+    levels that others imply, from going to infinity.
+    """
+    shifts = np.concatenate([[1], 1 + np.cumsum([int(c.max()) + 1 for c in codes])]).astype(int)
+    columns = [np.zeros(len(member), dtype=np.int64)]
+    columns += [c + start for c, start in zip(codes, shifts[:-1], strict=True)]
+    p = int(shifts[-1])
+    rank = int((np.linalg.eigvalsh(_crossed(columns, weights, p)) > RANK * weights.sum()).sum())
+    beta, eta = np.zeros(p), np.zeros(len(member))
+    converged = False
+    for _ in range(MOST_ITERATIONS):
+        scores = 1 / (1 + np.exp(-eta))
+        gradient = _summed(columns, weights * (member - scores), p) - RIDGE * beta
+        hessian = _crossed(columns, weights * scores * (1 - scores), p)
+        step = np.linalg.solve(hessian + RIDGE * np.eye(p), gradient)
+        step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
+        beta += step
+        before, eta = eta, np.sum([beta[c] for c in columns], axis=0)
+        converged = bool(np.abs(eta - before).max() < TOLERANCE)
+        if converged:
+            break
+    return Scores(1 / (1 + np.exp(-eta)), rank, converged)
+
+
+def _summed(columns: Sequence[np.ndarray], values: np.ndarray, p: int) -> np.ndarray:
+    out = np.zeros(p)
+    for c in columns:
+        out += np.bincount(c, weights=values, minlength=p)
+    return out
+
+
+def _crossed(columns: Sequence[np.ndarray], values: np.ndarray, p: int) -> np.ndarray:
+    """Sum of values by crossed levels: X' diag(values) X of the indicator columns."""
+    out = np.zeros(p * p)
+    for i, a in enumerate(columns):
+        for b in columns[i:]:
+            both = np.bincount(a * p + b, weights=values, minlength=p * p)
+            out += both
+            if a is not b:
+                out += both.reshape(p, p).T.ravel()
+    return out.reshape(p, p)
+
+
+def propensity_table(request: Request, n_population: int) -> pd.DataFrame:
+    """Propensity distance of all variables of a comparison; no row where nothing can be compared.
+
+    Columns: `variables`, `coefficients`, `n_population` (persons used), `pmse`, `floor`, `noise`,
+    `standardised`, `converged`; see `Pmse`.
+    """
+    factors = _factors(request)
+    weights, n = request.survey.weights, request.survey.n_persons
+    if not factors or not n_population:
+        return pd.DataFrame(columns=COLUMNS)
+    drawn = _every_kth(request, factors, n_population, max(n, LEAST_PERSONS))
+    codes = [factor.code(request.frame[factor.name]) for factor in factors]
+    found = pmse_of_codes(codes, drawn, weights, request.effective)
+    row = [
+        len(factors), found.coefficients, found.n_persons, found.pmse, found.floor, found.noise,
+        found.standardised, found.converged,
+    ]  # fmt: skip
+    return pd.DataFrame([row], columns=COLUMNS)
+
+
+COLUMNS = ["variables", "coefficients", "n_population", "pmse", "floor", "noise", "standardised",
+           "converged"]  # fmt: skip
+
+
+def _factors(request: Request) -> list[Factor]:
+    """Factors with few levels, and numbers in classes unless they are parts of a total."""
+    plan = request.plan
+    parts = {part for names in request.components.values() for part in names}
+    found = [
+        plan.factors[name]
+        for name in request.names
+        if len(plan.factors[name].levels) <= MOST_LEVELS and plan.factors[name].limits is None
+    ]
+    for name in plan.grids:
+        values = request.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        if name not in parts and np.isfinite(values).any():
+            found.append(make_classes(request.frame[name], request.survey.weights))
+    return found
+
+
+def _every_kth(
+    request: Request, factors: Sequence[Factor], total: int, most: int
+) -> list[np.ndarray]:
+    """Codes of evenly spaced persons of the population, shape (m,) for each factor."""
+    columns = list(dict.fromkeys(factor.name for factor in factors))
+    kept: list[list[np.ndarray]] = [[] for _ in factors]
+    start = 0
+    for chunk in request.source.chunks(columns):
+        place = np.arange(start, start + len(chunk))
+        start += len(chunk)
+        step = min(1.0, most / total)
+        rows = np.flatnonzero(np.floor((place + 1) * step) > np.floor(place * step))
+        for k, factor in enumerate(factors):
+            kept[k].append(factor.code(chunk[factor.name].iloc[rows]))
+    return [np.concatenate(parts) if parts else np.zeros(0, dtype=int) for parts in kept]

@@ -1,0 +1,265 @@
+"""From a survey, a population and options to what is compared: checks, roles, factors, grids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.distances import effective_size
+from synthpop.evaluation.factors import Factor, make_classes, make_factor
+from synthpop.evaluation.grid import make_grid
+from synthpop.evaluation.source import Source, make_source
+from synthpop.evaluation.tabulate import Plan, all_pairs, numbers_of
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.survey import Survey
+from synthpop.microdata.weighted import mean
+from synthpop.stages.derive import DeriveModel, derive
+
+FEW_VALUES = 20
+MOST_GROUPS = 20
+MOST_LEVELS = 60
+SIZE_NAME = "hsize"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What `assess_fit` compares.
+
+    Attributes
+    ----------
+    survey : Survey
+    source : Source
+    frame : DataFrame
+        The sample with the variables that the recipe derives and the household size.
+    plan : Plan
+    names : tuple of str
+        Factors that are compared as variables.
+    strata, size : str or None
+    components : dict of tuple of str
+        Total -> its parts.
+    """
+
+    survey: Survey
+    source: Source
+    frame: pd.DataFrame
+    plan: Plan
+    names: tuple[str, ...]
+    strata: str | None
+    size: str | None
+    components: Mapping[str, tuple[str, ...]]
+
+    @property
+    def effective(self) -> float:
+        """Effective size of the sample."""
+        return effective_size(self.survey.weights)
+
+    def codes(self) -> dict[str, np.ndarray]:
+        """Return the codes of the sample for each factor."""
+        return {key: f.code(self.frame[f.name]) for key, f in self.plan.factors.items()}
+
+
+def make_request(
+    survey: Any,
+    population: Any,
+    variables: Sequence[str] | None,
+    by: Sequence[str] | None,
+    components: Mapping[str, Sequence[str]] | None,
+) -> Request:
+    """Check everything and fix what is counted.
+
+    Raises
+    ------
+    InputError
+        Lists every fault.
+    """
+    faults = Faults("assess_fit")
+    if not isinstance(survey, Survey):
+        faults.add("survey", f"is a {type(survey).__name__}", remedy="Give a Survey.")
+        faults.raise_if_any()
+    source = make_source(population)
+    frame, size = _with_size(survey, source)
+    source = _sized(survey, source, size)
+    frame = _with_derived(frame, source)
+    common = [name for name in source.columns if name in _comparable(survey, source, frame)]
+    chosen = _chosen(faults, "variables", variables, common)
+    groups = None if by is None else _chosen(faults, "by", by, common)
+    parts = _components(faults, components, source, common)
+    strata = survey.roles.strata if survey.roles.strata in common else None
+    faults.raise_if_any()
+    read = dict.fromkeys([*chosen, *(groups or ()), *([strata] if strata else [])])
+    read |= dict.fromkeys([size] if size in common else [])
+    for total, names in parts.items():
+        read |= dict.fromkeys([total, *names]) if total in chosen else {}
+    return _resolve(faults, survey, source, frame, list(read), chosen, groups, parts, strata, size)
+
+
+def _resolve(
+    faults: Faults,
+    survey: Survey,
+    source: Source,
+    frame: pd.DataFrame,
+    read: list[str],
+    chosen: Sequence[str],
+    groups: Sequence[str] | None,
+    parts: Mapping[str, tuple[str, ...]],
+    strata: str | None,
+    size: str | None,
+) -> Request:
+    is_factor = {name: _is_factor(frame[name], source.fields.get(name)) for name in read}
+    factors = {}
+    for name in read:
+        if is_factor[name]:
+            field = source.fields.get(name)
+            factors[name] = make_factor(frame[name], field.levels if field else ())
+    keys = []
+    for name in groups or ():
+        key = name if is_factor[name] else f"{name} in classes"
+        if not is_factor[name]:
+            factors[key] = make_classes(frame[name], survey.weights)
+        keys.append(key)
+    if groups is None:
+        small = [k for k, f in factors.items() if len(f.levels) <= MOST_GROUPS]
+        first = [strata] if strata is not None and strata in small else []
+        keys = [*first, *(k for k in small if k != strata)]
+    numbers = [name for name in read if not is_factor[name]]
+    columns = {name: numbers_of(frame[name]) for name in numbers}
+    _check_numbers(faults, source, numbers)
+    faults.raise_if_any()
+    kept = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}
+    grids = {name: make_grid(columns[name], survey.weights) for name in numbers}
+    centres = {name: _centre(columns[name], survey.weights) for name in numbers}
+    crossable = [k for k, f in factors.items() if len(f.levels) <= MOST_LEVELS]
+    pairs = set(all_pairs(crossable))
+    if strata is not None:  # by stratum, however many levels
+        pairs |= {(strata, k) for k in factors if k != strata and (k, strata) not in pairs}
+    ordered = tuple(sorted(pairs, key=lambda pair: [list(factors).index(k) for k in pair]))
+    plan = Plan(factors, ordered, grids, tuple(keys), centres, kept)
+    names = tuple(k for k in factors if k in chosen or k in keys or k in (strata, size))
+    return Request(
+        survey, source, frame, plan, names, strata, size if size in factors else None, kept
+    )
+
+
+def _centre(values: np.ndarray, weights: np.ndarray) -> float:
+    centre = mean(values, weights)
+    return centre if np.isfinite(centre) else 0.0
+
+
+def _with_size(survey: Survey, source: Source) -> tuple[pd.DataFrame, str | None]:
+    roles = survey.roles
+    if roles.household is None:
+        return survey.frame, None
+    if roles.household_size is not None:
+        return survey.frame, roles.household_size
+    if SIZE_NAME in survey.frame.columns:
+        return survey.frame, None
+    sizes = survey.household_sizes[survey.household_index]
+    return survey.frame.assign(**{SIZE_NAME: sizes}), SIZE_NAME
+
+
+def _sized(survey: Survey, source: Source, size: str | None) -> Source:
+    """Return the source; a frame with household ids but without sizes gets them."""
+    household = survey.roles.household
+    if size is None or size in source.columns or not isinstance(source.data, pd.DataFrame):
+        return source
+    if household not in source.columns or source.data[household].isna().any():
+        return source
+    ids = source.data[household]
+    sizes = ids.map(ids.value_counts()).to_numpy()
+    return replace(
+        source, data=source.data.assign(**{size: sizes}), columns=(*source.columns, size)
+    )
+
+
+def _with_derived(frame: pd.DataFrame, source: Source) -> pd.DataFrame:
+    """Return the sample with the variables that the recipe derived, by the same rule."""
+    for stage in source.recipe:
+        if stage["type"] != "derive" or stage["name"] in frame.columns:
+            continue
+        field = source.fields[stage["name"]]
+        if stage.get("breaks") is not None:
+            limits = np.asarray(stage["breaks"], dtype=np.float64)
+            model = DeriveModel((field,), limits, None, Field.number(stage["source"]))
+            codes = derive(model, numbers_of(frame[stage["source"]]))
+        else:
+            position = {str(level): code for code, level in enumerate(field.levels)}
+            to = {old: position[str(new)] for old, new in stage["mapping"].items()}
+            codes = (
+                frame[stage["source"]]
+                .astype(object)
+                .map(lambda value, to=to: to.get(str(value), -1))
+            )
+        dtype = pd.CategoricalDtype(list(field.levels), ordered=field.ordered)
+        made = pd.Categorical.from_codes(np.asarray(codes, dtype=np.int64), dtype=dtype)
+        frame = frame.assign(**{stage["name"]: made})
+    return frame
+
+
+def _comparable(survey: Survey, source: Source, frame: pd.DataFrame) -> set[str]:
+    roles = survey.roles
+    apart = {roles.weight, roles.household, roles.household_weight, roles.person, roles.psu}
+    apart -= {roles.strata, roles.household_size}
+    return set(map(str, frame.columns)) - apart - source.ids
+
+
+def _chosen(
+    faults: Faults, argument: str, names: Sequence[str] | None, common: Sequence[str]
+) -> list[str]:
+    if names is None:
+        if not common:
+            faults.add(argument, "survey and population have no variable in common")
+        return list(common)
+    if isinstance(names, str):
+        names = [names]
+    for name in names:
+        if name not in common:
+            what = f"{name!r} is not a variable that survey and population both have"
+            faults.add(argument, what, remedy=did_you_mean(name, common))
+    if not names and argument == "variables":
+        faults.add(argument, "is empty", remedy="Leave it out to compare all.")
+    return list(dict.fromkeys(names))
+
+
+def _components(
+    faults: Faults,
+    components: Mapping[str, Sequence[str]] | None,
+    source: Source,
+    common: Sequence[str],
+) -> dict[str, tuple[str, ...]]:
+    if components is None:
+        stages = [stage for stage in source.recipe if stage["type"] == "components"]
+        found = {stage["total"]: tuple(stage["parts"]) for stage in stages}
+        return {t: p for t, p in found.items() if {t, *p} <= set(common)}
+    for total, parts in components.items():
+        for name in (total, *parts):
+            if name not in common:
+                what = f"{name!r} is not a variable that survey and population both have"
+                faults.add("components", what, remedy=did_you_mean(name, common))
+    return {total: tuple(parts) for total, parts in components.items()}
+
+
+def _is_factor(values: pd.Series, field: Field | None) -> bool:
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        return True
+    if field is not None and field.kind == "categorical":
+        return True
+    numbers = numbers_of(values)
+    distinct = np.unique(numbers[~np.isnan(numbers)])
+    return 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
+
+
+def _check_numbers(faults: Faults, source: Source, numbers: Sequence[str]) -> None:
+    if not isinstance(source.data, pd.DataFrame):
+        return
+    for name in numbers:
+        if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
+            what = f"is a number in the survey and {source.data[name].dtype} in the population"
+            faults.add(name, what, remedy="Convert one of them.")
+
+
+__all__ = ["Factor", "Request", "make_request"]

@@ -1,0 +1,193 @@
+"""Tables and distances of categorical variables: shares of a weighted sample and a population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.distances import expected_total_variation, total_variation
+from synthpop.evaluation.tabulate import Counts, Plan
+
+ORDER = ["measure", "variable", "crossed", "scope", "value", "floor", "noise", "where"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """What was counted on both sides, and how sure each side is.
+
+    Attributes
+    ----------
+    sample, rows, population : Counts
+        Weighted sample, unweighted sample, population.
+    effective : float
+        Effective size of the sample (Kish).
+    effective_by : dict of arrays
+        The same within the groups of a factor.
+    scale : float
+        Persons of the population for one unit of weight.
+    """
+
+    plan: Plan
+    sample: Counts
+    rows: Counts
+    population: Counts
+    effective: float
+    effective_by: Mapping[str, np.ndarray]
+    scale: float
+
+
+def shares(counts: np.ndarray, axis: int | None = None) -> np.ndarray:
+    """Return counts divided by their sum, over everything or along an axis; 0 / 0 is 0."""
+    whole = counts.sum(axis=axis, keepdims=axis is not None)
+    return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
+
+
+def one_way(sides: Sides, names: Sequence[str]) -> pd.DataFrame:
+    """Shares of each level, one row a level that occurs on either side."""
+    parts = []
+    for name in names:
+        labels = np.array(sides.plan.factors[name].labels, dtype=object)
+        q, p = sides.sample.single[name], sides.population.single[name]
+        kept = (q > 0) | (p > 0)
+        table = {
+            "variable": name,
+            "level": labels[kept],
+            "sample": shares(q)[kept],
+            "population": shares(p)[kept],
+            "n_sample": sides.rows.single[name][kept].astype(np.int64),
+            "n_population": p[kept].astype(np.int64),
+        }
+        parts.append(pd.DataFrame(table))
+    return _joined(parts, ["variable", "level", "sample", "population", "n_sample", "n_population"])
+
+
+def two_way(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Shares of each cell of the crossed variables, of all persons."""
+    parts = [_crossed(sides, a, b, within=False) for a, b in pairs]
+    return _joined(parts, ["a", "b", "level_a", "level_b", "sample", "population", "n_sample"])
+
+
+def within(sides: Sides, group: str, names: Sequence[str]) -> pd.DataFrame:
+    """Shares of each level inside each level of `group` (strata)."""
+    parts = [_crossed(sides, group, name, within=True) for name in names if name != group]
+    return _joined(parts, ["a", "b", "level_a", "level_b", "sample", "population", "n_sample"])
+
+
+def _crossed(sides: Sides, a: str, b: str, *, within: bool) -> pd.DataFrame:
+    q, p, n = (side_pair(side, a, b) for side in (sides.sample, sides.population, sides.rows))
+    axis = 1 if within else None
+    rows, columns = (q + p).sum(axis=1) > 0, (q + p).sum(axis=0) > 0
+    cut = np.ix_(rows, columns)
+    labels_a = np.array(sides.plan.factors[a].labels, dtype=object)[rows]
+    labels_b = np.array(sides.plan.factors[b].labels, dtype=object)[columns]
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": b,
+            "level_a": np.repeat(labels_a, len(labels_b)),
+            "level_b": np.tile(labels_b, len(labels_a)),
+            "sample": shares(q, axis)[cut].ravel(),
+            "population": shares(p, axis)[cut].ravel(),
+            "n_sample": n[cut].ravel().astype(np.int64),
+        }
+    )
+
+
+def side_pair(counts: Counts, a: str, b: str) -> np.ndarray:
+    """Return the counts of a pair, `a` in the rows, whichever way round it was counted."""
+    return counts.pairs[a, b] if (a, b) in counts.pairs else counts.pairs[b, a].T
+
+
+def _joined(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def share_distances(
+    sides: Sides, names: Sequence[str], pairs: Sequence[tuple[str, str]], strata: str | None
+) -> list[dict[str, Any]]:
+    """Total variation distances: each variable overall and by stratum, and each pair."""
+    rows = []
+    for name in names:
+        q, p = shares(sides.sample.single[name]), sides.population.single[name]
+        rows.append(_row(name, "", "all", q, p, sides.effective))
+        if strata is not None and name != strata:
+            rows += _by_stratum(sides, name, strata)
+    for a, b in pairs:
+        q, p = shares(sides.sample.pairs[a, b]), sides.population.pairs[a, b]
+        rows.append(_row(a, b, "all", q, p, sides.effective))
+    return rows
+
+
+def _row(
+    variable: str, crossed: str, scope: str, q: np.ndarray, counts: np.ndarray, effective: float
+) -> dict[str, Any]:
+    return {
+        "measure": "tvd",
+        "variable": variable,
+        "crossed": crossed,
+        "scope": scope,
+        "value": total_variation(shares(counts), q),
+        "floor": expected_total_variation(q, float(counts.sum())),
+        "noise": expected_total_variation(q, effective),
+        "where": "",
+    }
+
+
+def tvd_by_level(sides: Sides, name: str, group: str) -> pd.DataFrame:
+    """Total variation distance of a variable inside each level of `group` that both sides have."""
+    q, p = side_pair(sides.sample, group, name), side_pair(sides.population, group, name)
+    labels = sides.plan.factors[group].labels
+    rows = []
+    for g in np.flatnonzero((q.sum(axis=1) > 0) & (p.sum(axis=1) > 0)):
+        row = _row(name, "", "all", shares(q[g]), p[g], sides.effective_by[group][g])
+        rows.append({**row, "by": group, "level": labels[g]})
+    return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
+
+
+def _by_stratum(sides: Sides, name: str, strata: str) -> list[dict[str, Any]]:
+    return mean_and_largest(tvd_by_level(sides, name, strata), "tvd", name, strata)
+
+
+def mean_and_largest(table: pd.DataFrame, measure: str, name: str, by: str) -> list[dict[str, Any]]:
+    """Two rows of distances: unweighted mean over the levels of a group, and the largest."""
+    table = table.dropna(subset="value")
+    if table.empty:
+        return []
+    base = {"measure": measure, "variable": name, "crossed": ""}
+    mean = {column: float(table[column].mean()) for column in ("value", "floor", "noise")}
+    worst = table.iloc[int(table["value"].to_numpy().argmax())]
+    largest = {column: float(worst[column]) for column in ("value", "floor", "noise")}
+    return [
+        {**base, "scope": f"mean over {by}", **mean, "where": ""},
+        {**base, "scope": f"largest over {by}", **largest, "where": str(worst["level"])},
+    ]
+
+
+def conditional(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Distances of each variable inside the levels of another.
+
+    One row a variable and condition: `value` the mean over the levels, weighted with their shares
+    in the sample, `floor` and `noise` likewise; `largest` and `where` the level farthest off for
+    its sampling error.
+    """
+    rows = []
+    for name, given in [*pairs, *((b, a) for a, b in pairs)]:
+        table = tvd_by_level(sides, name, given)
+        if table.empty:
+            continue
+        weights = shares(sides.sample.single[given])
+        labels = list(sides.plan.factors[given].labels)
+        w = np.array([weights[labels.index(level)] for level in table["level"]])
+        ratio = (table["value"] / table["noise"].where(table["noise"] > 0)).fillna(0.0)
+        worst = table.iloc[int(ratio.to_numpy().argmax())]
+        means = {c: float(np.average(table[c], weights=w)) for c in ("value", "floor", "noise")}
+        at = {"largest": float(worst["value"]), "where": str(worst["level"])}
+        rows.append({"variable": name, "given": given, **means, **at})
+    return pd.DataFrame(rows, columns=CONDITIONAL)
+
+
+CONDITIONAL = ["variable", "given", "value", "floor", "noise", "largest", "where"]

@@ -1,0 +1,82 @@
+"""A population to compare with: one of ours, in memory or on disk, or any frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.dataset import Field
+from synthpop.population.population import Population
+
+ROWS = 250_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A population as chunks of rows.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    fields : dict of Field
+        Empty for a frame.
+    ids : set of str
+        Columns that number households and persons.
+    recipe : list of dict
+        Stages as the manifest has them; empty for a frame.
+    scale : float or None
+        Factor on the weights; None where it is not known.
+    """
+
+    data: Any
+    columns: tuple[str, ...]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    ids: frozenset[str] = frozenset()
+    recipe: Sequence[Mapping[str, Any]] = ()
+    scale: float | None = None
+
+    def chunks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Yield the rows in order, small blocks joined to about 250,000 rows."""
+        if isinstance(self.data, pd.DataFrame):
+            for start in range(0, len(self.data), ROWS):
+                yield self.data[list(columns)].iloc[start : start + ROWS]
+            return
+        held: list[pd.DataFrame] = []
+        for block in self.data.iter_blocks(list(columns)):
+            held.append(block)
+            if sum(map(len, held)) >= ROWS:
+                yield _joined(held)
+                held = []
+        if held:
+            yield _joined(held)
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+
+
+def make_source(population: Any) -> Source:
+    """Return the source of a `Population` or of a table of persons.
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if not isinstance(population, Population):
+        frame = as_frame(population, "population")
+        return Source(frame, tuple(map(str, frame.columns)))
+    roles, identity = population.manifest["roles"], population.manifest["identity"]
+    ids = frozenset(roles[role] for role in ("household", "person") if roles.get(role))
+    return Source(
+        population,
+        population.columns,
+        {item.name: item for item in population.fields},
+        ids,
+        identity["recipe"],
+        float(identity["scale"]),
+    )

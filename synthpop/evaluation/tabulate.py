@@ -1,0 +1,201 @@
+"""One pass that counts a weighted sample or a population; the same code for both."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.factors import Factor
+from synthpop.evaluation.grid import Grid
+
+ALL = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What is counted.
+
+    Attributes
+    ----------
+    factors : dict of Factor
+        Categorical variables, and the groups.
+    pairs : tuple of (str, str)
+        Pairs of factors to cross.
+    grids : dict of Grid
+        One for each number.
+    by : tuple of str
+        Factors that numbers are compared by.
+    centres : dict of float
+        Weighted mean of each number in the sample; squares are taken around it.
+    sums : dict of tuple of str
+        Total -> its parts, whose sum is checked person by person.
+    """
+
+    factors: Mapping[str, Factor]
+    pairs: tuple[tuple[str, str], ...]
+    grids: Mapping[str, Grid]
+    by: tuple[str, ...]
+    centres: Mapping[str, float]
+    sums: Mapping[str, tuple[str, ...]]
+
+    def source_columns(self) -> list[str]:
+        """Return the columns to read."""
+        return list(dict.fromkeys([*(f.name for f in self.factors.values()), *self.grids]))
+
+
+@dataclass(slots=True)
+class NumberCounts:
+    """Counts of one number; each dict has the groups of a factor, ``""`` all persons.
+
+    Attributes
+    ----------
+    cells : dict of arrays, shape (groups, cells)
+    missing, total, absolute : dicts of arrays, shape (groups,)
+        Number missing; sums of x and, of totals that have parts, of |x|.
+    cell_totals : array, shape (cells,)
+        Sum of x by cell, all persons.
+    squares : float
+        Sum of (x - centre)^2, all persons.
+    low, high : float
+        Smallest and largest value.
+    """
+
+    cells: dict[str, np.ndarray]
+    missing: dict[str, np.ndarray]
+    total: dict[str, np.ndarray]
+    absolute: dict[str, np.ndarray]
+    cell_totals: np.ndarray
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counts, or sums of weights, of everything in a plan."""
+
+    n: float
+    single: dict[str, np.ndarray]
+    pairs: dict[tuple[str, str], np.ndarray]
+    numbers: dict[str, NumberCounts]
+    largest_gap: dict[str, float] = field(default_factory=dict)
+
+
+def count(plan: Plan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray | None]]) -> Counts:
+    """Count all chunks of rows, each with its weights or None for weight 1."""
+    counts = _empty(plan)
+    for frame, weights in chunks:
+        if len(frame):
+            _add(plan, counts, frame, weights)
+    return counts
+
+
+def _empty(plan: Plan) -> Counts:
+    size = {name: factor.n_codes for name, factor in plan.factors.items()}
+    groups = {ALL: 1, **{name: size[name] for name in plan.by}}
+    numbers = {}
+    for name, grid in plan.grids.items():
+        cells = {by: np.zeros((k, grid.n_cells)) for by, k in groups.items()}
+        missing, total, absolute = ({by: np.zeros(k) for by, k in groups.items()} for _ in range(3))
+        numbers[name] = NumberCounts(cells, missing, total, absolute, np.zeros(grid.n_cells))
+    return Counts(
+        n=0.0,
+        single={name: np.zeros(k) for name, k in size.items()},
+        pairs={(a, b): np.zeros((size[a], size[b])) for a, b in plan.pairs},
+        numbers=numbers,
+        largest_gap=dict.fromkeys(plan.sums, 0.0),
+    )
+
+
+def _add(plan: Plan, counts: Counts, frame: pd.DataFrame, weights: np.ndarray | None) -> None:
+    codes = {key: f.code(frame[f.name]) for key, f in plan.factors.items()}
+    counts.n += len(frame) if weights is None else weights.sum()
+    persons = {
+        name: _bincount(values, weights, len(counts.single[name])) for name, values in codes.items()
+    }
+    for name, added in persons.items():
+        counts.single[name] += added
+    for (a, b), table in counts.pairs.items():
+        joint = codes[a] * table.shape[1] + codes[b]
+        table += _bincount(joint, weights, table.size).reshape(table.shape)
+    codes[ALL] = np.zeros(len(frame), dtype=np.int64)
+    persons[ALL] = _bincount(codes[ALL], weights, 1)
+    values_of = {name: numbers_of(frame[name]) for name in plan.grids}
+    for name, values in values_of.items():
+        _add_number(plan, counts.numbers[name], name, values, codes, persons, weights)
+    for total, parts in plan.sums.items():
+        whole = np.zeros(len(frame))
+        for part in parts:
+            whole += np.nan_to_num(values_of[part])
+        gap = np.abs(whole - values_of[total])
+        gap = gap[~np.isnan(gap)]
+        counts.largest_gap[total] = max(counts.largest_gap[total], float(gap.max(initial=0.0)))
+
+
+def _add_number(
+    plan: Plan,
+    held: NumberCounts,
+    name: str,
+    values: np.ndarray,
+    codes: Mapping[str, np.ndarray],
+    persons: Mapping[str, np.ndarray],
+    weights: np.ndarray | None,
+) -> None:
+    grid, centre = plan.grids[name], plan.centres[name]
+    rows = np.flatnonzero(values != 0)  # NaN among them; zeros are counted as the rest
+    x = values[rows]
+    gaps = np.isnan(x)
+    missing, rows, x = rows[gaps], rows[~gaps], x[~gaps]
+    w = None if weights is None else weights[rows]
+    cells = grid.locate(x)
+    weighted = x if w is None else x * w
+    if len(x):
+        held.low, held.high = min(held.low, float(x.min())), max(held.high, float(x.max()))
+    if len(rows) + len(missing) < len(values):
+        held.low, held.high = min(held.low, 0.0), max(held.high, 0.0)
+    held.cell_totals += np.bincount(cells, weights=weighted, minlength=grid.n_cells)
+    held.squares += _squares(x, w, centre)
+    absolute = np.abs(weighted) if name in plan.sums else None
+    zeros = None if weights is None else np.flatnonzero(values == 0)
+    for by in held.cells:
+        k, everybody = len(held.total[by]), codes[by]
+        here = everybody[rows]
+        joint = here * grid.n_cells
+        joint += cells
+        added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
+        lost = _bincount(everybody[missing], None if weights is None else weights[missing], k)
+        if zeros is None or weights is None:
+            n_zero = persons[by] - lost - _bincount(here, None, k)
+        else:
+            n_zero = _bincount(everybody[zeros], weights[zeros], k)
+        added[:, grid.zero_cell] += n_zero
+        if by == ALL:
+            held.squares += centre * centre * float(n_zero[0])
+        held.cells[by] += added
+        held.missing[by] += lost
+        held.total[by] += np.bincount(here, weights=weighted, minlength=k)
+        if absolute is not None:
+            held.absolute[by] += np.bincount(here, weights=absolute, minlength=k)
+
+
+def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:
+    gaps = x - centre
+    return float(gaps @ gaps) if w is None else float((gaps * w) @ gaps)
+
+
+def _bincount(codes: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
+    return np.bincount(codes, weights=weights, minlength=size)
+
+
+def numbers_of(values: pd.Series) -> np.ndarray:
+    """Return a column as float64, missing as NaN."""
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def all_pairs(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return every pair of names, in order."""
+    return tuple(itertools.combinations(names, 2))

@@ -1,0 +1,252 @@
+"""Tables and distances of numbers: moments, quantiles, distribution functions, by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.distances import expected_ks, gini, gini_of_cells, ks_of_cells
+from synthpop.evaluation.shares import Sides, mean_and_largest
+from synthpop.evaluation.tabulate import ALL, Counts
+from synthpop.microdata.weighted import quantile
+
+PROBS = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)
+BOX = (0.05, 0.25, 0.50, 0.75, 0.95)
+CURVE_POINTS = 201
+COMPARED = ("sample", "population", "difference", "relative")
+Quantiles = Mapping[tuple[str, str], np.ndarray]
+
+
+def moments(counts: Counts, sides: Sides, name: str, by: str) -> pd.DataFrame:
+    """Size, missing share, mean, zero and negative share, and sums of each group."""
+    held, grid = counts.numbers[name], sides.plan.grids[name]
+    cells = held.cells[by]
+    n = cells.sum(axis=1)
+    there = np.where(n > 0, n, np.nan)
+    mean = held.total[by] / there
+    everybody = np.where(n + held.missing[by] > 0, n + held.missing[by], np.nan)
+    return pd.DataFrame(
+        {
+            "n": n,
+            "missing": held.missing[by] / everybody,
+            "mean": mean,
+            "zero": cells[:, grid.zero_cell] / there,
+            "negative": cells[:, : grid.zero_cell].sum(axis=1) / there,
+            "total": held.total[by],
+            "absolute": held.absolute[by],
+        }
+    )
+
+
+def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
+    """Share of the variance of a number that lies between the groups of a factor."""
+    held = counts.numbers[name]
+    n, total = held.cells[by].sum(axis=1), held.total[by]
+    some = n > 0
+    if not some.any():
+        return float("nan")
+    mean = total.sum() / n.sum()
+    between = float(np.sum(n[some] * (total[some] / n[some] - mean) ** 2))
+    shift = mean - centre
+    whole = float(held.squares - n.sum() * shift**2)
+    return between / whole if whole > 0 else float("nan")
+
+
+def statistics(
+    sides: Sides, names: Sequence[str], columns: Mapping[str, np.ndarray], weights: np.ndarray
+) -> pd.DataFrame:
+    """One row a variable and statistic: sample, population, difference, relative error."""
+    rows = []
+    for name in names:
+        s = moments(sides.sample, sides, name, ALL).iloc[0]
+        p = moments(sides.population, sides, name, ALL).iloc[0]
+        there = ~np.isnan(columns[name])
+        pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
+        pairs["sd"] = (
+            _deviation(sides.sample, sides, name),
+            _deviation(sides.population, sides, name),
+        )
+        held = sides.population.numbers[name]
+        pairs["gini"] = (
+            gini(columns[name][there], weights[there]),
+            gini_of_cells(held.cells[ALL][0], held.cell_totals),
+        )
+        pairs |= {k: (s[k], p[k]) for k in ("zero", "negative", "missing")}
+        mine = sides.sample.numbers[name]
+        pairs["smallest"] = (_finite(mine.low), _finite(held.low))
+        pairs["largest"] = (_finite(mine.high), _finite(held.high))
+        of_rows = moments(sides.rows, sides, name, ALL).iloc[0]
+        n_rows = dict.fromkeys(pairs, of_rows["n"]) | {"smallest": 1, "largest": 1}
+        n_rows |= {k: of_rows[k] * of_rows["n"] for k in ("zero", "negative")}
+        n_rows["missing"] = sides.rows.numbers[name].missing[ALL][0]
+        for statistic, (q, value) in pairs.items():
+            n = np.nan_to_num(n_rows[statistic])
+            row = {"variable": name, "statistic": statistic, "n_sample": round(float(n))}
+            rows.append({**row, **compared(q, value)})
+    return pd.DataFrame(
+        rows,
+        columns=["variable", "statistic", "n_sample", *COMPARED],
+    )
+
+
+def compared(sample: float, population: float) -> dict[str, float]:
+    """Return the two values, their difference and the relative error (NaN where sample is 0)."""
+    relative = population / sample - 1 if sample != 0 else float("nan")
+    return {
+        "sample": float(sample),
+        "population": float(population),
+        "difference": float(population - sample),
+        "relative": float(relative),
+    }
+
+
+def _deviation(counts: Counts, sides: Sides, name: str) -> float:
+    """Standard deviation with divisor sum(w) - 1."""
+    held = counts.numbers[name]
+    n = float(held.cells[ALL].sum())
+    if n <= 1:
+        return float("nan")
+    shift = float(held.total[ALL][0]) / n - sides.plan.centres[name]
+    return float(np.sqrt(max((held.squares - n * shift**2) / (n - 1), 0.0)))
+
+
+def _finite(value: float) -> float:
+    return float(value) if np.isfinite(value) else float("nan")
+
+
+def quantile_table(sides: Sides, sample: Quantiles, population: Quantiles) -> pd.DataFrame:
+    """One row a variable and share p, with the relative error."""
+    rows = []
+    for name in sides.plan.grids:
+        values = zip(PROBS, sample[name, ALL][0], population[name, ALL][0], strict=True)
+        n = int(sides.rows.numbers[name].cells[ALL].sum())
+        rows += [
+            {"variable": name, "p": p, "n_sample": n, **compared(q, value)}
+            for p, q, value in values
+        ]
+    return pd.DataFrame(rows, columns=["variable", "p", "n_sample", *COMPARED])
+
+
+def sample_quantiles(
+    columns: Mapping[str, np.ndarray],
+    codes: Mapping[str, np.ndarray],
+    weights: np.ndarray,
+    wanted: Mapping[str, Mapping[str, Sequence[float]]],
+    sizes: Mapping[str, int],
+) -> dict[tuple[str, str], np.ndarray]:
+    """Weighted quantiles of the sample, shape (groups, shares), by (variable, factor)."""
+    found = {}
+    for name, groupings in wanted.items():
+        for by, probs in groupings.items():
+            n_groups = 1 if by == ALL else sizes[by]
+            table = np.full((n_groups, len(probs)), np.nan)
+            for group in range(n_groups):
+                mine = slice(None) if by == ALL else codes[by] == group
+                table[group] = quantile(columns[name][mine], weights[mine], probs)
+            found[name, by] = table
+    return found
+
+
+def boxes(sides: Sides, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
+    """Quantiles for box plots and means, one row a group and side."""
+    labels = ("all",) if by == ALL else sides.plan.factors[by].labels
+    n_rows = moments(sides.rows, sides, name, by)["n"]
+    parts = []
+    for side, counts, found in (
+        ("sample", sides.sample, sample),
+        ("population", sides.population, population),
+    ):
+        table = pd.DataFrame(found[name, by], columns=["p05", "p25", "p50", "p75", "p95"])
+        table.insert(0, "side", side)
+        table.insert(0, "level", labels)
+        table["mean"] = moments(counts, sides, name, by)["mean"]
+        table["n_sample"] = n_rows.astype(np.int64)
+        parts.append(table)
+    both = pd.concat(parts, ignore_index=True)
+    both.insert(0, "by", by)
+    both.insert(0, "variable", name)
+    return both[~both["p50"].isna()].reset_index(drop=True)
+
+
+def by_group(sides: Sides, name: str, by: str) -> pd.DataFrame:
+    """Moments and Kolmogorov-Smirnov distance of a number inside each group."""
+    s, p = moments(sides.sample, sides, name, by), moments(sides.population, sides, name, by)
+    rows = moments(sides.rows, sides, name, by)
+    cells = (sides.population.numbers[name].cells[by], sides.sample.numbers[name].cells[by])
+    share = np.divide(s["n"], (s["n"] + sides.sample.numbers[name].missing[by]).replace(0, np.nan))
+    effective = sides.effective_by[by] * share.fillna(0).to_numpy()
+    table = pd.DataFrame(
+        {
+            "variable": name,
+            "by": by,
+            "level": sides.plan.factors[by].labels,
+            "n_sample": rows["n"].astype(np.int64),
+            "n_population": p["n"].astype(np.int64),
+        }
+    )
+    for column in ("mean", "zero", "negative", "missing"):
+        table[f"{column}_sample"], table[f"{column}_population"] = s[column], p[column]
+    table["relative_mean"] = p["mean"] / s["mean"].where(s["mean"] != 0) - 1
+    table["value"] = [ks_of_cells(a, b) for a, b in zip(*cells, strict=True)]
+    table["floor"] = [expected_ks(n) for n in p["n"]]
+    table["noise"] = [expected_ks(n) for n in effective]
+    some = (s["n"] > 0) | (p["n"] > 0)
+    return table[some].reset_index(drop=True)
+
+
+def ks_distances(sides: Sides, groups: pd.DataFrame) -> list[dict[str, Any]]:
+    """Kolmogorov-Smirnov distances of each number overall and over the groups of each factor."""
+    rows = []
+    for name in sides.plan.grids:
+        q, p = sides.sample.numbers[name], sides.population.numbers[name]
+        n_sample, n = q.cells[ALL][0].sum(), p.cells[ALL][0].sum()
+        share = n_sample / (n_sample + q.missing[ALL][0]) if n_sample else 0.0
+        rows.append(
+            {
+                "measure": "ks",
+                "variable": name,
+                "crossed": "",
+                "scope": "all",
+                "value": ks_of_cells(p.cells[ALL][0], q.cells[ALL][0]),
+                "floor": expected_ks(n),
+                "noise": expected_ks(sides.effective * share),
+                "where": "",
+            }
+        )
+        for by in sides.plan.by:
+            mine = groups[(groups["variable"] == name) & (groups["by"] == by)]
+            rows += mean_and_largest(mine, "ks", name, by)
+    return rows
+
+
+def curve(sides: Sides, name: str, by: str, ends: tuple[float, float]) -> pd.DataFrame:
+    """Distribution functions at evenly spaced points, for drawing; no value of the data appears.
+
+    Just below and at zero there are two further points, so that a jump there shows. Between two
+    points of the grid the curve keeps its value at the lower one.
+    """
+    grid = sides.plan.grids[name]
+    x = np.linspace(*ends, CURVE_POINTS)
+    if ends[0] <= 0 <= ends[1]:
+        x = np.unique(np.concatenate([x, [np.nextafter(0.0, -1.0), 0.0]]))
+    cell = 2 * np.searchsorted(grid.points, x, side="right") - 1
+    labels = ("all",) if by == ALL else sides.plan.factors[by].labels
+    parts = []
+    rows_cells = sides.rows.numbers[name].cells[by]
+    q_cells, p_cells = (s.numbers[name].cells[by] for s in (sides.sample, sides.population))
+    for group, label in enumerate(labels):
+        q, p = q_cells[group], p_cells[group]
+        if q.sum() == 0 or p.sum() == 0:
+            continue
+        table: dict[str, Any] = {"variable": name, "by": by, "level": label, "x": x}
+        for side, counts in (("sample", q), ("population", p)):
+            reached = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
+            table[side] = reached[cell + 1]
+        below = np.concatenate([[0.0], np.cumsum(rows_cells[group])])
+        table |= {"n_sample": int(below[-1]), "n_below": below[cell + 1].astype(np.int64)}
+        parts.append(pd.DataFrame(table))
+    columns = ["variable", "by", "level", "x", "sample", "population", "n_sample", "n_below"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

@@ -1,0 +1,44 @@
+"""Indicators of poverty and inequality, with their variance."""
+
+from __future__ import annotations
+
+from synthpop.microdata.indicators.figures import (
+    mean_excess,
+    mean_excess_figure,
+    pareto_quantile_figure,
+    pareto_quantiles,
+)
+from synthpop.microdata.indicators.measures import (
+    at_risk_of_poverty,
+    at_risk_of_poverty_threshold,
+    gender_pay_gap,
+    gini,
+    mean,
+    median,
+    poverty_gap,
+    quantile,
+    quintile_share_ratio,
+)
+from synthpop.microdata.indicators.results import Indicator
+from synthpop.microdata.indicators.semiparametric import TailFit, pareto_tail
+from synthpop.microdata.indicators.variance import design_variance
+
+__all__ = [
+    "Indicator",
+    "TailFit",
+    "at_risk_of_poverty",
+    "at_risk_of_poverty_threshold",
+    "design_variance",
+    "gender_pay_gap",
+    "gini",
+    "mean",
+    "mean_excess",
+    "mean_excess_figure",
+    "median",
+    "pareto_quantile_figure",
+    "pareto_quantiles",
+    "pareto_tail",
+    "poverty_gap",
+    "quantile",
+    "quintile_share_ratio",
+]

@@ -1,0 +1,540 @@
+"""Indicators of income, inequality and poverty after the definitions of Eurostat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.indicators import formulas
+from synthpop.microdata.indicators.formulas import Line
+from synthpop.microdata.indicators.results import Indicator
+from synthpop.microdata.weighted import clean
+from synthpop.microdata.wording import plural
+
+Positions = np.ndarray | slice
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Rows that enter an indicator, in increasing order of their values.
+
+    Attributes
+    ----------
+    x, w : float64 arrays, shape (m,)
+    rows : int array, shape (m,)
+        Where each row stood in the input.
+    n : int
+        Rows of the input.
+    domains : tuple
+    codes : int array, shape (m,), or None
+        Domain of each row, -1 for none.
+    """
+
+    x: np.ndarray
+    w: np.ndarray
+    rows: np.ndarray
+    n: int
+    domains: tuple[Any, ...]
+    codes: np.ndarray | None
+
+    def parts(self) -> list[np.ndarray]:
+        """Positions of each domain, in order of value."""
+        if self.codes is None:
+            return []
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.searchsorted(self.codes[order], np.arange(len(self.domains) + 1))
+        return [order[ends[d] : ends[d + 1]] for d in range(len(self.domains))]
+
+    def inside(self, position: int) -> np.ndarray:
+        """True for the rows of a domain (0: overall), shape (m,)."""
+        if position == 0 or self.codes is None:
+            return np.ones(len(self.x), dtype=bool)
+        return self.codes == position - 1
+
+    def spread(self, z: np.ndarray) -> np.ndarray:
+        """Put numbers of the sorted rows back into the order of the input, 0 elsewhere."""
+        result = np.zeros(self.n)
+        result[self.rows] = z
+        return result
+
+
+def prepare(
+    faults: Faults, values: npt.ArrayLike, weights: npt.ArrayLike | None, by: Any = None
+) -> Sorted:
+    """Check, drop missing values and weights of zero, and sort."""
+    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
+    n = len(series)
+    codes, domains = None, ()
+    if by is not None:
+        column = by if isinstance(by, pd.Series) else pd.Series(by)
+        if len(column) != n:
+            faults.add(
+                "by",
+                f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
+                remedy="Give one a row.",
+            )
+        codes, domains = encode(column)
+    faults.raise_if_any()
+    x = series.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(series) else series
+    clean(x, weights)  # raises with every fault of the numbers
+    x = np.asarray(x, dtype=np.float64)
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = np.flatnonzero(~np.isnan(x) & (w > 0))
+    x = x[rows]
+    if len(x) > 1 and not bool(np.all(x[1:] >= x[:-1])):
+        order = np.argsort(x)
+        x, rows = x[order], rows[order]
+    return Sorted(x, w[rows], rows, n, domains, None if codes is None else codes[rows])
+
+
+def _numeric(series: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(series.dtype)
+
+
+def _indicator(
+    name: str,
+    data: Sorted,
+    weights: npt.ArrayLike | None,
+    value: Callable[[Positions], float],
+    influence: Callable[[np.ndarray], np.ndarray],
+    meaning: str,
+    threshold: float | None = None,
+) -> Indicator:
+    """Evaluate over all rows and each domain.
+
+    `value` takes positions of sorted rows, `influence` a mask of sorted rows.
+    """
+    parts: list[Positions] = [slice(None), *data.parts()]
+    counts = [len(data.x[part]) for part in parts]
+    values = np.array([value(part) if n else np.nan for part, n in zip(parts, counts, strict=True)])
+
+    def linearised(position: int) -> np.ndarray:
+        if not np.isfinite(values[position]):
+            return np.full(data.n, np.nan)
+        z = data.spread(influence(data.inside(position)))
+        return z if np.isfinite(z).all() else np.full(data.n, np.nan)
+
+    return Indicator(
+        name=name,
+        values=values,
+        domains=data.domains,
+        counts=np.array(counts),
+        meaning=meaning,
+        threshold=threshold,
+        _influence=linearised,
+        _weights=None if weights is None else np.asarray(weights, dtype=np.float64),
+    )
+
+
+def _local(
+    data: Sorted, function: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Influence that is zero outside the domain."""
+
+    def influence(inside: np.ndarray) -> np.ndarray:
+        z = np.zeros(len(data.x))
+        if inside.any():
+            z[inside] = function(data.x[inside], data.w[inside])
+        return z
+
+    return influence
+
+
+def gini(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, by: Any = None
+) -> Indicator:
+    """Gini coefficient in percent.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Equivalised income of each person. NaN is left out. Negative values are used as they are:
+        the coefficient may then exceed 100.
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+        Domains; rows with a missing domain count only overall.
+
+    Returns
+    -------
+    Indicator
+        NaN where the total is zero.
+
+    Notes
+    -----
+    100 ((2 sum w x cw - sum w^2 x) / (sum w sum w x) - 1), x sorted, cw cumulated weights
+    (Eurostat ILC definition).
+
+    Examples
+    --------
+    >>> gini([1.0, 1.0, 1.0]).value, gini([0.0, 0.0, 0.0, 8.0]).value
+    (0.0, 75.0)
+    """
+    data = prepare(Faults("gini"), values, weights, by)
+    return _indicator(
+        "gini",
+        data,
+        weights,
+        lambda at: formulas.gini(data.x[at], data.w[at]),
+        _local(data, formulas.gini_influence),
+        "Gini coefficient {value} %: 0 when all have the same, 100 when one has everything.",
+    )
+
+
+def quintile_share_ratio(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, by: Any = None
+) -> Indicator:
+    """S80/S20: total of the richest fifth over total of the poorest fifth.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        NaN is left out.
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+        Domains; each has its own fifths.
+
+    Returns
+    -------
+    Indicator
+        NaN where the poorest fifth has a total of zero.
+
+    Notes
+    -----
+    Sum of w x above the 80 % quantile over the sum up to the 20 % quantile (Eurostat ILC
+    definition; quantiles are the first value whose share is larger than p).
+
+    Examples
+    --------
+    >>> quintile_share_ratio([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]).value
+    1.6666666666666667
+    """
+    data = prepare(Faults("quintile share ratio"), values, weights, by)
+    return _indicator(
+        "quintile_share_ratio",
+        data,
+        weights,
+        lambda at: formulas.quintile_share_ratio(data.x[at], data.w[at]),
+        _local(data, formulas.quintile_share_ratio_influence),
+        "The richest fifth has {value} times the total of the poorest fifth (S80/S20).",
+    )
+
+
+def _line(
+    faults: Faults,
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None,
+    by: Any,
+    p: float,
+    threshold: float | None,
+) -> tuple[Sorted, float, Callable[[], Line]]:
+    """Rows, the poverty line, and a function that returns the line with its influence."""
+    if not (isinstance(p, (int, float)) and p > 0):
+        faults.add("p", f"is {p!r}", remedy="Give a share of the median such as 0.6.")
+    if threshold is not None and not threshold > 0:
+        faults.add("threshold", f"is {threshold}", remedy="It must be positive.")
+    data = prepare(faults, values, weights, by)
+    if threshold is not None:
+        given = float(threshold)
+        return data, given, lambda: Line(given)
+    level = p * formulas.quantile_of(data.x, data.w, 0.5)
+    return data, level, lambda: Line(level, p * formulas.quantile_influence(data.x, data.w, 0.5))
+
+
+def at_risk_of_poverty(
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    by: Any = None,
+    p: float = 0.6,
+    threshold: float | None = None,
+) -> Indicator:
+    """At-risk-of-poverty rate: percent of persons below a share of the median.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Equivalised income of each person. NaN is left out.
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+        Domains; the line is that of all rows.
+    p : float
+        The line as a share of the median.
+    threshold : float, optional
+        A given line in units of the values, instead of a share of the median.
+
+    Returns
+    -------
+    Indicator
+        With the line in `threshold`.
+
+    Notes
+    -----
+    100 sum(w 1[x < line]) / sum(w) (Eurostat ILC definition, line at 60 % of the median).
+
+    Examples
+    --------
+    >>> result = at_risk_of_poverty([5.0, 10.0, 20.0, 30.0, 40.0])
+    >>> result.value, result.threshold
+    (40.0, 12.0)
+    """
+    data, level, line = _line(Faults("at-risk-of-poverty rate"), values, weights, by, p, threshold)
+    return _indicator(
+        "at_risk_of_poverty",
+        data,
+        weights,
+        lambda at: formulas.poverty_rate(data.x[at], data.w[at], level),
+        lambda inside: formulas.poverty_rate_influence(data.x, data.w, inside, line()),
+        "{value} % of the persons are below the poverty line of {threshold:.6g}, "
+        + _origin(p, threshold),
+        threshold=level,
+    )
+
+
+def _origin(p: float, threshold: float | None) -> str:
+    return "which was given." if threshold is not None else f"{100 * p:g} % of the median."
+
+
+def at_risk_of_poverty_threshold(
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    by: Any = None,
+    p: float = 0.6,
+) -> Indicator:
+    """Poverty line: a share of the median.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+        Domains, each with the line from its own median.
+    p : float
+
+    Returns
+    -------
+    Indicator
+        In units of the values.
+
+    Examples
+    --------
+    >>> at_risk_of_poverty_threshold([10.0, 20.0, 30.0]).value
+    12.0
+    """
+    data, _, _ = _line(Faults("at-risk-of-poverty threshold"), values, weights, by, p, None)
+    return _indicator(
+        "at_risk_of_poverty_threshold",
+        data,
+        weights,
+        lambda at: p * formulas.quantile_of(data.x[at], data.w[at], 0.5),
+        _local(data, lambda x, w: p * formulas.quantile_influence(x, w, 0.5)),
+        f"The poverty line is {{value}}, {100 * p:g} % of the median.",
+    )
+
+
+def poverty_gap(
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    by: Any = None,
+    p: float = 0.6,
+    threshold: float | None = None,
+) -> Indicator:
+    """Relative median at-risk-of-poverty gap in percent.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+        Domains; the line is that of all rows.
+    p : float
+    threshold : float, optional
+        As in `at_risk_of_poverty`.
+
+    Returns
+    -------
+    Indicator
+        NaN where nobody is below the line.
+
+    Notes
+    -----
+    100 (line - median of those below) / line (Eurostat ILC definition).
+
+    Examples
+    --------
+    >>> poverty_gap([5.0, 10.0, 20.0, 30.0, 40.0]).value
+    16.666666666666664
+    """
+    data, level, line = _line(Faults("poverty gap"), values, weights, by, p, threshold)
+    return _indicator(
+        "poverty_gap",
+        data,
+        weights,
+        lambda at: formulas.poverty_gap(data.x[at], data.w[at], level),
+        lambda inside: formulas.poverty_gap_influence(data.x, data.w, inside, line()),
+        "The median of those below the poverty line of {threshold:.6g} lies {value} % below it; "
+        "the line is " + _origin(p, threshold),
+        threshold=level,
+    )
+
+
+def gender_pay_gap(
+    values: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    gender: Any,
+    men: Any = "male",
+    women: Any = None,
+    by: Any = None,
+    method: str = "mean",
+) -> Indicator:
+    """Unadjusted gender pay gap, as a share of the men's level.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Hourly earnings. NaN is left out.
+    weights : array, shape (n,), optional
+    gender : array, shape (n,)
+        Rows of other or missing gender do not enter.
+    men, women : level of `gender`
+        `women` may be left out when there are two levels.
+    by : array, shape (n,), optional
+    method : {"mean", "median"}
+
+    Returns
+    -------
+    Indicator
+        NaN in domains without men or women.
+
+    Notes
+    -----
+    (level of men - level of women) / level of men (Eurostat, structure of earnings survey).
+
+    Examples
+    --------
+    >>> gender_pay_gap([10.0, 20.0, 12.0], gender=["male", "male", "female"]).value
+    0.2
+    """
+    faults = Faults("gender pay gap")
+    check_choice(faults, "method", method, ("mean", "median"))
+    column = gender if isinstance(gender, pd.Series) else pd.Series(gender)
+    codes, levels = encode(column)
+    present: Sequence[Any] = [level for i, level in enumerate(levels) if (codes == i).any()]
+    if women is None and men in present and len(present) == 2:
+        women = next(level for level in present if level != men)
+    for name, level in (("men", men), ("women", women)):
+        if level not in present:
+            faults.add(name, f"{level!r} is not a gender here", remedy=did_you_mean(level, present))
+    n = len(np.asarray(values))
+    if len(column) != n:
+        faults.add(
+            "gender",
+            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'value')}",
+            remedy="Give one a row.",
+        )
+    faults.raise_if_any()
+    data = prepare(faults, values, weights, by)
+    sex = codes[data.rows]
+    is_man, is_woman = sex == levels.index(men), sex == levels.index(women)
+    return _indicator(
+        "gender_pay_gap",
+        data,
+        weights,
+        lambda at: formulas.pay_gap(data.x[at], data.w[at], is_man[at], is_woman[at], method),
+        lambda inside: formulas.pay_gap_influence(
+            data.x, data.w, is_man & inside, is_woman & inside, method
+        ),
+        f"The {method} of women is {{value}} of that of men lower (a share: 0.2 is 20 %).",
+    )
+
+
+def mean(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, by: Any = None
+) -> Indicator:
+    """Weighted mean; of a 0/1 variable the share.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        NaN is left out.
+    weights : array, shape (n,), optional
+    by : array, shape (n,), optional
+
+    Returns
+    -------
+    Indicator
+
+    Examples
+    --------
+    >>> mean([1.0, 2.0, 6.0], [1, 1, 2]).value
+    3.75
+    """
+    data = prepare(Faults("mean"), values, weights, by)
+    return _indicator(
+        "mean",
+        data,
+        weights,
+        lambda at: formulas.mean(data.x[at], data.w[at]),
+        _local(data, formulas.mean_influence),
+        "The weighted mean is {value}.",
+    )
+
+
+def quantile(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, p: float, by: Any = None
+) -> Indicator:
+    """Weighted quantile: the first value whose cumulated share of weight is larger than p.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        NaN is left out.
+    weights : array, shape (n,), optional
+    p : float
+        Between 0 and 1.
+    by : array, shape (n,), optional
+
+    Returns
+    -------
+    Indicator
+
+    Examples
+    --------
+    >>> quantile([1.0, 2.0, 3.0, 4.0], p=0.25).value
+    2.0
+    """
+    faults = Faults("quantile")
+    if not 0 <= p <= 1:
+        faults.add("p", f"is {p}", remedy="Give a share between 0 and 1.")
+    data = prepare(faults, values, weights, by)
+    return _indicator(
+        "quantile",
+        data,
+        weights,
+        lambda at: formulas.quantile_of(data.x[at], data.w[at], p),
+        _local(data, lambda x, w: formulas.quantile_influence(x, w, p)),
+        f"{100 * p:g} % of the weight lies up to {{value}}.",
+    )
+
+
+def median(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, by: Any = None
+) -> Indicator:
+    """Weighted median: `quantile` at one half.
+
+    Examples
+    --------
+    >>> median([1.0, 2.0, 30.0]).value
+    2.0
+    """
+    return quantile(values, weights, p=0.5, by=by)

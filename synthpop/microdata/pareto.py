@@ -1,0 +1,402 @@
+"""The Pareto distribution of the largest values, ``P(X > x) = (x / threshold)^-shape``.
+
+Estimators of the shape for survey samples; the partial density component (PDC) and the integrated
+squared error (ISE) estimators are robust and take survey weights. Notation: y = x / threshold for
+the k values above the threshold, density ``f(y) = theta y^-(1 + theta)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.weighted import check_option, clean, mean, quantile
+from synthpop.microdata.wording import plural
+
+LARGEST_SHAPE = 1e3
+TAIL_PROBS = (0.97, 0.98)
+
+
+class Distribution(Protocol):
+    """What a tail can be asked for."""
+
+    def cdf(self, values: npt.ArrayLike) -> np.ndarray:
+        """Return the distribution function."""
+
+    def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
+        """Return the quantile function."""
+
+
+def drawn_between(
+    tail: Distribution, uniforms: np.ndarray, lower: float | None, upper: float | None
+) -> np.ndarray:
+    """Turn uniform numbers into draws from a tail, given that these lie between two bounds.
+
+    Parameters
+    ----------
+    tail : GpdTail or ParetoTail
+    uniforms : float array, shape (n,)
+    lower, upper : float or None
+
+    Returns
+    -------
+    array, shape (n,)
+    """
+    low = 0.0 if lower is None else float(tail.cdf(lower))
+    high = 1.0 if upper is None else float(tail.cdf(upper))
+    faults = Faults("tail")
+    if not high > low:
+        faults.add(
+            "upper", f"no probability between {lower} and {upper}", remedy="Widen the interval."
+        )
+    faults.raise_if_any()
+    drawn = tail.quantile(low + (high - low) * uniforms)
+    return np.clip(drawn, lower, upper) if lower is not None or upper is not None else drawn
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoTail(Result):
+    """Pareto distribution of the values above a threshold.
+
+    Attributes
+    ----------
+    threshold : float
+        Scale parameter: the distribution begins there.
+    shape : float
+        theta > 0; the smaller, the heavier the tail. The mean exists above 1, the variance above 2.
+    method : str
+        Estimator.
+    k : int
+        Number of values in the tail.
+    n : int
+        Number of values in all.
+
+    Examples
+    --------
+    >>> tail = ParetoTail(threshold=50_000.0, shape=4.0)
+    >>> float(tail.quantile(0.99).round(0))
+    158114.0
+    """
+
+    threshold: float
+    shape: float
+    method: str = "given"
+    k: int = 0
+    n: int = 0
+
+    def __post_init__(self) -> None:
+        faults = Faults("Pareto tail")
+        for name in ("threshold", "shape"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                faults.add(name, f"is {value}", remedy="It must be positive.")
+        faults.raise_if_any()
+
+    def cdf(self, values: npt.ArrayLike) -> np.ndarray:
+        """Distribution function; NaN stays NaN.
+
+        Parameters
+        ----------
+        values : array of any shape
+
+        Returns
+        -------
+        array of that shape
+        """
+        ratio = np.maximum(np.asarray(values, dtype=np.float64) / self.threshold, 1.0)
+        return 1.0 - ratio**-self.shape
+
+    def quantile(self, probs: npt.ArrayLike) -> np.ndarray:
+        """Quantile function, inverse of `cdf`.
+
+        Parameters
+        ----------
+        probs : array of any shape
+            Between 0 and 1.
+
+        Returns
+        -------
+        array of that shape
+        """
+        with np.errstate(divide="ignore"):
+            return self.threshold * np.exp(
+                -np.log1p(-np.asarray(probs, dtype=np.float64)) / self.shape
+            )
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        size: int,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+    ) -> np.ndarray:
+        """Draw values, truncated to ``lower < x < upper`` where these are given.
+
+        Parameters
+        ----------
+        rng : Generator
+            One uniform number is used for each value.
+        size : int
+        lower, upper : float, optional
+
+        Returns
+        -------
+        array, shape (size,)
+        """
+        return drawn_between(self, rng.random(size), lower, upper)
+
+    def summary(self) -> str:
+        """Return what the tail says about large values."""
+        return (
+            f"The {self.k} of {self.n} values above {self.threshold:.6g} follow a Pareto "
+            f"distribution with shape {self.shape:.4g} ({self.method}): the share above twice the "
+            f"threshold is {100 * 2**-self.shape:.2g} % of them."
+        )
+
+
+def van_kerm_threshold(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
+    """Threshold of the Pareto tail of equivalised income by van Kerm's rule.
+
+    Two and a half times the mean, but not below the 97 % and not above the 98 % quantile.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        NaN is left out.
+    weights : array, shape (n,), optional
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Van Kerm (2007), IRISS working paper 2007-01. In print the rule reads min(max(2.5 mean, q98),
+    q97), which would always be q97; the quantiles have changed places. Quantiles are the first
+    value whose share of weight is larger than p.
+
+    Examples
+    --------
+    >>> van_kerm_threshold(np.arange(1.0, 201.0))
+    197.0
+    """
+    low, high = quantile(values, weights, TAIL_PROBS, definition="exceeded")
+    return float(min(max(2.5 * mean(values, weights), low), high))
+
+
+def fit_pareto(
+    values: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    method: str = "pdc",
+    k: int | None = None,
+    threshold: float | None = None,
+    cutoff: float = 2.5,
+    trim: float = 0.05,
+) -> ParetoTail:
+    """Fit a Pareto distribution to the largest values.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        One value a household where values are shared by its members. NaN is left out.
+    weights : array, shape (n,), optional
+        Survey weights, for "hill", "pdc", "ise" and "moment"; the others have no weighted form.
+    method : {"hill", "pdc", "wml", "ise", "moment", "qq", "tm"}
+        Hill's maximum likelihood; partial density component; weighted maximum likelihood with
+        residual weights and bias correction (the weights are about robustness, not the survey);
+        integrated squared error; moments of logarithms; regression on the quantile plot; trimmed
+        mean of logarithms.
+    k : int, optional
+        Number of values in the tail; the threshold is the next one.
+    threshold : float, optional
+        Values above it are the tail. Without `k` and `threshold`: van Kerm's rule.
+    cutoff : float
+        "wml": residuals up to this size have weight one.
+    trim : float
+        "tm": share trimmed on either side, below one half.
+
+    Returns
+    -------
+    ParetoTail
+
+    Raises
+    ------
+    InputError
+        Both `k` and `threshold`; a threshold that is not positive or leaves fewer than two
+        values; weights with a method that has no weighted form.
+
+    Notes
+    -----
+    Alfons, Templ and Filzmoser (2013), doi:10.1111/j.1467-9876.2012.01063.x; Hill (1975); Dekkers,
+    Einmahl and de Haan (1989); Kratz and Resnick (1996); Brazauskas and Serfling (2000); Dupuis
+    and Victoria-Feser (2006); Vandewalle et al. (2007), doi:10.1016/j.csda.2007.01.003.
+
+    Examples
+    --------
+    >>> x = ParetoTail(1000.0, 3.0).quantile((np.arange(500) + 0.5) / 500)
+    >>> [round(fit_pareto(x, method=m, threshold=1000.0).shape, 1) for m in ("hill", "pdc")]
+    [3.0, 3.0]
+    """
+    faults = Faults("Pareto tail")
+    check_option(faults, "method", method, tuple(ESTIMATORS))
+    if k is not None and threshold is not None:
+        faults.add("k, threshold", "both are given", remedy="Give one of them.")
+    if weights is not None and method in ("wml", "qq", "tm"):
+        faults.add("weights", f"{method} has no weighted form", remedy="Use pdc, ise or hill.")
+    if not cutoff > 0:
+        faults.add("cutoff", f"is {cutoff}", remedy="Give a positive number.")
+    if not 0 <= trim < 0.5:
+        faults.add("trim", f"is {trim}", remedy="Give a share below one half.")
+    faults.raise_if_any()
+    x, w, _ = clean(values, weights)
+    order = np.argsort(x)
+    x, w = x[order], np.ones(len(x)) if w is None else w[order]
+    start, x0 = _tail_start(faults, x, w, k, threshold)
+    faults.raise_if_any()
+    y = x[start:] / x0
+    shape = ESTIMATORS[method](np.log(y), w[start:] / w[start:].sum(), cutoff, trim)
+    if not (np.isfinite(shape) and shape > 0):
+        faults.add("values", f"{method} has no solution in this tail", remedy="Use hill or pdc.")
+        faults.raise_if_any()
+    return ParetoTail(float(x0), float(shape), method, len(y), len(x))
+
+
+def _tail_start(
+    faults: Faults, x: np.ndarray, w: np.ndarray, k: int | None, threshold: float | None
+) -> tuple[int, float]:
+    n = len(x)
+    if k is not None:
+        if not 2 <= k < n:
+            faults.add("k", f"{k} of {n} values", remedy=f"Give a number between 2 and {n - 1}.")
+            return 0, 1.0
+        start, x0 = n - k, float(x[n - k - 1])
+    else:
+        x0 = van_kerm_threshold(x, w) if threshold is None else threshold
+        start = int(np.searchsorted(x, x0, side="right"))
+        if n - start < 2:
+            faults.add("threshold", f"{plural(n - start, 'value')} above it", remedy="Lower it.")
+            return 0, 1.0
+    if not x0 > 0:
+        faults.add("threshold", f"is {x0:g}", remedy="It must be positive.")
+        return 0, 1.0
+    return start, x0
+
+
+def _minimise(objective: Callable[[float], float], start: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    grid = start * np.logspace(-1, 1, 41)
+    best = int(np.argmin([objective(theta) for theta in grid]))
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
+    options = {"xatol": 1e-10 * start}
+    return float(minimize_scalar(objective, bounds=bounds, method="bounded", options=options).x)
+
+
+def hill(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """1 / mean(log y): the (weighted) maximum of the likelihood."""
+    level = float(np.dot(share, log_y))
+    return 1.0 / level if level > 0 else np.inf
+
+
+def ise(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Minimise theta^2 / (2 theta + 1) - 2 mean(f(y)), the integrated squared error."""
+
+    def objective(theta: float) -> float:
+        f = np.dot(share, theta * np.exp(-(1 + theta) * log_y))
+        return float(theta**2 / (2 * theta + 1) - 2 * f)
+
+    return _minimise(objective, min(hill(log_y, share, cutoff, trim), LARGEST_SHAPE))
+
+
+def pdc(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Minimise u^2 integral(f^2) - 2 u mean(f(y)) over theta and the share u of good data."""
+
+    def objective(theta: float) -> float:
+        f = np.dot(share, theta * np.exp(-(1 + theta) * log_y))
+        return float(-(f**2) * (2 * theta + 1) / theta**2)
+
+    return _minimise(objective, min(hill(log_y, share, cutoff, trim), LARGEST_SHAPE))
+
+
+def moment(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Estimator of Dekkers, Einmahl and de Haan: M1 + 1 - 1 / (2 (1 - M1^2 / M2))."""
+    first, second = float(np.dot(share, log_y)), float(np.dot(share, log_y**2))
+    spread = 1 - first**2 / second if second > 0 else 0.0
+    index = first + 1 - 0.5 / spread if spread > 0 else 0.0
+    return 1.0 / index if index != 0 else np.inf
+
+
+def _expected(k: int) -> np.ndarray:
+    """Quantiles of the standard exponential distribution at i / (k + 1)."""
+    return -np.log1p(-np.arange(1, k + 1) / (k + 1))
+
+
+def qq(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Slope of log y on the expected exponential quantiles, by least squares with intercept."""
+    e = _expected(len(log_y))
+    e = e - e.mean()
+    slope = float(np.dot(e, log_y) / np.dot(e, e))
+    return 1.0 / slope if slope > 0 else np.inf
+
+
+def tm(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Sum of the kept order statistics of log y over its expectation at theta = 1."""
+    k = len(log_y)
+    cut = int(k * trim)
+    mean_order = np.cumsum(1.0 / np.arange(k, 0, -1))
+    total = float(log_y[cut : k - cut].sum())
+    return float(mean_order[cut : k - cut].sum()) / total if total > 0 else np.inf
+
+
+def wml(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Solve sum w(r) (1/theta - log y) = 0, residuals r of the quantile plot, less its bias."""
+    from scipy.optimize import brentq
+
+    k = len(log_y)
+    start = hill(log_y, share, cutoff, trim)
+    if not np.isfinite(start):
+        return start
+    expected = _expected(k)
+    spread = np.sqrt(np.cumsum(1.0 / np.arange(k, 0, -1.0) ** 2))
+
+    def weights(theta: float) -> np.ndarray:
+        residual = np.abs((theta * log_y - expected) / spread)
+        return np.minimum(1.0, cutoff / np.maximum(residual, 1e-300))
+
+    def score(theta: float) -> float:
+        return float(np.dot(weights(theta), 1 / theta - log_y))
+
+    low, high = start / 2, start * 2
+    for _ in range(40):
+        if score(low) > 0 > score(high):
+            break
+        low, high = low / 1.5, high * 1.5
+    else:
+        return np.inf
+    theta = float(brentq(score, low, high, xtol=1e-12 * start))
+    w = weights(theta)
+    residual = (theta * log_y - expected) / spread
+    slope = np.where(w < 1, -w * log_y / (spread * np.where(residual == 0, 1, residual)), 0.0)
+    mass = np.diff(-np.exp(-theta * log_y), prepend=-1.0)
+    level = 1 / theta - log_y
+    bias = -np.dot(w * level, mass) / np.dot(slope * level - w / theta**2, mass)
+    return theta - float(bias)
+
+
+ESTIMATORS: dict[str, Callable[[np.ndarray, np.ndarray, float, float], float]] = {
+    "hill": hill,
+    "pdc": pdc,
+    "wml": wml,
+    "ise": ise,
+    "moment": moment,
+    "qq": qq,
+    "tm": tm,
+}

@@ -1,0 +1,154 @@
+"""What tells one run from another: its recipe, its survey, its arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from synthpop.calibration.margins import Margin, margin_list
+from synthpop.microdata.block import Sample
+from synthpop.microdata.codes import level_text
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.streams import Streams
+from synthpop.pipeline.simulate import check_workers
+from synthpop.stages.registry import STAGES
+
+
+def stage_to_dict(stage: Any) -> dict[str, Any]:
+    """Return a stage as plain values, as a run file has them: ``type`` and its options.
+
+    Margins come as their options, the number of their cells and a hash of their table.
+    """
+    kinds = {cls: name for name, cls in STAGES.items()}
+    margins = getattr(stage, "margins", None)
+    options = asdict(stage if margins is None else replace(stage, margins=()))
+    if margins is not None:
+        options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
+    return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
+
+
+def margin_to_dict(margin: Margin) -> dict[str, Any]:
+    """Return what tells a margin from others: its options, its columns, a hash of its table."""
+    text = margin.frame.to_csv(index=False)
+    options = {
+        name: getattr(margin, name)
+        for name in ("level", "total", "importance", "variable", "size", "name")
+        if getattr(margin, name) is not None
+    }
+    return {
+        **options,
+        "columns": list(margin.columns),
+        "n_cells": len(margin.frame),
+        "hash": blake2b(text.encode(), digest_size=20).hexdigest(),
+    }
+
+
+def _is_a(value: object, *kinds: type) -> bool:
+    """Whether a value is a number of these kinds; True and False are none."""
+    number = value.item() if isinstance(value, np.number) else value
+    return isinstance(number, kinds) and not isinstance(number, bool)
+
+
+def check_arguments(scale: float, rows_per_block: int) -> None:
+    """Refuse a scale that is no positive number and rows that are no whole number."""
+    faults = Faults("simulate")
+    if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
+        faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
+    if not (_is_a(rows_per_block, int) and rows_per_block >= 1):
+        remedy = "Give a whole number, 1 or more."
+        faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
+    faults.raise_if_any()
+
+
+def check_run(workers: Any, out: Any, on_event: Any) -> None:
+    """Refuse workers that are not understood, a folder that is no path, a listener that is none."""
+    faults = Faults("simulate")
+    with faults.gathering():
+        check_workers(workers)
+    if not (out is None or isinstance(out, (str, os.PathLike))):
+        remedy = "Give the path of a folder, or none to hold the population in memory."
+        faults.add("out", f"is {out!r}", remedy=remedy)
+    if not (on_event is None or callable(on_event)):
+        remedy = "Give a function of one event, or leave it out."
+        faults.add("on_event", f"is {on_event!r}", remedy=remedy)
+    faults.raise_if_any()
+
+
+def fingerprint(sample: Sample) -> str:
+    """Hash of all that the fit saw: columns, levels, weights, households."""
+    digest = blake2b(digest_size=20)
+    for name in sorted(sample.columns):
+        item = json.dumps(sample.fields[name].to_dict(), default=str)
+        digest.update(item.encode() + np.ascontiguousarray(sample.columns[name]).tobytes())
+    for values in (sample.weights, sample.household_weights, sample.offsets, sample.strata):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+
+def check_count(argument: str, n: object) -> None:
+    """Refuse a number of things to make that is no whole number of 1 or more."""
+    faults = Faults(argument)
+    if not (_is_a(n, int) and n >= 1):  # type: ignore[operator]
+        faults.add("n", f"is {n!r}", remedy="Give a whole number, 1 or more.")
+    faults.raise_if_any()
+
+
+def replicate_seed(seed: int, number: int) -> int:
+    """Return the seed of replicate `number` (1, 2, ...) of a run with this seed.
+
+    Examples
+    --------
+    >>> replicate_seed(1, 1) == replicate_seed(1, 1), replicate_seed(1, 1) == replicate_seed(1, 2)
+    (True, False)
+    """
+    return int(Streams(seed).at("replicate", number).integers(1 << 62))
+
+
+def chosen_strata(
+    strata: Sequence[Any] | Any, levels: Sequence[Any], name: str | None
+) -> list[int]:
+    """Return the positions of the strata that are wanted, ascending.
+
+    Parameters
+    ----------
+    strata : level, or sequence of levels
+        Compared as they are, and else by their text.
+    levels : sequence
+        All strata.
+    name : str or None
+        Column of strata.
+
+    Raises
+    ------
+    InputError
+        There are no strata, none is named, or one is unknown.
+
+    Examples
+    --------
+    >>> chosen_strata(["Tyrol", "Vienna"], ("Vienna", "Salzburg", "Tyrol"), "region")
+    [0, 2]
+    """
+    faults = Faults("simulate")
+    wanted = list(strata) if isinstance(strata, (list, tuple, set, frozenset)) else [strata]
+    if name is None:
+        remedy = "Give the survey its column of strata, or leave strata out."
+        faults.add("strata", "the survey has no strata", remedy=remedy)
+    elif not wanted:
+        faults.add("strata", "is an empty list", remedy="Name a stratum, or leave it out.")
+    texts = [level_text(level) for level in levels]
+    found = set()
+    for level in wanted if name is not None else ():
+        if level in levels or level_text(level) in texts:
+            same = level in levels
+            found.add(levels.index(level) if same else texts.index(level_text(level)))
+        else:
+            what = f"{level!r} is no level of {name!r}"
+            faults.add("strata", what, remedy=did_you_mean(level, levels))
+    faults.raise_if_any()
+    return sorted(found)

@@ -1,0 +1,524 @@
+"""A recipe of stages: checked as a whole, fitted once on the sample, simulated in blocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthpop._version import __version__
+from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.dataset import restore_column
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.pipeline.fingerprint import (
+    check_arguments,
+    check_count,
+    check_run,
+    chosen_strata,
+    fingerprint,
+    replicate_seed,
+    stage_to_dict,
+)
+from synthpop.pipeline.postprocess import (
+    completed,
+    finish_population,
+    plain,
+    seed_of,
+    write_population,
+)
+from synthpop.pipeline.recipe import (
+    check_recipe,
+    extended,
+    make_layout,
+    make_sample,
+    storable,
+    take_apart,
+)
+from synthpop.pipeline.simulate import (
+    Recipe,
+    Simulated,
+    Workers,
+    map_blocks,
+    merge_fallbacks,
+    simulate_block,
+)
+from synthpop.population.blocks import BlockPlan, household_table, make_plan
+from synthpop.population.id_columns import Layout, sized
+from synthpop.population.population import Population
+from synthpop.population.storage import (
+    FORMAT,
+    MANIFEST,
+    WriteBlock,
+    claim,
+    dump,
+    fallbacks_of,
+    read_manifest,
+    write_text,
+)
+from synthpop.stages.base import Stage
+from synthpop.stages.derive import Derive
+from synthpop.stages.finishers import Finisher, Preparation
+from synthpop.stages.pooled import AnyPooling, pooling_of_models
+from synthpop.stages.structure import Structure, structure_fallbacks
+
+ROWS_PER_BLOCK = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A recipe: the stages in the order in which they run, `Structure` first.
+
+    Parameters
+    ----------
+    stages : sequence of stages
+        `Distribute` and `Anneal` come last: they work on the finished population, which is held in
+        memory then. `CorrectHeaping` comes before `Structure`: it works on the survey.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthpop import Categorical, Pipeline, Structure, Survey
+    >>> data = pd.DataFrame(
+    ...     {"hid": [1, 1, 2], "w": [2.0, 2.0, 3.0], "age": [40, 9, 71], "job": ["a", None, "b"]}
+    ... )
+    >>> survey = Survey(data, weight="w", household="hid")
+    >>> fitted = Pipeline([Structure(["age"]), Categorical("job")]).fit(survey, seed=1)
+    >>> fitted.simulate().n_persons
+    7
+    """
+
+    stages: Sequence[Stage | Preparation | Finisher]
+
+    def __post_init__(self) -> None:
+        """Keep a list of steps as a tuple of its own."""
+        if isinstance(self.stages, list):
+            object.__setattr__(self, "stages", tuple(self.stages))
+
+    def fit(
+        self,
+        survey: Survey | Population,
+        *,
+        seed: int | None = None,
+        on_event: Listener | None = None,
+    ) -> FittedPipeline:
+        """Learn every stage from the survey.
+
+        Parameters
+        ----------
+        survey : Survey or Population
+            A population counts every person once; see `Population.survey`.
+        seed : int, optional
+            Without one a seed is drawn and recorded. `CorrectHeaping` draws with it, and forests,
+            boosting and classifiers with a ``random_state`` learn with it; it is the default seed
+            of `FittedPipeline.simulate`.
+        on_event : callable, optional
+            Receives an `Event` for each stage.
+
+        Raises
+        ------
+        InputError
+            Lists everything in the recipe that does not fit the survey.
+        """
+        listener = on_event or silent
+        steps, stages = take_apart(self.stages), take_apart(self.stages).stages
+        seed = resolve_seed(seed)
+        streams = Streams(seed)
+        survey = storable(survey.survey() if isinstance(survey, Population) else survey)
+        columns = check_recipe(self.stages, survey)
+        prepared = []
+        for number, step in enumerate(steps.preparations):
+            survey, record = step.prepare(survey, seed_of(seed, steps.preparations, number))
+            prepared.append(record)
+        if prepared:
+            columns = check_recipe(self.stages, survey)
+        layout = make_layout(survey, columns)
+        sample = make_sample(survey, columns, layout)
+        models = []
+        for number, stage in enumerate(stages):
+            listener(Event("progress", "fit", number, len(stages), stage.label))
+            model = stage.fit(sample, streams.at("fit", stage.label))
+            models.append(model)
+            sample = extended(sample, stage, model, number == 0)
+        listener(Event("end", "fit", len(stages), len(stages)))
+        return FittedPipeline(
+            stages,
+            tuple(models),
+            layout,
+            sample,
+            survey,
+            seed,
+            steps.preparations,
+            steps.finishers,
+            tuple(plain(prepared)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FittedPipeline:
+    """A recipe with what it learned from the survey; `simulate` makes populations of it.
+
+    Attributes
+    ----------
+    stages : tuple of stages
+        Those that run block by block.
+    survey : Survey
+        As the stages saw it: with corrected ages where the recipe has `CorrectHeaping`.
+    seed : int
+    preparations, finishers : tuples
+        The first and last steps of the recipe, on the survey and on the finished population.
+    prepared : tuple of dict
+        What the preparations did.
+    """
+
+    stages: tuple[Stage, ...]
+    models: tuple[Any, ...] = field(repr=False)
+    layout: Layout = field(repr=False)
+    sample: Sample = field(repr=False)
+    survey: Survey
+    seed: int
+    preparations: tuple[Preparation, ...] = ()
+    finishers: tuple[Finisher, ...] = ()
+    prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What the fit had to fall back to."""
+        return tuple(item for model in self.models for item in model.fallbacks)
+
+    @property
+    def pooling(self) -> dict[str, AnyPooling]:
+        """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
+        return pooling_of_models(self.stages, self.models)
+
+    def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
+        """Return the survey with the columns that `Derive` stages add, its rows in their order.
+
+        With `strata` only the rows of these, for a population of these strata.
+        """
+        survey, back = self.survey, np.argsort(self.survey.household_order, kind="stable")
+        for stage in self.stages:
+            if isinstance(stage, Derive):
+                values = self.sample.columns[stage.name][back]
+                column = restore_column(self.sample.fields[stage.name], values)
+                survey = survey.with_column(stage.name, column)
+        if strata is None:
+            return survey
+        kept = np.isin(self.sample.strata[back], self._wanted(strata))
+        return Survey(survey.frame[kept], **survey.roles.named())
+
+    def simulate(
+        self,
+        *,
+        seed: int | None = None,
+        scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Population:
+        """Simulate a population.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Default: the seed of the fit.
+        scale : float
+            Factor on the weights: 0.1 makes a population of a tenth of the size.
+        strata : list of levels, optional
+            Simulate these strata only. They are what they are in the whole population, byte for
+            byte, ids of households included. Not with finishers, which need all strata.
+        out : path, optional
+            Folder to write Parquet to, block by block; a run that was stopped resumes there.
+            Without it the population is held in memory. A recipe with finishers (`Distribute`,
+            `Anneal`) is simulated and finished in memory first and written at the end; stopped
+            before, it starts again. Measured: 2.2 million persons with 8 columns need 0.8 GB.
+        workers : int or str
+            Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
+            Finishers run region by region in as many threads of this process.
+        rows_per_block : int
+            Most persons in a block; part of the recipe: another value gives another population.
+        on_event : callable, optional
+            Receives an `Event` for each block.
+
+        Returns
+        -------
+        Population
+
+        Raises
+        ------
+        InputError
+            Lists every argument that makes no sense.
+        OutputError
+            The folder holds another run, or cannot be written.
+        """
+        faults = Faults("simulate")
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
+        counts = household_table(self.models[0], plans)
+        notes = structure_fallbacks(self.models[0], counts, scale, wanted)
+        layout, levels = sized(self.layout, every), self.sample.strata_levels
+        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed))
+        identity = {
+            "version": __version__,
+            "seed": seed,
+            "fit_seed": self.seed,
+            "scale": scale,
+            "rows_per_block": rows_per_block,
+            "recipe": [
+                stage_to_dict(step) for step in (*self.preparations, *self.stages, *self.finishers)
+            ],
+            "survey": fingerprint(self.sample),
+        }
+        if strata is not None:
+            identity["strata"] = [str(levels[k]) for k in wanted]
+        identity = _plain(identity)
+        run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
+        if out is None:
+            return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
+        root = Path(out)
+        with claim(root, identity):
+            if self.finishers:
+                return run.finished(root, seed, rows_per_block)
+            return run.to_folder(root)
+
+    def replicates(
+        self,
+        n: int,
+        *,
+        seed: int | None = None,
+        scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Iterator[Population]:
+        """Simulate several independent populations of one fit, one after the other.
+
+        Parameters
+        ----------
+        n : int
+        seed : int, optional
+            Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
+            it: the same whatever `n` is, and in its manifest.
+        out : path, optional
+            Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run.
+        scale, strata, workers, rows_per_block, on_event
+            See `simulate`.
+
+        Yields
+        ------
+        Population
+            In memory only the one at hand is held, unless the caller keeps them.
+
+        Raises
+        ------
+        InputError
+            Lists every argument that makes no sense, before the first population is made.
+        """
+        faults = Faults("replicates")
+        with faults.gathering():
+            check_count("replicates", n)
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
+        return (
+            self.simulate(
+                seed=replicate_seed(seed, number),
+                scale=scale,
+                strata=strata,
+                out=None if out is None else Path(out) / f"replicate-{number:04d}",
+                workers=workers,
+                rows_per_block=rows_per_block,
+                on_event=on_event,
+            )
+            for number in range(1, int(n) + 1)
+        )
+
+    def _planned(
+        self,
+        faults: Faults,
+        seed: int | None,
+        scale: float,
+        strata: Sequence[Any] | str | None,
+        rows_per_block: int,
+    ) -> tuple[int, list[int], list[BlockPlan], list[BlockPlan]]:
+        """Return seed, wanted strata, and the blocks of all and of the wanted strata.
+
+        What is wrong with the arguments is raised together with the faults found before.
+        """
+        structure, model = self.stages[0], self.models[0]
+        assert isinstance(structure, Structure)
+        used, wanted = self.seed, list(range(len(self.sample.strata_levels)))
+        every: list[BlockPlan] = []
+        plans: list[BlockPlan] = []
+        with faults.gathering():
+            used = self.seed if seed is None else resolve_seed(seed)
+        with faults.gathering():
+            wanted = self._wanted(strata)
+        with faults.gathering():
+            check_arguments(scale, rows_per_block)
+            every = make_plan(model, structure.method, scale, Streams(used), rows_per_block)
+            plans = [plan for plan in every if plan.stratum in wanted]
+            household_table(model, plans)
+        faults.raise_if_any()
+        return used, wanted, every, plans
+
+    def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
+        """Return the strata to simulate, as positions."""
+        if strata is None:
+            return list(range(len(self.sample.strata_levels)))
+        if self.finishers:
+            faults = Faults("simulate")
+            what = f"cannot be chosen: {self.finishers[0].label} needs the whole population"
+            faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
+            faults.raise_if_any()
+        return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One call of `simulate`: the same blocks into memory or into a folder."""
+
+    fitted: FittedPipeline
+    recipe: Recipe
+    plans: list[BlockPlan]
+    identity: dict[str, Any]
+    workers: Workers
+    listener: Listener
+    notes: tuple[Fallback, ...] = ()
+
+    def in_memory(self) -> Population:
+        starts, total = {}, 0
+        for plan in self.plans:
+            starts[plan.stratum, plan.number] = total
+            total += plan.n_persons
+        columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
+        found: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
+        if isinstance(self.workers, int):
+            fill = partial(_fill, self.recipe, columns, starts)
+        else:  # other processes cannot write into our arrays
+            fill = partial(simulate_block, self.recipe)
+        for done, result in enumerate(map_blocks(fill, self.plans, self.workers), 1):
+            if isinstance(result, Simulated):
+                _copy(result, columns, starts)
+                result = result.fallbacks
+            found.extend(result)
+            self.listener(Event("progress", "simulate", done, len(self.plans)))
+        for values in columns.values():
+            values.flags.writeable = False
+        blocks = [
+            {"n_households": plan.n_households, "n_persons": plan.n_persons} for plan in self.plans
+        ]
+        manifest = self._manifest(blocks, found)
+        return Population(self.recipe.fields, manifest, merge_fallbacks(found), columns=columns)
+
+    def to_folder(self, root: Path) -> Population:
+        held = read_manifest(root)
+        write = WriteBlock(root, self.recipe)
+        records = []
+        for done, record in enumerate(map_blocks(write, self.plans, self.workers), 1):
+            records.append(record)
+            event = Event("progress", "simulate", done, len(self.plans), record["file"])
+            self.listener(event)
+        order = {part: i for i, part in enumerate(self._files())}
+        records.sort(key=lambda record: order[record["file"]])
+        found = [*self.fitted.fallbacks, *self.notes, *fallbacks_of(records)]
+        blocks = [{k: v for k, v in r.items() if k != "fallbacks"} for r in records]
+        manifest = self._manifest(blocks, found)
+        if held != manifest:
+            write_text(root / MANIFEST, dump(manifest))
+        return Population(self.recipe.fields, manifest, merge_fallbacks(found), path=root)
+
+    def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
+        """Simulate in memory, run the finishers, and write the result where a folder is given."""
+        if root is not None:
+            there = completed(root)
+            if there is not None:
+                return there
+        layout = self.recipe.layout
+        population = finish_population(
+            self.in_memory(),
+            self.fitted.finishers,
+            layout,
+            seed=seed,
+            rows_per_block=rows_per_block,
+            workers=self.workers,
+            on_event=self.listener,
+        )
+        if root is None:
+            return population
+        return write_population(population, layout, root, rows_per_block, self.listener)
+
+    def _files(self) -> list[str]:
+        from synthpop.population.storage import part_name
+
+        return [part_name(self.recipe, plan) for plan in self.plans]
+
+    def _manifest(self, blocks: list[dict[str, Any]], found: Sequence[Fallback]) -> dict[str, Any]:
+        layout, roles = self.recipe.layout, self.fitted.survey.roles
+        names = {
+            "household": layout.household,
+            "strata": layout.strata,
+            "size": layout.size,
+            "person": layout.person,
+        }
+        manifest = {
+            "format": FORMAT,
+            "status": "complete",
+            "identity": self.identity,
+            "roles": {role: item.name if item else None for role, item in names.items()},
+            "sample": {
+                "n_persons": self.fitted.survey.n_persons,
+                "n_households": self.fitted.survey.n_households,
+                "weight": roles.weight,
+            },
+            "columns": [item.to_dict() for item in self.recipe.fields],
+            "n_persons": sum(block["n_persons"] for block in blocks),
+            "n_households": sum(block["n_households"] for block in blocks),
+            "blocks": blocks,
+            "fallbacks": [asdict(item) for item in merge_fallbacks(found)],
+        }
+        manifest["pooling"] = {
+            label: found.to_dict() for label, found in self.fitted.pooling.items()
+        }
+        if self.fitted.prepared:
+            manifest["prepared"] = list(self.fitted.prepared)
+        plain = _plain(manifest)
+        plain["columns"] = manifest["columns"]
+        return plain
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what strict JSON can hold: numbers that are infinite or none as text."""
+    found: dict[str, Any] = json.loads(json.dumps(data, default=str), parse_constant=str)
+    return found
+
+
+def _fill(
+    recipe: Recipe,
+    columns: dict[str, np.ndarray],
+    starts: dict[tuple[int, int], int],
+    plan: BlockPlan,
+) -> Any:
+    simulated = simulate_block(recipe, plan)
+    _copy(simulated, columns, starts)
+    return simulated.fallbacks
+
+
+def _copy(
+    simulated: Simulated, columns: dict[str, np.ndarray], starts: dict[tuple[int, int], int]
+) -> None:
+    start = starts[simulated.plan.stratum, simulated.plan.number]
+    for name, values in simulated.columns.items():
+        columns[name][start : start + len(values)] = values

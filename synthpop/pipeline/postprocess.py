@@ -1,0 +1,369 @@
+"""The end of a recipe: steps that need the whole population, and writing what they leave.
+
+Blocks are simulated one by one; exchanging households or allotting them to areas needs all
+households of a region together. So the population is held in memory, the finishers run in their
+order, and the result stays in memory or goes to a folder of the same form as any other. Measured:
+about 200 bytes a person besides the population itself (2.2 million persons, 8 columns: 0.8 GB).
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.dataset import Field, encode_column, restore_column
+from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+from synthpop.pipeline.simulate import Workers
+from synthpop.population.id_columns import Layout, id_dtype
+from synthpop.population.population import Population, open_population
+from synthpop.population.storage import (
+    ENTRY,
+    FOLDER,
+    MANIFEST,
+    arrow_table,
+    dump,
+    file_name,
+    read_manifest,
+    read_record,
+    record_path,
+    stratum_folders,
+    write_table,
+    write_text,
+)
+from synthpop.stages.finishers import Finisher, as_lists
+
+ALL = "all"
+MOVED = 0.01  # totals of an earlier step that move by more than this share are warned of
+
+
+def finish_population(
+    population: Population,
+    finishers: Sequence[Finisher],
+    layout: Layout,
+    *,
+    seed: int,
+    rows_per_block: int,
+    workers: Workers = 1,
+    on_event: Listener | None = None,
+) -> Population:
+    """Run the finishers of a recipe on a population in memory.
+
+    Parameters
+    ----------
+    population : Population
+        In memory. About 200 bytes a person are needed besides while a finisher runs.
+    finishers : sequence of Finisher
+        Run in this order.
+    layout : Layout
+        Which columns are ids, stratum and household size.
+    seed : int
+        Each finisher draws from its own named streams of it, region by region; a second one of
+        the same kind from streams of a seed drawn for it.
+    rows_per_block : int
+        Most persons in a block of the result.
+    workers : int or str
+        Regions side by side in as many threads; the result does not depend on it.
+    on_event : callable, optional
+
+    Returns
+    -------
+    Population
+        Households numbered from 1 again, sorted by stratum; ``manifest["finished"]`` has for each
+        step its summary, whether its margins are met, and the numbers that verify it.
+
+    Raises
+    ------
+    InputError
+        Margins that do not fit the population.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Margins that are not met, or that a later step moved by more than 1 %.
+    """
+    state = _State.of(population, layout)
+    before = population.n_persons
+    steps, counted, moves = [], [], []
+    frame = state.frame()
+    for number, finisher in enumerate(finishers):
+        done = finisher.finish(
+            frame,
+            household=state.household,
+            workers=threads(workers),
+            seed=seed_of(seed, finishers, number),
+            on_event=on_event,
+        )
+        state = state.after(done.rows, done.columns)
+        frame = state.frame()
+        steps.append({"stage": finisher.label, **done.record})
+        counted.append(finisher.count(frame, state.household))
+        moves.append(done.rows is not None)
+    for number, (finisher, then) in enumerate(zip(finishers, counted, strict=True)):
+        moved = any(moves[number + 1 :])
+        final = finisher.count(frame, state.household) if moved else then
+        steps[number] |= _kept(finisher.label, then, final)
+    finished = {
+        "summary": f"finished in memory: {plural(before, 'person')}",
+        "n_persons_before": before,
+        "n_households_before": population.n_households,
+        "steps": steps,
+    }
+    return state.population(population, plain(finished), rows_per_block)
+
+
+def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
+    """Return the seed of one of several steps: the seed itself for the first one of its type."""
+    again = sum(type(step) is type(steps[number]) for step in steps[:number])
+    if again == 0:
+        return seed
+    kind = type(steps[number]).__name__
+    return int(Streams(seed).at("finish", kind, again).integers(1 << 62))
+
+
+def threads(workers: Workers) -> int:
+    """Return how many threads stand for these workers; results do not depend on it."""
+    kind, _, rest = str(workers).partition(":")
+    number = rest if kind == "processes" else kind
+    return int(number) if number.isdigit() else 1
+
+
+def plain(data: Any) -> Any:
+    """Return data as JSON gives them back; numbers that are none as None."""
+    return json.loads(json.dumps(data, default=_native), parse_constant=lambda _: None)
+
+
+def _native(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _kept(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
+    """Return whether later steps left the totals of a step alone, counted afresh."""
+    moved = float(np.abs(final["achieved"] - then["achieved"]).sum())
+    if moved == 0:
+        return {"moved_later": 0.0}
+    total = float(np.abs(then["achieved"]).sum())
+    if moved > MOVED * total:
+        warnings.warn(
+            ConvergenceWarning(
+                f"A later step moved the totals of {label}: absolute changes add up to "
+                f"{moved:,.6g} ({moved / max(total, 1e-300):.1%}). Split the later step by the "
+                "same regions, give it these totals too, or change the order."
+            ),
+            stacklevel=4,
+        )
+    cells = final.assign(at_this_step=then["achieved"])
+    return {"moved_later": moved, "cells_at_the_end": as_lists(cells)}
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A whole population as coded columns.
+
+    Attributes
+    ----------
+    layout : Layout
+    fields : dict of Field
+    columns : dict of arrays, each shape (n_persons,)
+        Members of a household side by side, sorted by stratum.
+    """
+
+    layout: Layout
+    fields: dict[str, Field]
+    columns: dict[str, np.ndarray]
+
+    @classmethod
+    def of(cls, population: Population, layout: Layout) -> _State:
+        columns = population.arrays()
+        return cls(layout, {f.name: f for f in population.fields}, dict(columns))
+
+    @property
+    def household(self) -> str | None:
+        return None if self.layout.household is None else self.layout.household.name
+
+    @property
+    def n_persons(self) -> int:
+        return len(self.columns[self.layout.person.name])
+
+    def frame(self) -> pd.DataFrame:
+        """Return the persons without their numbers, which say nothing of them."""
+        kept = [f for name, f in self.fields.items() if name != self.layout.person.name]
+        data = {f.name: restore_column(f, self.columns[f.name]) for f in kept}
+        return pd.DataFrame(data, copy=False)
+
+    def after(self, rows: np.ndarray | None, new: Mapping[str, Any]) -> _State:
+        """Return the population of these rows, with new columns, numbered again."""
+        fields, columns = dict(self.fields), dict(self.columns)
+        for name, values in new.items():
+            fields[name], columns[name] = encode_column(pd.Series(values, name=name))
+        if rows is None:
+            return replace(self, fields=fields, columns=columns)
+        strata, household = self.layout.strata, self.household
+        first = self._starts(rows)
+        if strata is not None:  # members of a household are in one stratum and stay together
+            order = np.argsort(columns[strata.name][rows], kind="stable")
+            rows, first = rows[order], first[order]
+        columns = {name: values[rows] for name, values in columns.items()}
+        person = self.layout.person.name
+        if household is not None:
+            dtype = id_dtype(int(first.sum()))
+            columns[household] = np.cumsum(first).astype(dtype)
+            fields[household] = replace(fields[household], dtype=dtype)
+        else:
+            dtype = id_dtype(len(rows))
+            columns[person] = np.arange(1, len(rows) + 1, dtype=dtype)
+            fields[person] = replace(fields[person], dtype=dtype)
+        return replace(self, fields=fields, columns=columns)
+
+    def _starts(self, rows: np.ndarray) -> np.ndarray:
+        """Return where a household begins among rows that are copies of whole households.
+
+        Households lie side by side in the input and are copied row by row, so that the first
+        member is a row whose predecessor in the input belongs to another household.
+        """
+        if self.household is None:
+            return np.ones(len(rows), dtype=bool)
+        ids = self.columns[self.household]
+        head = np.ones(len(ids), dtype=bool)
+        head[1:] = ids[1:] != ids[:-1]
+        return head[rows]
+
+    def population(
+        self, old: Population, finished: dict[str, Any], rows_per_block: int
+    ) -> Population:
+        """Return the population with its manifest."""
+        fields = tuple(self.fields.values())
+        blocks = [
+            {"n_households": block.n_households, "n_persons": block.n_persons}
+            for block in self.blocks(rows_per_block)
+        ]
+        manifest = {
+            **old.manifest,
+            "columns": [item.to_dict() for item in fields],
+            "n_persons": sum(block["n_persons"] for block in blocks),
+            "n_households": sum(block["n_households"] for block in blocks),
+            "blocks": blocks,
+            "finished": finished,
+        }
+        for values in self.columns.values():
+            values.flags.writeable = False
+        return Population(fields, manifest, old.fallbacks, columns=self.columns)
+
+    def blocks(self, rows_per_block: int) -> Iterator[FinishedBlock]:
+        """Cut the population into blocks of whole households of one stratum, in their order."""
+        yield from cut_blocks(self.layout, self.fields, self.columns, rows_per_block)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedBlock:
+    """Where one block of a finished population lies.
+
+    Attributes
+    ----------
+    file : str
+        Relative to the folder.
+    start, stop : int
+        Its rows.
+    n_households : int
+    """
+
+    file: str
+    start: int
+    stop: int
+    n_households: int
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return self.stop - self.start
+
+
+def cut_blocks(
+    layout: Layout,
+    fields: Mapping[str, Field],
+    columns: Mapping[str, np.ndarray],
+    rows_per_block: int,
+) -> Iterator[FinishedBlock]:
+    """Yield blocks of at most `rows_per_block` persons: whole households of one stratum.
+
+    A household larger than a block has a block of its own.
+    """
+    n = len(columns[layout.person.name])
+    ids = np.arange(n) if layout.household is None else columns[layout.household.name]
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if n else np.empty(0, np.int64)
+    ends = np.append(starts[1:], n).astype(np.int64)
+    strata = np.zeros(len(starts), dtype=np.int64)
+    levels: tuple[Any, ...] = (ALL,)
+    if layout.strata is not None:
+        strata = columns[layout.strata.name][starts].astype(np.int64)
+        levels = fields[layout.strata.name].levels
+    folders = stratum_folders(levels, tuple(fields))
+    for stratum in np.unique(strata).tolist():
+        low, high = np.searchsorted(strata, [stratum, stratum + 1]).tolist()
+        number = 0
+        while low < high:
+            fit = int(np.searchsorted(ends[low:high], starts[low] + rows_per_block, side="right"))
+            stop = low + max(1, fit)
+            file = f"{folders[stratum]}/{file_name(number)}"
+            yield FinishedBlock(file, int(starts[low]), int(ends[stop - 1]), stop - low)
+            low, number = stop, number + 1
+
+
+def completed(root: Path) -> Population | None:
+    """Return the finished population of a folder; None where it has to be made (again)."""
+    manifest = read_manifest(root)
+    if manifest.get("status") != "complete":
+        return None
+    for block in manifest["blocks"]:
+        record = read_record(root / block["file"])
+        if record is None or any(record[key] != block[key] for key in ENTRY):
+            return None
+    return open_population(root)
+
+
+def write_population(
+    population: Population, layout: Layout, root: Path, rows_per_block: int, listener: Listener
+) -> Population:
+    """Write a finished population to a folder that this run has claimed.
+
+    Files are written under a temporary name and renamed; the manifest says "complete" after the
+    last one. Files that an unfinished run left and that this one does not make are removed.
+    """
+    columns = population.arrays()
+    fields = {f.name: f for f in population.fields}
+    blocks = list(cut_blocks(layout, fields, columns, rows_per_block))
+    _remove_others(root, {block.file for block in blocks})
+    records = []
+    for done, block in enumerate(blocks, 1):
+        rows = slice(block.start, block.stop)
+        table = arrow_table(population.fields, {k: v[rows] for k, v in columns.items()})
+        record = {
+            "file": block.file,
+            "n_households": block.n_households,
+            "n_persons": block.n_persons,
+            "hash": write_table(table, root / block.file, population.fields[0].name),
+            "bytes": (root / block.file).stat().st_size,
+        }
+        text = json.dumps({**record, "fallbacks": []}, ensure_ascii=False)
+        write_text(record_path(root / block.file), text)
+        records.append(record)
+        listener(Event("progress", "write", done, len(blocks), block.file))
+    manifest = {**population.manifest, "blocks": records}
+    write_text(root / MANIFEST, dump(manifest))
+    return Population(population.fields, manifest, population.fallbacks, path=root)
+
+
+def _remove_others(root: Path, files: set[str]) -> None:
+    for path in sorted((root / FOLDER).rglob("part-*.parquet")):
+        if path.relative_to(root).as_posix() not in files:
+            record_path(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)

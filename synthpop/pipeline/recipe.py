@@ -1,0 +1,330 @@
+"""From a survey and a list of stages to what the fit needs: checks, layout, coded sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Sample
+from synthpop.microdata.codes import smallest_int
+from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.survey import Survey
+from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, Layout
+from synthpop.stages.base import Outlook, Stage, after
+from synthpop.stages.categorical import Categorical
+from synthpop.stages.finishers import (
+    Finisher,
+    Preparation,
+    Prospect,
+    is_finisher,
+    is_preparation,
+    known_levels,
+)
+from synthpop.stages.structure import Structure
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of the survey that a recipe reads, taken apart into fields and arrays."""
+
+    fields: dict[str, Field]
+    arrays: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A recipe taken apart.
+
+    Attributes
+    ----------
+    preparations : tuple of Preparation
+        On the survey, before the fit.
+    stages : tuple of Stage
+        Block by block, `Structure` first.
+    finishers : tuple of Finisher
+        On the finished population.
+    """
+
+    preparations: tuple[Preparation, ...]
+    stages: tuple[Stage, ...]
+    finishers: tuple[Finisher, ...]
+
+
+def take_apart(recipe: Sequence[Any]) -> Steps:
+    """Return the steps of a recipe by where they work, wherever they stand in it.
+
+    A step for several variables (see `Categorical`) is taken apart into one for each.
+
+    Raises
+    ------
+    InputError
+        The recipe is no list, or holds something that is no step.
+    """
+    _check_steps(recipe)
+    recipe = [part for step in recipe for part in _expanded(step)]
+    stages = [step for step in recipe if not is_preparation(step) and not is_finisher(step)]
+    return Steps(
+        tuple(step for step in recipe if is_preparation(step)),
+        tuple(stages),
+        tuple(step for step in recipe if is_finisher(step)),
+    )
+
+
+def _expanded(step: Any) -> Sequence[Any]:
+    expand = getattr(step, "expand", None)
+    return expand() if callable(expand) else (step,)
+
+
+def _check_steps(recipe: Any) -> None:
+    faults = Faults("recipe")
+    if isinstance(recipe, (str, Mapping)) or not isinstance(recipe, Iterable):
+        faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
+        faults.raise_if_any()
+    for place, step in enumerate(recipe, 1):
+        works = hasattr(step, "label") and (hasattr(step, "provides") or is_preparation(step))
+        if isinstance(step, type) or not works:
+            remedy = 'Give one with its options, as Structure(["age"]).'
+            faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
+    faults.raise_if_any()
+
+
+def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
+    """Return the columns that the stages read.
+
+    Raises
+    ------
+    InputError
+        Lists everything in the recipe that does not fit the survey.
+    """
+    faults = Faults("recipe")
+    if not isinstance(survey, Survey):
+        what = f"is a {type(survey).__name__}"
+        faults.add("survey", what, remedy="Give a Survey, which knows the column of weights.")
+        faults.raise_if_any()
+    steps = take_apart(recipe)
+    stages = steps.stages
+    _check_places(faults, recipe)
+    if not stages or not isinstance(stages[0], Structure):
+        faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
+        faults.raise_if_any()
+    names = [step.label for step in steps.preparations]
+    for preparation in steps.preparations:
+        preparation.expect(faults, survey)
+    for label in sorted({name for name in names if names.count(name) > 1}):
+        faults.add(label, "is in the recipe more than once", remedy="Leave one of them.")
+    columns = _encode(faults, stages, survey)
+    known: dict[str, Field | None] = dict.fromkeys(map(str, survey.frame.columns))
+    known |= columns.fields
+    fixed = _fixed_names(survey)
+    outlook = Outlook(known, fixed, fixed)
+    taken = {*fixed, *(name for name in _id_names(survey) if name)}
+    areas = tuple(name for item in steps.finishers for name in item.provides)
+    for number, stage in enumerate(stages):
+        if number and isinstance(stage, Structure):
+            faults.add("recipe", "has Structure twice", remedy="Join their variables.")
+            continue
+        later = tuple(name for item in stages[number + 1 :] for name in item.provides)
+        stage.check(faults, replace(outlook, later=(*later, *areas)))
+        _check_revised(faults, stage, stages[:number])
+        taken |= _check_names(faults, stage, taken)
+        outlook = after(outlook, stage, first=number == 0)
+    _check_finishers(faults, steps, outlook, survey, taken)
+    faults.raise_if_any()
+    return columns
+
+
+def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
+    """Note preparations that are not first and finishers that are not last."""
+    for place, step in enumerate(recipe):
+        if is_preparation(step):
+            before = [item for item in recipe[:place] if not is_preparation(item)]
+            if before:
+                what = f"comes behind {before[0].label}, but it works on the survey"
+                remedy = "Put it at the beginning of the recipe, before Structure."
+                faults.add(step.label, what, remedy=remedy)
+        elif is_finisher(step):
+            behind = [item for item in recipe[place + 1 :] if not is_finisher(item)]
+            if behind:
+                what = f"comes before {behind[0].label}, but it works on the finished population"
+                faults.add(step.label, what, remedy="Put it at the end of the recipe.")
+
+
+def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
+    """Note columns that the population already has; return those that the step makes."""
+    for name in step.provides:
+        if name in taken:
+            what = f"makes {name!r}, which the population already has"
+            faults.add(step.label, what, remedy="Choose another name.")
+    return set(step.provides)
+
+
+def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None:
+    """Note columns that cannot be drawn again, and steps that have used what would change."""
+    revised = getattr(step, "revises", ())
+    if revised and any(item.label == step.label for item in before):
+        faults.add(step.label, "is in the recipe more than once", remedy="Give more passes.")
+    for name in revised:
+        maker = next((item for item in before if name in item.provides), None)
+        if maker is not None and not isinstance(maker, Categorical):
+            what = f"{name!r} cannot be drawn again: {maker.label} makes it"
+            faults.add(step.label, what, remedy="Name variables of Categorical.")
+        form = getattr(maker, "by_household", None)
+        if form is not None:
+            what = f"{name!r} is a variable of the household: its members would differ"
+            if form == "head":
+                what = f"{name!r} is drawn given the head: a draw given other variables forgets it"
+            faults.add(step.label, what, remedy="Leave it out.")
+        for item in before:
+            source = getattr(item, "source", getattr(item, "relationship", None))
+            if source == name:
+                what = f"{item.label} before it has used {name!r}, which would change"
+                faults.add(step.label, what, remedy=f"Move it before {item.label}.")
+
+
+def _check_finishers(
+    faults: Faults, steps: Steps, outlook: Outlook, survey: Survey, taken: set[str]
+) -> None:
+    varying = _varying(steps.stages, survey, outlook)
+    levels = known_levels(outlook)
+    strata = survey.roles.strata
+    if strata in levels:
+        found = survey.frame[strata].astype(object).unique().tolist()
+        levels[strata] = tuple(level for level in levels[strata] if level in found)
+    for number, step in enumerate(steps.finishers):
+        later = tuple(name for item in steps.finishers[number + 1 :] for name in item.provides)
+        now = replace(outlook, later=later)
+        households = survey.roles.household is not None
+        step.expect(faults, Prospect(now, households, varying, strata, levels))
+        taken |= _check_names(faults, step, taken)
+        available = (*outlook.available, *step.provides)
+        known = {**outlook.survey, **dict.fromkeys(step.provides)}
+        outlook = replace(outlook, survey=known, available=available)
+
+
+def _varying(stages: Sequence[Stage], survey: Survey, outlook: Outlook) -> frozenset[str]:
+    """Variables that are known to differ between members of a household of the population.
+
+    `Structure` copies whole households, so that its variables differ there where they differ in
+    the survey. Of simulated variables it is known after the simulation only.
+    """
+    if survey.roles.household is None:
+        return frozenset()
+    found = set()
+    for name in stages[0].provides:
+        if outlook.survey.get(name) is not None and survey._differs_within_household(name).any():
+            found.add(name)
+    return frozenset(found)
+
+
+def _encode(faults: Faults, stages: Sequence[Stage], survey: Survey) -> Columns:
+    roles = survey.roles
+    used = [name for stage in stages for name in stage.uses()]
+    used += [name for name in (roles.strata, roles.household_size) if name is not None]
+    columns = Columns({}, {})
+    for name in dict.fromkeys(used):
+        if (survey.frame.columns == name).sum() > 1:
+            faults.add(name, "several columns have this name", remedy="Rename them.")
+        elif name in survey.frame.columns:
+            try:
+                columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])
+            except InputError as problem:
+                faults.found.extend(problem.faults)
+                continue
+            values = columns.arrays[name]
+            infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+            if infinite.any():
+                remedy = "Repair these values or make them missing."
+                faults.add(name, "is infinite", rows=np.flatnonzero(infinite), remedy=remedy)
+    return columns
+
+
+def _fixed_names(survey: Survey) -> tuple[str, ...]:
+    """Variables that the population has from the start: stratum and household size."""
+    roles = survey.roles
+    size = (roles.household_size or SIZE_NAME) if roles.household is not None else None
+    return tuple(name for name in (roles.strata, size) if name is not None)
+
+
+def _id_names(survey: Survey) -> tuple[str | None, str]:
+    return survey.roles.household, survey.roles.person or PERSON_NAME
+
+
+def make_layout(survey: Survey, columns: Columns) -> Layout:
+    """Return the fields of ids, stratum and household size."""
+    roles, int32 = survey.roles, np.dtype(np.int32)
+    household = size = strata = None
+    largest = int(survey.household_sizes.max())
+    if roles.household is not None:
+        household = Field(roles.household, "numeric", int32, original="int64")
+        if roles.household_size is not None:
+            size = columns.fields[roles.household_size]
+        else:
+            size = Field(SIZE_NAME, "numeric", smallest_int(largest + 1), original="int64")
+    if roles.strata is not None:
+        strata = columns.fields[roles.strata]
+        if strata.kind == "numeric":
+            levels = tuple(np.unique(columns.arrays[roles.strata]).tolist())
+            strata = replace(Field.categorical(strata.name, levels), original=strata.original)
+    person = Field(roles.person or PERSON_NAME, "numeric", smallest_int(largest + 1))
+    return Layout(household, strata, size, replace(person, original="int64"))
+
+
+def make_sample(survey: Survey, columns: Columns, layout: Layout) -> Sample:
+    """Return the survey as coded columns with the members of a household side by side."""
+    order = survey.household_order
+    arrays = {name: values[order] for name, values in columns.arrays.items()}
+    fields = dict(columns.fields)
+    strata, levels = np.zeros(survey.n_persons, dtype=np.int64), (ALL,)
+    if layout.strata is not None:
+        name, levels = layout.strata.name, layout.strata.levels
+        codes = arrays[name]
+        if fields[name].kind == "numeric":
+            codes = np.searchsorted(np.asarray(levels), codes)
+        fields[name] = layout.strata
+        arrays[name] = codes.astype(layout.strata.dtype)
+        strata = codes.astype(np.int64)
+    if layout.size is not None and layout.size.name not in arrays:
+        sizes = survey.household_sizes
+        fields[layout.size.name] = layout.size
+        arrays[layout.size.name] = np.repeat(sizes, sizes).astype(layout.size.dtype)
+    fixed = _fixed_names(survey)
+    return Sample(
+        columns=arrays,
+        fields=fields,
+        weights=survey.weights[order],
+        strata=strata,
+        strata_levels=levels,
+        offsets=survey.household_offsets,
+        household_weights=survey.household_weights,
+        rows=order,
+        available=fixed,
+        basic=fixed,
+        strata_name=None if layout.strata is None else layout.strata.name,
+    )
+
+
+def storable(survey: Survey) -> Survey:
+    """Return the survey with levels that a population can hold, so that both have the same."""
+    if not isinstance(survey, Survey):
+        return survey  # a fault, told by the check of the recipe
+    roles = survey.roles
+    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
+    return survey if frame is survey.frame else Survey(frame, **roles.named())
+
+
+def extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
+    """Return the sample with the columns that the population has after this stage."""
+    observed = stage.observed(model, sample)
+    fields = {f.name: f for f in model.fields if f.name in observed}
+    sample = sample.with_columns(fields, observed)
+    rules = getattr(stage, "impossible", None)
+    if rules:
+        new = dict.fromkeys(stage.provides, rules)
+        sample = replace(sample, rules={**sample.rules, **new})
+    return replace(sample, basic=sample.available) if first else sample

@@ -1,0 +1,155 @@
+"""Running the stages over blocks: inputs read-only, outputs checked, any number of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.wording import plural
+from synthpop.population.blocks import BlockPlan
+from synthpop.population.id_columns import Layout
+
+if TYPE_CHECKING:
+    from synthpop.microdata.dataset import Field
+    from synthpop.stages.base import Stage
+
+Workers = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that a block needs: stages, what they learned, the layout, the streams."""
+
+    stages: tuple[Stage, ...]
+    models: tuple[Any, ...]
+    layout: Layout
+    strata_levels: tuple[Any, ...]
+    streams: Streams
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Fields of the population, in the order of its columns."""
+        simulated = [field for model in self.models for field in model.fields]
+        return (*self.layout.fields, *simulated)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The columns of one block and the fallbacks that it needed."""
+
+    plan: BlockPlan
+    columns: dict[str, np.ndarray]
+    fallbacks: tuple[Fallback, ...]
+
+
+def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
+    """Simulate one block: a pure function of its arguments."""
+    level = recipe.strata_levels[plan.stratum]
+    columns = recipe.layout.columns(plan)
+    offsets = plan.offsets()
+    for values in (offsets, *columns.values()):
+        values.flags.writeable = False
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns))
+    for stage, model in zip(recipe.stages, recipe.models, strict=True):
+        rng = recipe.streams.at(*_names(stage), level, plan.number)
+        new = stage.simulate(model, block, rng)
+        declared = (*model.fields, *getattr(model, "revised", ()))
+        _check(stage, declared, new, block.n_persons)
+        for name, values in new.items():
+            values.flags.writeable = False
+            columns[name] = values
+    return Simulated(plan, columns, tuple(block.fallbacks))
+
+
+def _names(stage: Stage) -> tuple[str, ...]:
+    """Stage and variable, the first names of a stream; what it makes, where that is not clear."""
+    kind, _, variable = stage.label.partition(" ")
+    if kind == "components":  # a total can be split twice
+        return kind, variable, *stage.provides
+    return kind, variable
+
+
+def _check(
+    stage: Stage, fields: Sequence[Field], new: dict[str, np.ndarray], n_persons: int
+) -> None:
+    faults = Faults(f"stage {stage.label}")
+    if set(new) != {field.name for field in fields}:
+        declared = ", ".join(field.name for field in fields)
+        faults.add("columns", f"returned {', '.join(new)}, declared {declared}")
+    for field in fields:
+        values = new.get(field.name)
+        if values is None:
+            continue
+        if values.shape != (n_persons,):
+            faults.add(field.name, f"has shape {values.shape} for {plural(n_persons, 'person')}")
+        elif values.dtype != field.dtype:
+            faults.add(field.name, f"has type {values.dtype}, declared {field.dtype}")
+        elif field.kind == "categorical" and n_persons:
+            low, high = int(values.min()), int(values.max())
+            if low < -1 or high >= len(field.levels):
+                faults.add(
+                    field.name,
+                    f"has codes {low} to {high} for {plural(len(field.levels), 'level')}",
+                )
+    faults.raise_if_any()
+
+
+def map_blocks(
+    function: Callable[[BlockPlan], Any], plans: Sequence[BlockPlan], workers: Workers
+) -> Iterator[Any]:
+    """Apply `function` to each block, in any order.
+
+    Parameters
+    ----------
+    workers : int or str
+        A number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an existing
+        cluster. Results do not depend on it.
+    """
+    if workers == 1:
+        yield from map(function, plans)
+        return
+    import joblib
+
+    kind, _, rest = str(workers).partition(":")
+    options: dict[str, Any] = {"return_as": "generator_unordered"}
+    if kind == "dask":
+        with joblib.parallel_config(backend="dask", scheduler_host=rest.strip("/")):
+            yield from joblib.Parallel(**options)(joblib.delayed(function)(p) for p in plans)
+        return
+    options |= (
+        {"n_jobs": int(rest), "backend": "loky"}
+        if kind == "processes"
+        else {"n_jobs": int(workers), "backend": "threading"}
+    )
+    yield from joblib.Parallel(**options)(joblib.delayed(function)(plan) for plan in plans)
+
+
+def check_workers(workers: Workers) -> None:
+    """Raise an InputError where `workers` is not understood."""
+    faults = Faults("workers")
+    kind, _, rest = str(workers).partition(":")
+    fine = str(workers).isascii() and (
+        (kind.isdigit() and not rest and int(kind) > 0)
+        or (kind == "processes" and rest.isdigit() and int(rest) > 0)
+        or (kind == "dask" and rest.startswith("//"))
+    )
+    if not fine:
+        remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
+        faults.add("workers", f"{workers!r} is not understood", remedy=remedy)
+    faults.raise_if_any()
+
+
+def merge_fallbacks(found: Sequence[Fallback]) -> tuple[Fallback, ...]:
+    """Add up equal entries of several blocks, sorted by stage, stratum and text."""
+    totals: dict[tuple[str, str, str], int] = {}
+    for item in found:
+        key = (item.stage, item.stratum, item.what)
+        totals[key] = totals.get(key, 0) + item.n_persons
+    return tuple(Fallback(*key, n) for key, n in sorted(totals.items()))

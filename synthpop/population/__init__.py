@@ -1,0 +1,1 @@
+"""The finished population: its blocks, its record, and its folder on disk."""

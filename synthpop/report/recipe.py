@@ -1,0 +1,183 @@
+"""What was done: the steps of the recipe in their order, the run, the fallbacks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synthpop.figures.style import Names
+from synthpop.microdata.wording import plural
+from synthpop.population.population import Population
+from synthpop.report.wording import number, percent, table, whole
+
+KINDS = {
+    "structure": "Household structure",
+    "derive": "Derived variable",
+    "impute": "Missing values filled",
+    "categorical": "Categorical variable",
+    "relation": "Variable of related persons",
+    "revisit": "Second pass",
+    "continuous": "Continuous variable",
+    "components": "Components",
+    "correct_heaping": "Heaped ages",
+    "distribute": "Small areas",
+    "anneal": "Known totals",
+}
+MOST_FALLBACKS = 60
+
+
+def steps(
+    recipe: Any, names: Names, pooling: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return the table of steps, in the order in which they ran.
+
+    `pooling` is that of the manifest: label of a model -> how its strata were pooled.
+    """
+    rows = []
+    for place, stage in enumerate(recipe, 1):
+        kind = stage["type"]
+        what, how = _described(kind, stage, names)
+        how += _pooled(kind, stage, pooling or {})
+        rows.append([str(place), KINDS.get(kind, kind.capitalize()), what, how])
+    return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
+
+
+def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say how far the strata of a step were held near each other."""
+    if kind == "structure":
+        return _donors(pooling.get(kind, {"kind": "none"}))
+    label = f"{kind} {stage.get('name')}"
+    if kind == "revisit":
+        own = f"revisit {', '.join(stage['variables'])}"
+        parts = [f"{own}: {name}" for name in stage["variables"]]
+    else:
+        parts = [label, f"{label} (heads)", f"{label} (others)"]
+    found = [pooling[name] for name in parts if name in pooling]
+    values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
+    text = _held("model", found) + _held("regression", values)
+    return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
+
+
+def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:
+    """Say how the strata's models, or regressions, are held near those of all."""
+    told = []
+    for item in found:
+        if item["kind"] == "complete" or item["amount"] == "infinite":
+            told.append("as that of all strata")
+        elif item["kind"] == "partial":
+            told.append(f"near that of all strata (weight of {number(item['amount'])} persons)")
+    return f"; {what} of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
+
+
+def _donors(item: Mapping[str, Any]) -> str:
+    """Say how far households of other strata were donors."""
+    if item["kind"] == "none":
+        return ""
+    kept = "totals of a stratum as in its own sample"
+    if item["amount"] == "infinite":
+        return f"; households of all strata alike, {kept}"
+    many = number(item["amount"])
+    return f"; households of other strata too (weight of {many} beside the own), {kept}"
+
+
+def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+    if kind == "structure":
+        how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
+    if kind == "derive":
+        source = f"from {names.title(stage['source'])}"
+        rule = "by mapping" if stage.get("breaks") is None else "in classes"
+        return names.title(stage["name"]), f"{source}, {rule}"
+    if kind == "components":
+        how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
+        return ", ".join(names.short(part) for part in stage["parts"]), how
+    if kind == "correct_heaping":
+        heaps = stage["heaps"] if isinstance(stage["heaps"], str) else "given ages"
+        how = f"Ages of the survey corrected before the fit ({stage['method']} draws, {heaps})"
+        return names.title(stage["name"]), how
+    if kind in ("distribute", "anneal"):
+        return _finisher(kind, stage, names)
+    if kind == "impute":
+        how = "Taken from similar rows of the survey before the fit"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
+    model = stage.get("model") or stage.get("method") or ""
+    predictors = stage.get("predictors", "all")
+    given = predictors if isinstance(predictors, str) else ", ".join(predictors)
+    how = f"{str(model).partition('(')[0]}, given {given}"
+    if stage.get("by"):
+        how += f"; a model for each level of {names.title(stage['by'])}"
+    if stage.get("tail"):
+        tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
+        how += f"; {tail} tail in the top class"
+    if stage.get("by_household") == "head":
+        how += "; members of a household given its first"
+    elif stage.get("by_household"):
+        how += f"; one value per household ({stage['by_household']})"
+    if stage.get("upper") is not None:
+        how += f"; at most {number(float(stage['upper']))}"
+    if stage.get("impossible"):
+        how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
+    if kind == "revisit":
+        how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
+        return ", ".join(names.title(name) for name in stage["variables"]), how
+    return names.title(stage.get("name", "")), how
+
+
+def _finisher(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+    tables = stage["margins"]
+    cells = plural(sum(item["n_cells"] for item in tables), "known total")
+    if kind == "distribute":
+        how = f"Households allotted within {names.title(stage['within'])} by {cells}"
+        return names.title(stage["name"]), how
+    found = [name for item in tables for name in (*item["columns"], item.get("variable")) if name]
+    what = ", ".join(names.title(name) for name in dict.fromkeys(found))
+    where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
+    asked = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
+    return what, f"Whole households exchanged{where} until {cells} are met{asked}"
+
+
+def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
+    """Return how the run can be repeated, as pairs of a name and a value."""
+    identity, sample = population.manifest["identity"], population.manifest["sample"]
+    seed = "kept in the internal report" if external else str(identity["seed"])
+    facts = [
+        ("Survey", f"{whole(sample['n_persons'])} persons in {whole(sample['n_households'])} "
+                   f"households, weight {sample['weight']}"),
+        ("Scale", f"{identity['scale']:g} (persons of the population for one unit of weight)"),
+        ("Seed", seed),
+        ("Software", f"synthpop {identity['version']}"),
+        ("Blocks", f"{plural(len(population.manifest['blocks']), 'block')} of at most "
+                   f"{whole(identity['rows_per_block'])} persons"),
+    ]  # fmt: skip
+    if population.path is not None and not external:
+        facts.append(("Folder", str(population.path)))
+    return facts
+
+
+def fallbacks(population: Population, external: bool) -> dict[str, Any]:
+    """Return a sentence and a table on what was too sparse for the stratum's own model."""
+    found = population.fallbacks
+    if not found:
+        return {"sentence": "No fallback was needed: every model was fitted as asked, in every "
+                "stratum.", "table": None}  # fmt: skip
+    sentence = (
+        f"{plural(len(found), 'fallback was', 'fallbacks were')} needed. Where the survey is too "
+        "sparse for a model of a stratum (of a level, where a step has models by level), the next "
+        "coarser one is used."
+    )
+    if external:
+        by_stage: dict[str, set[str]] = defaultdict(set)
+        for item in found:
+            by_stage[item.stage].add(item.stratum)
+        rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
+        return {"sentence": sentence, "table": table(["Step", "Strata or levels"], rows)}
+    rows = [
+        [item.stage, item.stratum, item.what, whole(item.n_persons) if item.n_persons else "fit"]
+        for item in found[:MOST_FALLBACKS]
+    ]
+    if len(found) > MOST_FALLBACKS:
+        left = len(found) - MOST_FALLBACKS
+        rows.append([f"and {left:,} more, listed in the manifest", "", "", ""])
+    head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
+    return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

@@ -1,0 +1,161 @@
+"""What may leave the house: small cells out, nothing that is the value of one person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.values import COMPARED
+
+if TYPE_CHECKING:
+    from synthpop.evaluation.assess_fit import FitReport
+
+SMALLEST = 5
+DIGITS = 3
+BOX = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.25, "p95": 0.05}
+
+
+def suppressed(fit: FitReport, smallest: int = SMALLEST) -> FitReport:
+    """Return the report without small cells and without values of single persons.
+
+    Parameters
+    ----------
+    fit : FitReport
+    smallest : int
+        Cells of the sample with fewer persons become NaN; where household size is one of the
+        variables, cells with fewer households. Where one cell of a distribution alone
+        would go, the next smallest goes with it, as the others add up to one.
+
+    Notes
+    -----
+    Smallest and largest values go; a quantile stays where at least `smallest` sample persons lie
+    on both sides of it, rounded to three digits; distribution functions keep the points with at
+    least `smallest` sample persons in between.
+    """
+    tables = {name: _in_households(table, fit.size) for name, table in fit.tables.items()}
+    shown = ["sample", "population"]
+    tables["one_way"] = _masked(tables["one_way"], [["variable"]], shown, smallest)
+    crossed = [["a", "b", "level_a"], ["a", "b", "level_b"]]
+    tables["two_way"] = _masked(tables["two_way"], crossed, shown, smallest)
+    tables["by_stratum"] = _masked(tables["by_stratum"], crossed[:1], shown, smallest)
+    counts = ["estimate", "population"]
+    tables["sizes"] = _masked(tables["sizes"], [["stratum"], ["size"]], counts, smallest)
+    for name in ("households_by_size", "households_by_stratum"):
+        tables[name] = _masked(tables[name], [[]], counts, smallest)
+    tables["statistics"] = _statistics(tables["statistics"], smallest)
+    tables["quantiles"] = _quantiles(tables["quantiles"], smallest)
+    tables["boxes"] = _boxes(tables["boxes"], smallest)
+    tables["groups"] = _groups(tables["groups"], smallest)
+    tables["curves"] = _curves(tables["curves"], smallest)
+    for name in ("components", "components_by"):
+        tables[name] = _components(tables[name], smallest)
+    return replace(fit, tables=tables)
+
+
+def _in_households(table: pd.DataFrame, size: str | None) -> pd.DataFrame:
+    """Count cells of a household size in households: nine persons of size 9 are one household."""
+    if size is None or "n_sample" not in table:
+        return table
+    members = np.ones(len(table))
+    for variable, level in (("variable", "level"), ("a", "level_a"), ("b", "level_b")):
+        if variable in table and level in table and "by" not in table:
+            of_size = (table[variable] == size).to_numpy()
+            numbers = pd.to_numeric(table[level], errors="coerce").to_numpy(dtype=float)
+            members = np.where(of_size & (numbers >= 1), numbers, members)
+    return table.assign(n_sample=table["n_sample"] // members)
+
+
+def _masked(
+    table: pd.DataFrame, within: list[list[str]], columns: list[str], smallest: int
+) -> pd.DataFrame:
+    if table.empty:
+        return table
+    hidden = (table["n_sample"] < smallest).to_numpy().copy()
+    for keys in within:
+        groups = table.groupby(keys, sort=False).indices.values() if keys else [range(len(table))]
+        for rows in map(np.asarray, groups):
+            if hidden[rows].sum() == 1 and len(rows) > 1:
+                others = rows[~hidden[rows]]
+                hidden[others[np.argmin(table["n_sample"].to_numpy()[others])]] = True
+    return _hidden(table, [*columns, "n_sample"], hidden)
+
+
+def _hidden(table: pd.DataFrame, columns: Sequence[str], hidden: Any) -> pd.DataFrame:
+    """Return the table with NaN in these columns of these rows."""
+    rows = np.asarray(hidden, dtype=bool)
+    return table.assign(**{c: np.where(rows, np.nan, table[c].astype(float)) for c in columns})
+
+
+def _statistics(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    table = table[~table["statistic"].isin(["smallest", "largest"])].reset_index(drop=True)
+    kept = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
+    return _hidden(table, COMPARED, ~kept & (table["n_sample"] < smallest))
+
+
+def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    beyond = table["n_sample"] * np.fmin(table["p"], 1 - table["p"])
+    table = _hidden(table, COMPARED, beyond < smallest)
+    for column in ("sample", "population", "difference"):
+        table[column] = rounded(table[column].to_numpy(dtype=float))
+    return table
+
+
+def _boxes(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    if table.empty:
+        return table
+    table = table.copy()
+    for column, share in BOX.items():
+        hidden = table["n_sample"] * share < smallest
+        table[column] = rounded(table[column].mask(hidden).to_numpy(dtype=float))
+    table["mean"] = table["mean"].mask(table["n_sample"] < smallest)
+    return table
+
+
+def _groups(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    if table.empty:
+        return table
+    numbers = [c for c in table.columns if c not in ("variable", "by", "level")]
+    return _hidden(table, numbers, table["n_sample"] < smallest)
+
+
+def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    if table.empty:
+        return table
+    kept = []
+    for _, part in table.groupby(["variable", "by", "level"], sort=False):
+        total = int(part["n_sample"].iloc[0])
+        if total < 2 * smallest:
+            continue
+        chosen, last = [], 0
+        for row, below in zip(part.index, part["n_below"], strict=True):
+            if below - last >= smallest and (total - below >= smallest or below == total):
+                chosen.append(row)
+                last = below
+        kept.append(part.loc[chosen])
+    return pd.concat(kept) if kept else table.iloc[:0]
+
+
+def _components(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+    if table.empty:
+        return table
+    columns = ["sample", "population", "sample_share", "population_share"]
+    few = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
+    return _hidden(table, [*columns, "n_with_value"], few)
+
+
+def rounded(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
+    """Round to significant digits; NaN stays.
+
+    Examples
+    --------
+    >>> rounded(np.array([12345.0, 0.0, -0.98765])).tolist()
+    [12300.0, 0.0, -0.988]
+    """
+    size = np.abs(values)
+    safe = np.where((size > 0) & np.isfinite(size), size, 1.0)
+    places = 10.0 ** (digits - 1 - np.floor(np.log10(safe)))
+    return np.where(np.isfinite(values), np.rint(values * places) / places, values)

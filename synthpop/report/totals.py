@@ -1,0 +1,347 @@
+"""Known totals: what calibration, annealing and the allotment to areas met, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from synthpop.figures.objective_trace import objective_trace
+from synthpop.figures.style import Names
+from synthpop.microdata.wording import plural
+from synthpop.population.population import Population
+from synthpop.report.wording import change, number, percent, table, whole
+
+MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
+SMALLEST = 5.0
+EXACT, HALF = 1e-9, 0.5
+
+
+def totals_facts(
+    calibration: Any, population: Population | None, names: Names, external: bool
+) -> dict[str, Any] | None:
+    """Return the section on known totals; None where there were none.
+
+    Parameters
+    ----------
+    calibration : Calibration or None
+    population : Population or None
+        Its manifest tells what the last steps of the recipe did.
+    names : Names
+    external : bool
+        Totals below 5 are not shown, and no ratio of a single person's weights.
+
+    Returns
+    -------
+    dict or None
+        ``parts``: each with title, sentences, tables (caption and table) and picture.
+    """
+    manifest = {} if population is None else population.manifest
+    parts = [_prepared(item, names, external) for item in manifest.get("prepared", ())]
+    if calibration is not None:
+        parts.append(_calibration(calibration, external))
+    for place, step in enumerate(manifest.get("finished", {}).get("steps", ())):
+        parts.append(_step(step, place, names, external))
+    if not parts:
+        return None
+    return {"parts": parts, "memory": manifest.get("finished", {}).get("summary", "")}
+
+
+def headlines(facts: Mapping[str, Any] | None) -> list[str]:
+    """Return the first sentence of each part, for the summary of the report."""
+    parts = () if facts is None else facts["parts"]
+    return [f"{part['title']}: {part['sentences'][0]}" for part in parts]
+
+
+def totals_pictures(population: Population | None) -> dict[str, Figure]:
+    """Return the trace of the objective of each annealing."""
+    steps = [] if population is None else population.manifest.get("finished", {}).get("steps", [])
+    pictures = {}
+    for place, step in enumerate(steps):
+        trace = pd.DataFrame(step.get("trace", {}))
+        if len(trace):
+            pictures[f"trace {place}"] = objective_trace(trace)
+    return pictures
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Cells of known totals and how far the result is from them.
+
+    Attributes
+    ----------
+    table : DataFrame with margin, cell, target, achieved, before (or none)
+    external : bool
+    """
+
+    table: pd.DataFrame
+    external: bool
+
+    @property
+    def target(self) -> np.ndarray:
+        return self.table["target"].to_numpy(dtype=np.float64)
+
+    @property
+    def gap(self) -> np.ndarray:
+        return self.table["achieved"].to_numpy(dtype=np.float64) - self.target
+
+    @property
+    def relative(self) -> np.ndarray:
+        """Relative error of each cell; NaN where the target is 0."""
+        error = np.full(len(self.table), np.nan)
+        np.divide(self.gap, np.abs(self.target), out=error, where=self.target != 0)
+        return error
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Cells that may be named."""
+        n = len(self.table)
+        return np.abs(self.target) >= SMALLEST if self.external else np.ones(n, dtype=bool)
+
+    def met(self, relative: float, absolute: float) -> int:
+        """Return how many targets are met within either tolerance."""
+        return int((np.abs(self.gap) <= np.maximum(relative * np.abs(self.target), absolute)).sum())
+
+    def order(self) -> np.ndarray:
+        """Positions of the cells that may be named, the largest relative error first."""
+        size = np.where(self.target != 0, np.abs(self.relative), np.where(self.gap, np.inf, 0.0))
+        order = np.lexsort([-np.abs(self.gap), -size])
+        return order[self.shown[order]]
+
+    def largest(self) -> str:
+        """Return the largest relative error in a sentence."""
+        order = self.order()
+        if not len(order):
+            return "All totals are too small to be named."
+        k = int(order[0])
+        row = self.table.iloc[k]
+        where = "" if self.shown.all() else " of the cells that may be named"
+        if self.target[k] == 0 and self.gap[k] != 0:
+            return (
+                f"A total of 0 is not met: {row['margin']}: {row['cell']}, reached "
+                f"{number(row['achieved'], 4)}."
+            )
+        if self.gap[k] == 0:
+            return f"The largest relative error{where} is 0."
+        return (
+            f"The largest relative error{where} is {_error(self.relative[k])}, at {row['margin']}: "
+            f"{row['cell']} (target {number(row['target'], 4)}, reached "
+            f"{number(row['achieved'], 4)})."
+        )
+
+    def grid(self) -> dict[str, Any]:
+        """Return the table of the cells with the largest errors."""
+        extra = [name for name in ("region", "area", "before") if name in self.table.columns]
+        extra = [name for name in extra if name != "region" or "area" in extra]
+        order = self.order()[:MOST_CELLS]
+        rows = []
+        for k in order.tolist():
+            row = self.table.iloc[k]
+            text = [str(row["margin"]), str(row["cell"])]
+            text += [str(row["area"])] if "area" in extra else []
+            figures = [number(row["before"], 4)] if "before" in extra else []
+            figures += [number(row["achieved"], 4), _error(self.relative[k])]
+            rows.append([*text, number(row["target"], 4), *figures])
+        head = ["Table", "Cell", *(["Area"] if "area" in extra else []), "Known total"]
+        head += [*(["Before"] if "before" in extra else []), "Reached", "Relative error"]
+        return table(head, rows, text_columns=3 if "area" in extra else 2)
+
+
+def _error(value: float) -> str:
+    if not np.isfinite(value):
+        return "–"
+    if 0 < abs(value) < 0.5e-4:
+        return f"{value:.1e}".replace("-", "−")
+    return change(value, 2)
+
+
+def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
+    cells = _Cells(calibration.margins, external)
+    met = cells.met(calibration.tolerance, EXACT)
+    sentences = [
+        f"{whole(met)} of {plural(len(cells.table), 'known total')} are met by the weights of the "
+        f"survey within a relative error of {calibration.tolerance:g}. {cells.largest()}"
+    ]
+    if not calibration.converged:
+        sentences.append("The iteration did NOT converge: the weights do not meet what was asked.")
+    if calibration.margins["importance"].notna().any():
+        sentences.append("Totals with an importance were balanced against each other.")
+    effect, before = number(calibration.design_effect), number(calibration.start_design_effect)
+    sentences.append(
+        f"The design effect of unequal weights (Kish) is {effect}, {before} before: "
+        f"{plural(len(calibration.weights), 'survey person')} count as "
+        f"{whole(calibration.effective_sample_size)}."
+    )
+    if not external:
+        low, high = float(calibration.g.min()), float(calibration.g.max())
+        sentences.append(
+            f"Ratios of new to old weight lie between {number(low)} and {number(high)}."
+        )
+    return {
+        "title": f"Calibration of the weights ({calibration.method})",
+        "sentences": sentences,
+        "tables": [{"caption": "Known totals with the largest errors", "table": cells.grid()}],
+        "picture": "",
+    }
+
+
+def _step(step: Mapping[str, Any], place: int, names: Names, external: bool) -> dict[str, Any]:
+    cells = _Cells(pd.DataFrame(step["margins"]), external)
+    total = float(np.abs(cells.target).sum())
+    annealed = "trace" in step
+    name = step["stage"].partition(" ")[2]
+    title = "Households exchanged (annealing)" if annealed else f"Small areas: {names.title(name)}"
+    left = f"{number(step['gap'])} ({percent(step['gap'] / max(total, 1e-300))} of the totals)"
+    met = f"{whole(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
+    first = f"{met} are met to the nearest whole number; absolute differences add up to {left}"
+    if annealed:
+        first += f", {number(step['gap_before'])} before"
+    sentences = [f"{first}. {cells.largest()}", _verdict(step)]
+    if step["moved_later"] > 0:
+        sentences[0] += (
+            f" These are the numbers right after this step: later steps moved them, absolute "
+            f"changes add up to {number(step['moved_later'])} (the manifest has the cells of the "
+            "final population)."
+        )
+    if not annealed:
+        sentences += _scaled(cells.table)
+    tables = [{"caption": "Known totals with the largest errors", "table": cells.grid()}]
+    if annealed:
+        sentences += _changes(step, names)
+        tables += [
+            {"caption": "Regions", "table": _regions(pd.DataFrame(step["regions"]))},
+            {"caption": "Change of the variables", "table": _distances(step, names)},
+        ]
+    picture = f"trace {place}" if annealed and len(step["trace"].get("region", ())) else ""
+    return {"title": title, "sentences": sentences, "tables": tables, "picture": picture}
+
+
+def _scaled(cells: pd.DataFrame) -> list[str]:
+    """Return how far the given totals of areas are from those of the regions' population."""
+    sums = cells.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
+    off = (sums["given"] / sums["target"] - 1.0).abs()
+    off = off[np.isfinite(off)]
+    if off.empty or off.max() == 0:
+        return []
+    return [
+        "The known totals of the areas were scaled to the households and persons that each region "
+        f"has, by up to {percent(float(off.max()))}; the table shows them scaled."
+    ]
+
+
+def _verdict(step: Mapping[str, Any]) -> str:
+    asked = "no differences"
+    if step["tolerance"]:
+        asked = f"differences of at most {percent(step['tolerance'])} of the totals"
+    if step["converged"]:
+        return f"Asked for were {asked} in each table and region: met."
+    return (
+        f"Asked for were {asked} in each table and region: NOT met "
+        "everywhere. The result is the nearest that was found; tables that contradict each other, "
+        "or cells without households, cannot be met."
+    )
+
+
+def _changes(step: Mapping[str, Any], names: Names) -> list[str]:
+    regions = pd.DataFrame(step["regions"])
+    exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
+    told = [
+        f"{whole(exchanged)} of {plural(households, 'household')} were exchanged; every household "
+        "is one that was simulated, with all its members."
+    ]
+    changes = pd.DataFrame(step["distances"])
+    free = changes[~changes["controlled"].astype(bool)]
+    if len(free):
+        worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
+        told.append(
+            f"Of the variables without a known total, {names.short(str(worst['variable']))} "
+            f"changed most: distance {percent(worst['distance'])} between before and after."
+        )
+    return told
+
+
+def _regions(regions: pd.DataFrame) -> dict[str, Any]:
+    order = np.argsort(-regions["gap_after"].to_numpy(dtype=float), kind="stable")
+    shown = sorted(order[:MOST_REGIONS].tolist())
+    rows = [
+        [
+            str(row["region"]),
+            whole(row["households"]),
+            whole(row["exchanged"]),
+            number(row["gap_before"]),
+            number(row["gap_after"]),
+            "yes" if row["converged"] else "no",
+        ]
+        for row in regions.iloc[shown].to_dict("records")
+    ]
+    if len(regions) > len(rows):
+        rows.append([f"and {len(regions) - len(rows):,} with less left", "", "", "", "", ""])
+    head = ["Region", "Households", "Exchanged", "Differences before", "after", "Met"]
+    return table(head, rows)
+
+
+def _distances(step: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    changes = pd.DataFrame(step["distances"])
+    order = np.argsort(-changes["distance"].to_numpy(dtype=float), kind="stable")
+    rows = [
+        [
+            names.title(str(row["variable"])),
+            "yes" if row["controlled"] else "no",
+            str(row["measure"]),
+            percent(row["distance"]),
+        ]
+        for row in changes.iloc[order[:MOST_VARIABLES]].to_dict("records")
+    ]
+    return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
+
+
+def _prepared(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+    told = _imputed if "n_imputed" in record else _heaps
+    return told(record, names, external)
+
+
+def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+    """Say which missing values were filled; counts of survey persons stay inside."""
+    variables = record["variables"]
+    titles = [names.title(str(row["variable"])) for row in variables]
+    sentences = [
+        "Missing values of the survey were filled from similar rows before the fit, and count as "
+        "observed since then."
+    ]
+    tables = []
+    if not external:
+        rows = [
+            [title, *(whole(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
+            for title, row in zip(titles, variables, strict=True)
+        ]
+        head = ["Variable", "Missing values", "Filled", "Left missing"]
+        tables = [{"caption": "Missing values", "table": table(head, rows)}]
+    title = f"Missing values filled: {', '.join(titles)}"
+    return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
+
+
+def _heaps(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+    name = record["stage"].partition(" ")[2]
+    before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
+    sentences = [
+        f"{whole(record['n_changed'])} ages of the survey were corrected before the fit. Whipple's "
+        f"index, weighted, was {number(before)} and is {number(after)}: 100 means no preference "
+        "for ages that end in 0 or 5, 500 that all do."
+    ]
+    tables = []
+    if not external:
+        rows = [
+            [number(age), whole(n), number(expected), whole(moved)]
+            for age, n, expected, moved in zip(
+                *(record["heaps"][key] for key in ("age", "persons", "expected", "moved")),
+                strict=True,
+            )
+        ]
+        head = ["Age", "Survey persons", "Mean of the ages beside it", "Moved"]
+        tables = [{"caption": "Heaps", "table": table(head, rows)}]
+    title = f"Heaped ages: {names.title(name)}"
+    return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}

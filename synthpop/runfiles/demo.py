@@ -1,0 +1,81 @@
+"""The recipe of the demo: what ``synthpop demo`` runs on the embedded survey."""
+
+from __future__ import annotations
+
+from synthpop.runfiles.runfile import RunFile, parse_runfile
+
+AGE_BREAKS = [0, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 79, 120]
+INTERVALS = ["netIncome_low", "netIncome_high"]
+PARTS = ["py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n", "py140n"]
+
+
+def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
+    """Return the run file of the demo.
+
+    Examples
+    --------
+    >>> [stage.label for stage in demo_runfile().stages][:3]
+    ['structure', 'derive age_class', 'categorical pb220a']
+    """
+    return parse_runfile(
+        {
+            "survey": {"demo": True},
+            "run": {"seed": seed, "scale": scale},
+            "report": {"title": "Synthetic population of the demo country"},
+            "risk": {
+                "keys": ["db040", "hsize", "age_class", "rb090", "pl030", "pb220a"],
+                "target": "netIncome",
+                "intervals": INTERVALS,
+            },
+            "stage": [
+                {"type": "structure", "variables": ["age", "rb090", "relation"]},
+                {
+                    "type": "derive",
+                    "name": "age_class",
+                    "source": "age",
+                    "breaks": AGE_BREAKS,
+                    "labels": _age_labels(),
+                },
+                {
+                    **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
+                    "by_household": "head",
+                },
+                _categorical("pb190", "age_class", "rb090", "hsize", "relation"),
+                _categorical("pl030", "age_class", "rb090", "hsize", "relation", "pb190", "pb220a"),
+                _categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
+                {
+                    "type": "continuous",
+                    "name": "netIncome",
+                    "predictors": [
+                        "age_class",
+                        "rb090",
+                        "hsize",
+                        "pl030",
+                        "pb190",
+                        "pe040",
+                        "relation",
+                    ],
+                    "tail": "gpd",
+                    "upper": 1_000_000.0,
+                    "intervals": INTERVALS,
+                    "by_household": "head",
+                },
+                {
+                    "type": "components",
+                    "total": "netIncome",
+                    "parts": PARTS,
+                    "by": ["pl030", "netIncome"],
+                },
+            ],
+        }
+    )
+
+
+def _categorical(name: str, *predictors: str) -> dict[str, object]:
+    return {"type": "categorical", "name": name, "predictors": list(predictors)}
+
+
+def _age_labels() -> list[str]:
+    lower = [0, *(limit + 1 for limit in AGE_BREAKS[1:-1])]
+    spans = [f"{a}-{b}" for a, b in zip(lower[:-1], AGE_BREAKS[1:-1], strict=True)]
+    return [*spans, f"{lower[-1]}+"]

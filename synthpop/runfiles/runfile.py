@@ -1,0 +1,460 @@
+"""Run files: a survey, its roles, the stages and the run, as TOML data that is never evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import field as data_field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, create_model, model_validator
+
+from synthpop.calibration.margins import Margin, margin_list
+from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.events import Listener
+from synthpop.microdata.files import read_survey, read_table
+from synthpop.microdata.survey import Survey
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.pipeline.fingerprint import margin_to_dict, stage_to_dict
+from synthpop.pipeline.pipeline import ROWS_PER_BLOCK, Pipeline
+from synthpop.pipeline.simulate import Workers
+from synthpop.population.population import Population, open_population
+from synthpop.population.storage import run_seed
+from synthpop.stages.base import Stage
+from synthpop.stages.derive import Derive
+from synthpop.stages.finishers import Finisher, Preparation
+from synthpop.stages.registry import STAGES
+
+if TYPE_CHECKING:
+    from synthpop.calibration.result import Calibration
+
+
+class SurveyInput(Table):
+    """The table ``[survey]``: where the data are, and the roles of their columns.
+
+    The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
+    ``demo = true``. With ``unweighted = true`` every row of the file counts 1.
+    """
+
+    file: str | None = None
+    population: str | None = None
+    demo: bool = False
+    unweighted: bool = False
+    weight: str | None = None
+    household: str | None = None
+    household_weight: str | None = None
+    household_size: str | None = None
+    person: str | None = None
+    strata: str | None = None
+    psu: str | None = None
+
+
+class RunOptions(Table):
+    """The table ``[run]``."""
+
+    seed: int | None = Field(default=None, ge=0)
+    scale: float = Field(default=1.0, gt=0)
+    rows_per_block: int = Field(default=ROWS_PER_BLOCK, ge=1)
+    strata: list[str | int | float | bool] | None = None
+    out: str | None = None
+
+
+class MarginInput(Table):
+    """A table ``[[calibrate.margin]]`` or an entry of ``margins`` of a stage: see `Margin`.
+
+    Known totals are in a ``file``, or in the run file itself: ``table`` is the total of everybody
+    or a list of cells, such as ``[{sex = "f", total = 510}, {sex = "m", total = 490}]``; a key
+    that is left out of a cell stands for a missing value.
+    """
+
+    file: str | None = None
+    table: float | list[dict[str, Any]] | None = None
+    level: Literal["person", "household"] = "person"
+    total: str = "total"
+    importance: float | None = Field(default=None, gt=0)
+    variable: str | None = None
+    size: float | None = Field(default=None, gt=0)
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _one_table(self) -> MarginInput:
+        if (self.file is None) == (self.table is None):
+            raise ValueError("needs file or table: give exactly one of them")
+        return self
+
+    def margin(self, folder: Path) -> MarginOfFile:
+        """Return the margin; paths start at the folder of the run file."""
+        if self.file is not None:
+            table: Any = read_table(folder / self.file)
+        elif isinstance(self.table, list):
+            table = pd.DataFrame(self.table)
+        else:
+            table = self.table
+        options = self.model_dump(exclude={"file", "table"})
+        return MarginOfFile(table, **options, file=self.file)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginOfFile(Margin):
+    """A margin that knows the file that its table came from, as the run file names it."""
+
+    file: str | None = data_field(default=None, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarginOfFile):
+            return NotImplemented
+        return self.file == other.file and margin_to_dict(self) == margin_to_dict(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class CalibrateOptions(Table):
+    """The table ``[calibrate]``: known totals for the weights; see `calibrate`."""
+
+    margin: list[MarginInput] = Field(min_length=1)
+    method: str = "raking"
+    bounds: tuple[float, float] | None = None
+    weight_bounds: tuple[float, float] | None = None
+    tolerance: float = Field(default=1e-6, gt=0)
+    max_iterations: int = Field(default=1000, ge=1)
+    household_equal: bool = True
+    distance_over: Literal["person", "household"] | None = None
+
+
+class RiskOptions(Table):
+    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
+
+    keys: list[str]
+    target: str
+    accuracy: list[float] = Field(default=[0.01, 0.02, 0.05])
+    intervals: list[str] | None = None
+
+
+class ReportOptions(Table):
+    """The table ``[report]``."""
+
+    title: str | None = None
+    file: str = Field(default="report.html", pattern=r"\.html$")
+    audience: Literal["internal", "external"] = "internal"
+
+
+SECTIONS: dict[str, type[Table]] = {
+    "survey": SurveyInput,
+    "calibrate": CalibrateOptions,
+    "run": RunOptions,
+    "risk": RiskOptions,
+    "report": ReportOptions,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run file in memory.
+
+    Attributes
+    ----------
+    survey : SurveyInput
+    stages : tuple of stages
+    run : RunOptions
+    risk : RiskOptions or None
+    report : ReportOptions
+    calibrate : CalibrateOptions or None
+    folder : Path
+        Where relative paths start: the folder of the file.
+    """
+
+    survey: SurveyInput
+    stages: tuple[Stage | Preparation | Finisher, ...]
+    run: RunOptions
+    risk: RiskOptions | None
+    report: ReportOptions
+    calibrate: CalibrateOptions | None = None
+    folder: Path = Path()
+
+    def read_survey(self) -> Survey:
+        """Read the survey that the file names."""
+        roles = _roles(self.survey)
+        if self.survey.unweighted:
+            roles["weight"] = None
+        if self.survey.population is not None:
+            return open_population(self.folder / self.survey.population).survey()
+        if self.survey.demo:
+            from synthpop.datasets import load_demo_survey
+
+            return load_demo_survey()
+        return read_survey(self.folder / str(self.survey.file), **roles)
+
+    def calibration(self, survey: Survey) -> Calibration | None:
+        """Calibrate the weights as the file says; None where it has no ``[calibrate]``."""
+        if self.calibrate is None:
+            return None
+        from synthpop.calibration.calibrate_survey import calibrate
+
+        margins: list[Margin] = [item.margin(self.folder) for item in self.calibrate.margin]
+        options = self.calibrate.model_dump(exclude={"margin"})
+        return calibrate(survey, margins, **options)
+
+
+def load_runfile(path: Path | str) -> RunFile:
+    r"""Read and check a run file.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault: text that is no TOML, unknown tables and keys, values of a wrong type.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "run.toml"
+    >>> _ = file.write_text('[survey]\ndemo = true\n[[stage]]\ntype = "structure"\n'
+    ...                     'variables = ["age"]\n')
+    >>> load_runfile(file).stages
+    (Structure(variables=('age',), method='direct', pooling='cross-validated'),)
+    """
+    file = Path(path)
+    return parse_runfile(read_toml(file), folder=file.parent, subject=f"run file {file.name}")
+
+
+def parse_runfile(
+    data: Mapping[str, Any], *, folder: Path = Path(), subject: str = "run file"
+) -> RunFile:
+    """Check the content of a run file; see `load_runfile`."""
+    faults = Faults(subject, RunFileError)
+    check_sections(faults, data, [*SECTIONS, "stage"])
+    tables: dict[str, Any] = {}
+    for name, model in SECTIONS.items():
+        if name in ("risk", "calibrate") and name not in data:
+            tables[name] = None
+            continue
+        tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
+    stages: tuple[Any, ...] = ()
+    if "stage" in data or "calibrate" not in data:
+        stages = _stages(faults, data.get("stage", []), folder)
+    survey = tables["survey"]
+    if survey is not None:
+        _check_survey(faults, survey)
+    faults.raise_if_any()
+    return RunFile(
+        survey,
+        stages,
+        tables["run"],
+        tables["risk"],
+        tables["report"],
+        tables["calibrate"],
+        folder,
+    )
+
+
+def _check_survey(faults: Faults, survey: SurveyInput) -> None:
+    sources = (survey.file is not None, survey.population is not None, survey.demo)
+    if sum(sources) != 1:
+        what = "needs file, population or demo = true"
+        faults.add("[survey]", what, remedy="Give exactly one of them.")
+    if survey.file is not None and survey.weight is None and not survey.unweighted:
+        remedy = "Name the column of weights, or set unweighted = true: every row counts 1."
+        faults.add("[survey] weight", "is not given", remedy=remedy)
+    if survey.unweighted and (survey.weight is not None or survey.file is None):
+        what = "is for a file without a column of weights"
+        faults.add("[survey] unweighted", what, remedy="Leave it out, or leave weight out.")
+    if survey.population is not None and _roles(survey):
+        what = f"a population has its roles: {', '.join(_roles(survey))} cannot be given"
+        faults.add("[survey] population", what, remedy="Leave them out.")
+
+
+def _roles(survey: SurveyInput) -> dict[str, Any]:
+    """Return the roles that are given."""
+    other = {"file", "population", "demo", "unweighted"}
+    return survey.model_dump(exclude=other, exclude_none=True)
+
+
+def _stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
+    """Read the stages; a file that only calibrates has none."""
+    if not isinstance(tables, list) or not tables:
+        faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
+        return ()
+    stages = []
+    for number, table in enumerate(tables, 1):
+        if not isinstance(table, Mapping):
+            faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
+            continue
+        options = dict(table)
+        kind = options.pop("type", None)
+        where = f"[[stage]] {number} ({kind})"
+        if not isinstance(kind, str) or kind not in STAGES:
+            what = f"type {kind!r} is unknown" if kind else "has no type"
+            faults.add(where, what, remedy=did_you_mean(kind, STAGES))
+            continue
+        cls = STAGES[kind]
+        if "margins" in cls.__dataclass_fields__:
+            stages.append(_with_margins(faults, where, cls, options, folder))
+        else:
+            stages.append(validate(faults, where, cls, options))
+    return tuple(stage for stage in stages if stage is not None)
+
+
+def _with_margins(
+    faults: Faults, where: str, cls: type[Any], options: dict[str, Any], folder: Path
+) -> Any:
+    """Return a stage whose margins are files or tables, or None and the faults."""
+    options = dict(options)
+    items = options.pop("margins", [])
+    given = validate(faults, where, _input_of(cls), options)
+    if not isinstance(items, list) or not items:
+        remedy = 'For instance margins = [{file = "totals.csv"}].'
+        faults.add(f"{where} margins", "there are none", remedy=remedy)
+        return None
+    margins = []
+    for number, item in enumerate(items, 1):
+        place = f"{where} margins {number}"
+        table = validate(faults, place, MarginInput, item)
+        try:
+            margins.append(table and table.margin(folder))
+        except InputError as problem:
+            for fault in problem.faults:
+                at = f"{place} {fault.where}"
+                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
+    if given is None or len(margins) < len(items) or any(m is None for m in margins):
+        return None
+    return cls(margins=margins, **given.model_dump())
+
+
+def _input_of(cls: type[Any]) -> type[Table]:
+    """Return the table of a run file for the options of a stage other than its margins."""
+    hints = get_type_hints(cls)
+    options: dict[str, Any] = {
+        item.name: (hints[item.name], ... if item.default is MISSING else item.default)
+        for item in fields(cls)
+        if item.name != "margins"
+    }
+    return create_model(cls.__name__, __base__=Table, **options)
+
+
+def check_risk(plan: RunFile, survey: Survey) -> None:
+    """Check the variables of ``[risk]`` before anything is simulated.
+
+    Raises
+    ------
+    RunFileError
+        Lists every variable that survey or population will not have.
+    """
+    if plan.risk is None:
+        return
+    faults = Faults("run file", RunFileError)
+    roles = survey.roles
+    made = [name for stage in plan.stages for name in getattr(stage, "provides", ())]
+    derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
+    population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
+    known = [name for name in population if name in survey.frame.columns or name in derived]
+    for place, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
+        for name in names:
+            if name not in known:
+                what = f"{name!r} is not in survey and population alike"
+                faults.add(f"[risk] {place}", what, remedy=did_you_mean(name, known))
+    faults.raise_if_any()
+
+
+def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
+    """Return a run file as TOML text, and write it where a path is given.
+
+    Reading it again gives an equal run file. Margins come with the file that they were read from,
+    those made in Python with their cells.
+    """
+    import tomli_w
+
+    data: dict[str, Any] = {
+        "survey": runfile.survey.model_dump(exclude_none=True, exclude_defaults=True),
+        "run": runfile.run.model_dump(exclude_none=True),
+        "report": runfile.report.model_dump(exclude_none=True),
+    }
+    if runfile.calibrate is not None:
+        data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
+    if runfile.risk is not None:
+        data["risk"] = runfile.risk.model_dump(exclude_none=True)
+    data["stage"] = [_plain(_stage_table(stage)) for stage in runfile.stages]
+    text = tomli_w.dumps(data)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _stage_table(stage: Any) -> dict[str, Any]:
+    """Return a stage as a run file has it; margins with the file or the cells of their table."""
+    table = stage_to_dict(stage)
+    margins = getattr(stage, "margins", None)
+    if margins is not None:
+        table["margins"] = [_margin_table(margin) for margin in margin_list(margins)]
+    return table
+
+
+def _margin_table(margin: Margin) -> dict[str, Any]:
+    options = margin_to_dict(margin)
+    table = {key: value for key, value in options.items() if key in MarginInput.model_fields}
+    file = getattr(margin, "file", None)
+    if file is not None:
+        return {"file": file, **table}
+    cells = [
+        {str(name): _native(value) for name, value in cell.items() if not pd.isna(value)}
+        for cell in margin.frame.astype(object).to_dict("records")
+    ]
+    return {"table": cells, **table}
+
+
+def _native(value: Any) -> Any:
+    """Return a value of a table as TOML has it: numbers and flags as they are, others as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, (bool, int, float)) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return np.nan if value is None else value  # of a rule: a missing value
+
+
+def run(
+    runfile: RunFile | Path | str,
+    *,
+    out: Path | str | None = None,
+    workers: Workers = 1,
+    on_event: Listener | None = None,
+) -> Population:
+    """Run a run file: read the survey, calibrate it, fit the stages, simulate the population.
+
+    Parameters
+    ----------
+    runfile : RunFile or path
+    out : path, optional
+        Folder for the population; default the one that the run file names, relative to it.
+        Without either the population is held in memory. Where the run file has no seed and the
+        folder holds a run, that one is resumed with its seed.
+    workers : int or str
+        See `FittedPipeline.simulate`.
+    on_event : callable, optional
+        Receives the events of fit and simulation.
+
+    Raises
+    ------
+    RunFileError, InputError, OutputError
+    """
+    plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
+    target = plan.folder / plan.run.out if out is None and plan.run.out is not None else out
+    survey = plan.read_survey()
+    calibration = plan.calibration(survey)
+    if calibration is not None:
+        survey = calibration.survey
+    seed = run_seed(plan.run.seed, None if target is None else Path(target))
+    fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=on_event)
+    return fitted.simulate(
+        scale=plan.run.scale,
+        strata=plan.run.strata,
+        out=target,
+        workers=workers,
+        rows_per_block=plan.run.rows_per_block,
+        on_event=on_event,
+    )

@@ -1,0 +1,1 @@
+"""Continuous and semi-continuous variables: the stage, its options and its methods."""

@@ -1,0 +1,249 @@
+"""What is drawn for each combination of predictors, and the draws of the persons.
+
+Laws are made once for the cells of a block, from the ladder of sources in
+`synthpop.stages.continuous.values`; then each person draws from the law of its cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import STEPS
+from synthpop.conditional.predictors import Coding, of_levels
+from synthpop.microdata.block import Block, Fallback
+from synthpop.models.residuals import around, sorted_stretches
+from synthpop.stages.continuous.values import Rule, Source, Values
+
+N_DONORS = 5
+N_LOCAL = 40
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """What is drawn for each cell, shape (c,) each, and the tables of the sources, joined."""
+
+    centre: np.ndarray
+    step: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    width: np.ndarray
+    location: np.ndarray
+    scale: np.ndarray
+    size: np.ndarray
+    table: np.ndarray
+    cumulative: np.ndarray
+
+
+def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
+    """Return what is drawn for each cell of a stratum; digits shape (c, m)."""
+    c = len(digits)
+    own = values.by_stratum[stratum]
+    wide = digits
+    if len(values.by_stratum) > 1:
+        wide = np.column_stack([digits, np.full(c, stratum)])
+    sources = [(0, own, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
+    used = [(n, source, seen) for n, source, seen in sources if source is not None]
+    centre, step = np.zeros(c), np.full(c, -1)
+    start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
+    low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
+    offset, parts = 0, []
+    for number, source, seen in used:
+        rows = np.flatnonzero(step < 0)
+        found, known = source.predict(seen[rows])
+        rows, found = rows[known], found[known]
+        if not len(rows):
+            continue
+        step[rows], centre[rows] = number, found
+        location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
+        part = _part(values.rule, source, found)
+        start[rows], stop[rows] = part.start + offset, part.stop + offset
+        low[rows], high[rows], width[rows] = part.low, part.high, part.width
+        least[rows], most[rows] = part.least, part.most
+        if values.rule.draw == "donors":
+            centre[rows] = 0.0
+        offset += len(part.table)
+        parts.append(part)
+    table = np.concatenate([np.empty(0), *(part.table for part in parts)])
+    cumulative = np.concatenate([np.empty(0), *(part.cumulative for part in parts)])
+    return Laws(
+        centre, step, start, stop, low, high, least, most, width, location, scale, size,
+        table, cumulative,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What cells draw from one source: see `Laws`; numbers where all cells have the same."""
+
+    start: Any
+    stop: Any
+    low: Any
+    high: Any
+    table: np.ndarray
+    cumulative: np.ndarray
+    least: Any = -np.inf
+    most: Any = np.inf
+    width: Any = 0.0
+
+
+def _part(rule: Rule, source: Source, centre: np.ndarray) -> Part:
+    """Stretch of the table, and part of the distribution, that respects the bounds."""
+    from synthpop.kernels.residuals import bound_stretches
+
+    table, cumulative = source.table, source.cumulative
+    if rule.draw in ("poisson", "negative-binomial") or (rule.draw, source.scale) == ("normal", 0):
+        return Part(0, 1, 0.0, 1.0, table, cumulative)
+    if rule.draw == "donors":
+        a, b = _nearest(source.fitted, centre)
+        low = np.where(a > 0, cumulative[a - 1], 0.0)
+        return Part(a, b, low, cumulative[b - 1], table, cumulative)
+    least, most = _errors_within(rule, centre)
+    if rule.draw == "normal":
+        return Part(0, 1, *_part_of_normal(source, least, most), table, cumulative)
+    start, stop = np.zeros(len(centre), np.int64), np.full(len(centre), len(table))
+    width = np.zeros(len(centre))
+    if rule.draw == "local":
+        weights = np.diff(cumulative, prepend=0.0)
+        held = sorted_stretches(*around(source.fitted, centre, N_LOCAL), table, weights)
+        start, stop, width = held.start, held.stop, held.width
+        table, cumulative = held.table, held.cumulative
+    a, b = np.empty_like(start), np.empty_like(stop)
+    bound_stretches(table, start, stop, least, most, a, b)
+    none = b <= a  # no residual leads inside: any, and the value is the nearest bound
+    a, b = np.where(none, start, a), np.where(none, stop, b)
+    low = np.where(a > start, cumulative[a - 1], 0.0)
+    return Part(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
+
+
+def _errors_within(rule: Rule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and largest error of each cell that keep the bounds."""
+    low, high = float(rule.to_model(rule.lower)), float(rule.to_model(rule.upper))
+    least = low - centre - ROUNDING * (1.0 if np.isinf(low) else np.abs(centre) + abs(low))
+    most = high - centre + ROUNDING * (1.0 if np.isinf(high) else np.abs(centre) + abs(high))
+    return least, most
+
+
+def _part_of_normal(source: Source, least: np.ndarray, most: np.ndarray) -> tuple[Any, Any]:
+    from scipy.special import ndtr
+
+    low = ndtr((least - source.location) / source.scale)
+    high = ndtr((most - source.location) / source.scale)
+    none = ~(high > low)
+    return np.where(none, 0.0, low), np.where(none, 1.0, high)
+
+
+def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stretch of the donors whose fitted values are nearest, with all that tie."""
+    d = len(fitted)
+    reach = min(N_DONORS, d)
+    place = np.searchsorted(fitted, centre)
+    window = place[:, None] + np.arange(-reach, reach)
+    gap = np.abs(fitted[np.clip(window, 0, d - 1)] - centre[:, None])
+    gap[(window < 0) | (window >= d)] = np.inf
+    farthest = np.sort(gap, axis=1)[:, reach - 1] + 1e-9 * max(float(np.abs(fitted).max()), 1e-300)
+    return (
+        np.searchsorted(fitted, centre - farthest, side="left"),
+        np.searchsorted(fitted, centre + farthest, side="right"),
+    )
+
+
+def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a value for each person; rows shape (n,) tells the cell."""
+    from synthpop.kernels.residuals import draw_from_table
+
+    n = len(rows)
+    if rule.draw in ("poisson", "negative-binomial"):
+        return rule.from_model(_draw_counts(rule, laws, rows, rng))
+    uniforms = spread(rows, len(laws.centre), rng)
+    if rule.draw == "normal":
+        from scipy.special import ndtri
+
+        span = laws.high - laws.low
+        normal = np.clip(ndtri(laws.low[rows] + uniforms * span[rows]), -1e300, 1e300)
+        out = (laws.centre + laws.location)[rows] + laws.scale[rows] * normal
+        return rule.from_model(out)
+    out = np.empty(n)
+    draw_from_table(
+        rows,
+        laws.centre,
+        laws.start,
+        laws.stop,
+        laws.low,
+        laws.high,
+        laws.least,
+        laws.most,
+        laws.width,
+        laws.table,
+        laws.cumulative,
+        uniforms,
+        out,
+    )
+    return out if rule.draw == "donors" else rule.from_model(out)
+
+
+def _draw_counts(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw counts; those above `upper` are drawn again from below it, by inversion."""
+    mean, size = laws.centre[rows], laws.size[rows]
+    mixed = np.isfinite(size)
+    rate = mean.copy()
+    rate[mixed] = rng.gamma(size[mixed], mean[mixed] / size[mixed])
+    out = rng.poisson(rate).astype(np.float64)
+    most = rule.upper - rule.shift
+    beyond = np.flatnonzero(out > most)
+    if len(beyond):
+        out[beyond] = _counts_below(most, mean[beyond], size[beyond], rng.random(len(beyond)))
+    return out
+
+
+def _counts_below(
+    most: float, mean: np.ndarray, size: np.ndarray, uniforms: np.ndarray
+) -> np.ndarray:
+    from scipy.stats import nbinom, poisson
+
+    out = np.empty(len(mean))
+    for mixed in (False, True):
+        part = np.flatnonzero(np.isfinite(size) == mixed)
+        if len(part):
+            law = (
+                nbinom(size[part], size[part] / (size[part] + mean[part]))
+                if mixed
+                else poisson(mean[part])
+            )
+            out[part] = law.ppf(uniforms[part] * law.cdf(np.floor(most)))
+    return np.clip(out, 0.0, np.floor(most))
+
+
+def codes_of_rows(coding: Coding, block: Block, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the cell code of each row of the distribution table, shape (c,)."""
+    columns = [block.columns[item.name] for item in coding.variables]
+    codes = np.zeros(n_rows, dtype=np.int64)
+    codes[rows] = coding.cells(columns, block.n_persons)
+    return codes
+
+
+def record_steps(
+    block: Block,
+    label: str,
+    stratum_name: str,
+    laws: Laws,
+    rows: np.ndarray,
+    own: bool,
+    by: str | None = None,
+) -> None:
+    """Record how many persons' values came from a lower step of the ladder."""
+    persons = np.bincount(rows, minlength=len(laws.step))
+    for number in (1, 2):
+        here = laws.step == number
+        if (number == 2 or own) and persons[here].sum():
+            used = of_levels(STEPS[number], by)
+            what = f"values of a combination that the sample does not tell: {used}"
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))

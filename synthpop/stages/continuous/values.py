@@ -1,0 +1,287 @@
+"""Values around a regression: fitted by stratum on a ladder, drawn once for each person.
+
+A source is a fitted regression with what is drawn around it: residuals, a normal distribution,
+donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own
+(which may be held near the pooled one), the one pooled over strata (the stratum is a predictor
+then), the mean of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import Design
+from synthpop.conditional.pooling.regression_methods import (
+    PooledRegressions,
+    RegressionPooling,
+    fit_partial_regressions,
+)
+from synthpop.microdata.block import Fallback, Sample
+from synthpop.models.regression import (
+    Regression,
+    fit_regression,
+    fit_regressor,
+    negative_binomial_size,
+    predict_regression,
+)
+from synthpop.models.residuals import median_and_mad, residual_table, trimmed
+
+VALUES_PER_COEFFICIENT = 3
+LARGEST_LOG = 700.0
+ALL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How values are modelled and drawn.
+
+    Attributes
+    ----------
+    regression : "linear", "counts", "forest" or a scikit-learn regressor
+    draw : "empirical", "local", "normal", "donors", "poisson" or "negative-binomial"
+    trim : (float, float)
+    log : bool
+    constant : float
+        Added before the logarithm.
+    shift : int
+        Subtracted from counts before the model: 1 where zeros are a class of their own.
+    lower, upper : float
+        Bounds of the values.
+    """
+
+    regression: Any
+    draw: str
+    trim: tuple[float, float] = (0.0, 0.0)
+    log: bool = False
+    constant: float = 0.0
+    shift: int = 0
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def to_model(self, values: Any) -> Any:
+        """Return values on the scale of the model; minus infinity where there is no logarithm."""
+        if not self.log:
+            return values - self.shift
+        moved = np.asarray(values, dtype=np.float64) + self.constant
+        there = moved > 0
+        return np.where(there, np.log(np.where(there, moved, 1.0)), -np.inf)
+
+    def from_model(self, values: np.ndarray) -> np.ndarray:
+        """Return values on their own scale, within the bounds."""
+        if self.log:
+            values = np.exp(np.minimum(values, LARGEST_LOG)) - self.constant
+        return np.clip(values + self.shift, self.lower, self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A regression and what is drawn around it.
+
+    Attributes
+    ----------
+    model : Regression or None
+        None: the same centre for everybody.
+    centre : float
+    table, cumulative : float arrays, shape (d,)
+        Sorted residuals, or local residuals or values of donors in the order of `fitted`, and
+        their cumulated shares of weight.
+    fitted : float array, shape (d,)
+        Fitted values of donors or residuals, sorted; empty for other draws.
+    location, scale : float
+        Of the normal distribution of residuals.
+    size : float
+        Of the negative binomial distribution; infinity for Poisson counts.
+    """
+
+    model: Regression | None
+    centre: float
+    table: np.ndarray
+    cumulative: np.ndarray
+    fitted: np.ndarray
+    location: float = 0.0
+    scale: float = 0.0
+    size: float = np.inf
+
+    def predict(self, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the centre of cells and which cells have one."""
+        if self.model is None:
+            return np.full(len(digits), self.centre), np.ones(len(digits), dtype=bool)
+        return predict_regression(self.model, digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The ladder of sources of one variable."""
+
+    rule: Rule
+    by_stratum: tuple[Source | None, ...]
+    pooled: Source
+    marginal: Source
+    pooling: RegressionPooling
+
+
+def fit_values(
+    rule: Rule,
+    design: Design,
+    values: np.ndarray,
+    *,
+    smallest_stratum: int,
+    seed: int,
+    pooling: str | float = "none",
+) -> tuple[Values, dict[int, str]]:
+    """Fit the sources.
+
+    Parameters
+    ----------
+    rule : Rule
+    design : Design
+        Of the persons who have a value.
+    values : float array, shape (n,)
+    smallest_stratum : strata with fewer values have no model of their own
+    seed : int
+        For regressors that learn with randomness, and to deal households to folds.
+    pooling : "none", "complete", "cross-validated" or a number
+        Amount of partial pooling (`synthpop.conditional.pooling.regression`); only "none" and
+        "complete" for regressors of scikit-learn.
+
+    Returns
+    -------
+    values : Values
+    notes : dict
+        Stratum -> why it has no model of its own; `ALL` -> values that the rule leaves out.
+    """
+    y = rule.to_model(values)
+    held = _held_near(rule, design, y, smallest_stratum, seed, pooling)
+    by_stratum: list[Source | None] = []
+    notes: dict[int, str] = {}
+    for stratum in range(design.n_strata) if pooling != "complete" else ():
+        rows = np.flatnonzero(design.strata == stratum)
+        source, why = None, f"only {len(rows)} values in the sample"
+        if len(rows) >= max(1, smallest_stratum) and (held is None or held.by_stratum[stratum]):
+            part, near = design.rows(rows), held.by_stratum[stratum] if held else None
+            source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1, near)
+            rank = 0 if held or source is None or source.model is None else source.model.rank
+            if len(rows) < VALUES_PER_COEFFICIENT * rank:
+                source, why = None, f"only {len(rows)} values for {rank} coefficients"
+        by_stratum.append(source)
+        if source is None and len(rows):
+            notes[stratum] = f"{why}: values by the model pooled over strata"
+    wide = design.with_strata() if design.n_strata > 1 else design
+    pooled = _fit_source(rule, wide, y, values, seed, held.pooled if held else None)
+    marginal = _fit_source(replace(rule, regression="mean"), design, y, values, seed)
+    assert pooled is not None
+    assert marginal is not None  # the constant leaves some values
+    missed = int((~np.isfinite(y)).sum())
+    if missed:
+        notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
+    told = held.pooling if held else RegressionPooling(
+        "complete" if pooling == "complete" else "none")  # fmt: skip
+    own = tuple(by_stratum) or (None,) * design.n_strata
+    return Values(rule, own, pooled, marginal, told), notes
+
+
+def _held_near(
+    rule: Rule,
+    design: Design,
+    y: np.ndarray,
+    smallest_stratum: int,
+    seed: int,
+    pooling: str | float,
+) -> PooledRegressions | None:
+    """Fit the regressions of strata held near the pooled one, where that is asked for."""
+    if pooling in ("none", "complete", 0) or design.n_strata < 2:
+        return None
+    sizes = np.bincount(design.strata, minlength=design.n_strata)
+    enough = sizes >= max(1, smallest_stratum)
+    kept = partial(_kept, rule)
+    return fit_partial_regressions(rule.regression, design, y, kept, enough, seed, pooling)
+
+
+def _kept(rule: Rule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return which values a regression is fitted to."""
+    found: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
+    return found
+
+
+def _fit_source(
+    rule: Rule,
+    design: Design,
+    y: np.ndarray,
+    values: np.ndarray,
+    seed: int,
+    near: Regression | None = None,
+) -> Source | None:
+    """Fit a source; with the regression `near` that is already there."""
+    w = design.weights
+    keep = _kept(rule, y, w)
+    if not keep.any():
+        return None
+    part, model, centre = design.rows(np.flatnonzero(keep)), None, 0.0
+    if isinstance(rule.regression, str) and rule.regression == "mean":
+        centre = float(np.average(y[keep], weights=w[keep]))
+        fitted = np.full(len(y), centre)
+    elif isinstance(rule.regression, str) and rule.regression in ("linear", "counts"):
+        model = near or fit_regression(
+            rule.regression, part.digits, y[keep], part.weights, design.sizes, design.numbers
+        )
+        fitted = predict_regression(model, design.digits)[0]
+    else:
+        model, held_out = fit_regressor(
+            rule.regression,
+            part.digits,
+            y[keep],
+            part.weights,
+            design.sizes,
+            design.ordered,
+            seed,
+            design.numbers,
+        )
+        fitted = np.zeros(len(y))
+        fitted[keep] = held_out
+    empty = np.empty(0)
+    source = Source(model, centre, empty, empty, empty)
+    if rule.draw == "donors":
+        known = np.ones(len(y), bool) if model is None else predict_regression(
+            model, design.digits)[1]  # fmt: skip
+        order = np.flatnonzero(known)[np.argsort(fitted[known], kind="stable")]
+        share = np.cumsum(w[order]) / w[order].sum()
+        return replace(source, table=values[order], cumulative=share, fitted=fitted[order])
+    if rule.draw == "negative-binomial":
+        return replace(source, size=negative_binomial_size(y, fitted, w))
+    if rule.draw == "poisson":
+        return source
+    residuals = (y - fitted)[keep]
+    if rule.draw == "normal":
+        location, scale = median_and_mad(residuals, w[keep])
+        return replace(source, location=location, scale=scale)
+    if rule.draw == "local":
+        return _with_all_residuals(source, design, y, fitted, keep)
+    table, cumulative = residual_table(residuals, w[keep])
+    return replace(source, table=table, cumulative=cumulative)
+
+
+def _with_all_residuals(
+    source: Source, design: Design, y: np.ndarray, fitted: np.ndarray, keep: np.ndarray
+) -> Source:
+    """Return a source with everybody's residual: also of values that the fit left out.
+
+    Those are drawn for persons alike, so that they cannot become large errors of others.
+    """
+    centre, known = source.predict(design.digits)
+    centre[keep], known[keep] = fitted[keep], True
+    rows = np.flatnonzero(known & np.isfinite(y))
+    rows = rows[np.argsort(centre[rows], kind="stable")]
+    share = np.cumsum(design.weights[rows]) / design.weights[rows].sum()
+    return replace(source, table=(y - centre)[rows], cumulative=share, fitted=centre[rows])
+
+
+def notes_of(notes: dict[int, str], label: str, sample: Sample) -> tuple[Fallback, ...]:
+    """Return the notes of a fit as fallbacks."""
+    return tuple(
+        Fallback(label, "all" if k == ALL else str(sample.strata_levels[k]), what)
+        for k, what in notes.items()
+    )

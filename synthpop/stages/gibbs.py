@@ -1,0 +1,253 @@
+"""Categorical variables drawn once more, each given all others: a pass of Gibbs sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import MARGINAL, Ladder, cumulative, fit_ladder
+from synthpop.conditional.predictors import (
+    NUMERIC,
+    AllowedRule,
+    Coding,
+    Predictors,
+    cell_probabilities,
+    check_predictors,
+    make_coding,
+    make_design,
+    resolve_terms,
+    usable,
+)
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults
+from synthpop.stages.base import (
+    Outlook,
+    as_names,
+    check_available,
+    check_smallest_stratum,
+    keep_own,
+)
+from synthpop.stages.categorical import (
+    SMALLEST_STRATUM,
+    check_model,
+    check_pooling,
+    codes_of,
+    compile_rules,
+    fit_fallbacks,
+    pairs_of,
+    pooling_of,
+)
+
+Rule = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Revisit:
+    """Draw categorical variables again, each given all the others.
+
+    A first pass simulates variables one after the other: what comes late is given what came
+    early, but not the other way round, and pairs that no step looked at are left to chance. This
+    step replaces each variable by a draw given all the others as they are now, one variable after
+    the other, `passes` times (Gibbs sampling). The pairs come near those of the sample, whatever
+    the order of the first pass was.
+
+    Parameters
+    ----------
+    variables : list of str
+        Variables that `Categorical` steps before this one made, in the order in which to go
+        through them. What an earlier `Derive` or `Relation` used cannot be among them.
+    passes : int
+    predictors : "all", "basic", list of names, or formula text
+        See `Categorical`; "all" is everything that the population has at this step, those made
+        after the variable included. The other `variables` are always predictors; terms of a
+        formula that hold the variable itself are left out for it.
+    model : see `Categorical`
+    smallest_stratum : see `Categorical`
+    numeric : see `Categorical`
+    pooling : see `Categorical`
+
+    Notes
+    -----
+    Rules of what is impossible, of the steps that made the variables, are kept in both directions.
+    A person keeps its value where its combination of the others has no answer in the stratum's
+    model nor in the pooled one; this is recorded. One uniform number per person, variable and pass
+    from the stream (revisit, variables, stratum, block), spread evenly within cells
+    (`synthpop.conditional.draw`). Source: Geman and Geman (1984),
+    doi:10.1109/TPAMI.1984.4767596; with models that are fitted one by one, van Buuren (2007),
+    doi:10.1177/0962280206074463.
+
+    Examples
+    --------
+    >>> Revisit(["pl030", "pb220a"], passes=2).revises
+    ('pl030', 'pb220a')
+    """
+
+    variables: Sequence[str]
+    passes: int = 1
+    predictors: Predictors = "all"
+    model: Any = "multinomial"
+    smallest_stratum: int = SMALLEST_STRATUM
+    numeric: str = "classes"
+    pooling: str | float | None = None
+
+    def __post_init__(self) -> None:
+        """Take names as a tuple, a single name as one of one."""
+        keep_own(self)
+        object.__setattr__(self, "variables", as_names("variables", self.variables))
+
+    @property
+    def label(self) -> str:
+        """Name for messages, progress and random streams."""
+        return f"revisit {', '.join(self.variables)}"
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the stage makes: none."""
+        return ()
+
+    @property
+    def revises(self) -> tuple[str, ...]:
+        """Names of the columns that the stage draws again."""
+        return tuple(self.variables)
+
+    def uses(self) -> tuple[str, ...]:
+        """Return the columns of the survey that the stage reads."""
+        return tuple(self.variables)
+
+    def check(self, faults: Faults, outlook: Outlook) -> None:
+        """Note everything in the options that cannot work."""
+        if not self.variables or len(set(self.variables)) < len(self.variables):
+            faults.add(self.label, "needs distinct variables", remedy="Name each once.")
+        check_available(faults, self.label, self.variables, outlook, "variable")
+        check_predictors(faults, self.label, self.predictors, outlook)
+        check_model(faults, self.label, self.model)
+        check_pooling(faults, self.label, self.pooling)
+        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
+        whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
+        if not whole or self.passes < 1:
+            remedy = "Give a whole number, 1 or more."
+            faults.add(self.label, f"passes is {self.passes!r}", remedy=remedy)
+        check_smallest_stratum(faults, self.label, self.smallest_stratum)
+
+    def makes(self, name: str, outlook: Outlook) -> Field | None:
+        """Return the field of a new column: there is none."""
+        return None
+
+    def fit(self, sample: Sample, rng: np.random.Generator) -> RevisitModel:
+        """Learn each variable given the others; `rng` seeds models that learn with randomness."""
+        parts: list[Part] = []
+        fallbacks: list[Fallback] = []
+        for name in self.variables:
+            part, notes = self._fit(name, sample, int(rng.integers(2**31)))
+            parts.append(part)
+            fallbacks.extend(notes)
+        revised = tuple(sample.fields[name] for name in self.variables)
+        return RevisitModel((), revised, tuple(parts), sample.strata_levels, tuple(fallbacks))
+
+    def _fit(self, name: str, sample: Sample, seed: int) -> tuple[Part, tuple[Fallback, ...]]:
+        field = sample.fields[name]
+        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
+        others = [(other,) for other in self.variables if other != name]
+        terms = [*resolve_terms(self.predictors, names, basic), *others]
+        terms = [term for term in dict.fromkeys(terms) if name not in term]
+        rules = list(rules_for(name, sample.rules))
+        conditions = [other for rule in rules for other in rule["when"]]
+        classes = codes_of(sample, name, field).astype(np.int64) + 1
+        coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
+        ladder = fit_ladder(
+            self.model,
+            make_design(sample, coding, classes, len(field.levels) + 1),
+            smallest_stratum=self.smallest_stratum,
+            seed=seed,
+            pooling=pooling_of(self.pooling, self.model),
+            pairs=pairs_of(self.predictors),
+        )
+        label = f"{self.label}: {name}"
+        allowed = compile_rules(label, rules, field, coding, sample, classes)
+        return Part(coding, ladder, allowed), fit_fallbacks(label, ladder, classes, sample)
+
+    def observed(self, model: RevisitModel, sample: Sample) -> dict[str, np.ndarray]:
+        """Return the sample's own values of new columns: there are none."""
+        return {}
+
+    def simulate(
+        self, model: RevisitModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw each variable of the block again, given the others as they are then."""
+        now = dict(block.columns)
+        stratum = str(model.strata_levels[block.stratum])
+        for _ in range(self.passes):
+            for field, part in zip(model.revised, model.parts, strict=True):
+                current = Block(block.stratum, block.number, block.offsets, now, block.fallbacks)
+                label = f"{self.label}: {field.name}"
+                now[field.name] = _drawn(field, part, current, rng, label, stratum)
+        return {field.name: now[field.name] for field in model.revised}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is known of one variable given the others."""
+
+    coding: Coding
+    ladder: Ladder
+    allowed: AllowedRule | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitModel:
+    """What `Revisit` learned: for each variable in `revised` its part in `parts`."""
+
+    fields: tuple[Field, ...]
+    revised: tuple[Field, ...]
+    parts: tuple[Part, ...]
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...]
+
+
+def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:
+    """Yield the rules that bind a variable given the others.
+
+    Its own ones, and those of others that have it as a condition, turned round: where B cannot be
+    b when A is a and C is c, A cannot be a when B is b and C is c.
+
+    Examples
+    --------
+    >>> rules = {"job": [{"levels": ["works"], "when": {"age": ["0-15"], "sex": ["f"]}}]}
+    >>> list(rules_for("age", rules))
+    [{'levels': ['0-15'], 'when': {'job': ['works'], 'sex': ['f']}}]
+    """
+    for other, items in rules.items():
+        for rule in items:
+            if other == name:
+                yield rule
+            elif name in rule["when"]:
+                rest = {k: v for k, v in rule["when"].items() if k != name}
+                yield {"levels": rule["when"][name], "when": {other: rule["levels"], **rest}}
+
+
+def _drawn(
+    field: Field, part: Part, block: Block, rng: np.random.Generator, label: str, stratum: str
+) -> np.ndarray:
+    """Draw a variable again; persons of whom the models tell nothing keep their value."""
+    from synthpop.kernels.draws import draw_classes
+
+    cells, row_of_cell, probabilities, step = cell_probabilities(
+        part.coding, part.ladder, block, label=label, allowed=part.allowed
+    )
+    out = np.empty(block.n_persons, dtype=field.dtype)
+    uniforms = spread(row_of_cell[cells], len(probabilities), rng)
+    draw_classes(cells, row_of_cell, cumulative(probabilities), uniforms, MISSING, out)
+    kept = (step >= MARGINAL)[row_of_cell[cells]]
+    if kept.any():
+        out[kept] = block.columns[field.name][kept]
+        what = "combination of predictors the sample does not have: the value is kept"
+        block.fallbacks.append(Fallback(label, stratum, what, int(kept.sum())))
+    return out

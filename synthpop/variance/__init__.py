@@ -1,0 +1,1 @@
+"""Variance of estimates by resampling."""

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.shares import wilson
+from synthpop.microdata.errors import InputError
+
+
+def people(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 40, n)
+    ill = np.where(rng.random(n) < 0.9, age % 2, 1 - age % 2)
+    return pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], n), "ill": ill.astype(str)})
+
+
+KEYS = ["age", "sex"]
+
+
+class TestOverUnits:
+    def test_the_bootstrap_of_a_share_is_near_the_normal_interval(self) -> None:
+        risk = disco(people(600, 1), people(200, 2), KEYS, "ill", draws=4000, seed=1)
+        half = 1.96 * math.sqrt(risk.rate * (1 - risk.rate) / 600)
+        assert risk.interval == pytest.approx((risk.rate - half, risk.rate + half), abs=0.006)
+        assert "which records happened to be in the original" in risk.summary()
+        assert risk.to_frame()["lower"].isna().tolist() == [False, True] + [False] * 4
+
+    def test_a_ratio_varies_in_both_parts(self) -> None:
+        own, other = people(300, 1), people(150, 2)
+        risk = tcap(own, other, KEYS, "ill", draws=3000, seed=1)
+        cap = risk.per_record["cap"].to_numpy()
+        rng = np.random.default_rng(5)
+        drawn = [np.nanmean(cap[rng.integers(0, 300, 300)]) for _ in range(3000)]
+        expected = np.quantile(drawn, [0.025, 0.975])
+        assert risk.intervals.of("DCAP_matched") == pytest.approx(expected, abs=0.006)
+        assert risk.table.set_index("measure")["lower"].notna().sum() == 6
+
+    def test_nothing_found_has_the_upper_end_of_wilson(self) -> None:
+        own = people(50, 1)
+        twice = own["age"].value_counts().idxmax()
+        other = own.assign(age=own["age"].where(own["age"] == twice, own["age"] + 100))
+        risk = replicated_uniques(own, other, "age", seed=1)
+        assert risk.rate == 0
+        assert risk.interval == pytest.approx(wilson(0, 50, 0.95))
+
+    def test_arguments(self) -> None:
+        asked = {"original": people(200, 1), "synthetic": people(200, 2), "keys": KEYS}
+        one = replicated_uniques(**asked, seed=1)
+        assert replicated_uniques(**asked, seed=1).interval == one.interval
+        assert replicated_uniques(**asked, seed=2).interval != one.interval
+        more = replicated_uniques(**asked, draws=900, seed=1)
+        assert not more.intervals.table["upper"].equals(one.intervals.table["upper"])
+        wide = replicated_uniques(**asked, confidence=0.99, seed=1)
+        assert wide.interval[1] > one.interval[1]
+        none = replicated_uniques(**asked, draws=0)
+        assert math.isnan(none.interval[0])
+        assert "interval" not in none.summary()
+        assert none.rate == one.rate
+
+    def test_draws_in_parts_are_the_same_kind(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = {"draws": 2000, "seed": 1}
+        whole = tcap(people(300, 1), people(150, 2), KEYS, "ill", **asked)
+        monkeypatch.setattr("riskeval.attacks.intervals._AT_ONCE", 300)
+        parts = tcap(people(300, 1), people(150, 2), KEYS, "ill", **asked)
+        assert whole.intervals.of("DCAP") == pytest.approx(parts.intervals.of("DCAP"), abs=0.006)
+
+
+class TestOverFiles:
+    def test_mean_and_t_interval(self) -> None:
+        own, files = people(300, 1), [people(300, seed) for seed in (2, 3, 4)]
+        single = [disco(own, file, KEYS, "ill", draws=0) for file in files]
+        rates = [risk.rate for risk in single]
+        risk = disco(own, files[0], KEYS, "ill", replicates=files[1:], seed=1)
+        half = 4.302653 * np.std(rates, ddof=1) / math.sqrt(3)  # t quantile of two degrees
+        assert risk.interval == pytest.approx((np.mean(rates) - half, np.mean(rates) + half))
+        assert risk.rate == rates[0]
+        assert risk.intervals.table.loc["DiSCO", "mean"] == pytest.approx(np.mean(rates))
+        assert risk.intervals.n_files == 3
+        assert "the mean of 3 files of the same fit" in risk.summary()
+        theirs = [it.disclosive_in_synthetic for it in single]
+        assert risk.intervals.table.loc["Dsyn", "mean"] == pytest.approx(np.mean(theirs))
+
+    def test_the_other_measures(self) -> None:
+        own, files = people(300, 1), [people(300, seed) for seed in (2, 3)]
+        uniques = replicated_uniques(own, files[0], KEYS, replicates=iter(files[1:]), seed=1)
+        rates = [replicated_uniques(own, file, KEYS).rate for file in files]
+        assert uniques.intervals.table.loc["repU", "mean"] == pytest.approx(np.mean(rates))
+        caps = tcap(own, files[0], KEYS, "ill", replicates=files[1:], seed=1)
+        values = [tcap(own, file, KEYS, "ill").value("TCAP_synthetic") for file in files]
+        assert caps.intervals.table.loc["TCAP_synthetic", "mean"] == pytest.approx(np.mean(values))
+
+
+def test_faults() -> None:
+    own = people(20, 1)
+    with pytest.raises(InputError) as caught:
+        disco(own, own, KEYS, "ill", draws=-1, confidence=1, replicates=own)
+    assert [fault.where for fault in caught.value.faults] == ["draws", "confidence", "replicates"]

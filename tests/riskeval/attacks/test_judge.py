@@ -1,0 +1,216 @@
+"""Every attack of the registry: inputs unchanged, the same twice, missing values, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.attacks.assess_synthetic import judge_synthetic
+from riskeval.attacks.counting.attribution import disco, tcap
+from riskeval.attacks.registry import INTRUDERS, Case
+from riskeval.attacks.scenario import Scenario
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
+
+
+def people(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, n),
+            "sex": pd.Categorical(rng.choice(["f", "m"], n)),
+            "status": rng.choice(["works", "studies", "retired"], n),
+            "income": rng.lognormal(7, 1, n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.05, "status"] = None
+    frame.loc[rng.random(n) < 0.05, "income"] = np.nan
+    frame.loc[rng.random(n) < 0.05, "sex"] = None
+    return frame
+
+
+def case() -> Case:
+    keys, targets = ("age", "sex"), ("status", "income")
+    return Case(people(150, 1), people(200, 2), keys, targets, people(120, 3), 7)
+
+
+@pytest.mark.parametrize("name", INTRUDERS)
+class TestEveryIntruder:
+    def target(self, name: str) -> str:
+        kinds = {"categorical": "status", "any": "income", "none": ""}
+        return kinds[INTRUDERS[name].target]
+
+    def test_inputs_are_unchanged_and_runs_repeat(self, name: str) -> None:
+        asked, fresh = case(), case()
+        first = INTRUDERS[name].run(asked, self.target(name))
+        for part in ("original", "synthetic", "holdout"):
+            pd.testing.assert_frame_equal(getattr(asked, part), getattr(fresh, part))
+        again = INTRUDERS[name].run(fresh, self.target(name))
+        pd.testing.assert_frame_equal(first.to_frame(), again.to_frame())
+
+    def test_words_and_findings(self, name: str) -> None:
+        result = INTRUDERS[name].run(case(), self.target(name))
+        assert len(result.summary()) > 80
+        assert "<table" in result._repr_html_()
+        for finding in INTRUDERS[name].findings(result):
+            assert 0 <= finding.value <= 1
+            assert not finding.lower > finding.value
+            assert not finding.upper < finding.value
+
+    def test_blocks_give_the_same(self, name: str) -> None:
+        whole = INTRUDERS[name].run(case(), self.target(name))
+        given = case()
+        blocks = [given.synthetic.iloc[:70], given.synthetic.iloc[70:]]
+        parts = Case(given.original, blocks, given.keys, given.targets, given.holdout, given.seed)
+        found = INTRUDERS[name].run(parts, self.target(name))
+        pd.testing.assert_frame_equal(whole.to_frame(), found.to_frame())
+
+    def test_one_record_each(self, name: str) -> None:
+        given = case()
+        few = Case(
+            given.original.head(2), given.original.head(1), given.keys, given.targets,
+            given.holdout, 1,
+        )  # fmt: skip
+        assert INTRUDERS[name].run(few, self.target(name)).summary()
+
+
+class TestJudge:
+    def ask(self, **options):
+        given = case()
+        return judge_synthetic(
+            given.original, given.synthetic, given.keys, given.targets, seed=1, **options
+        )
+
+    def test_all_attacks(self) -> None:
+        risk = self.ask(holdout=people(120, 3))
+        assert set(risk.table["attack"]) == set(INTRUDERS)
+        assert set(risk.table.loc[risk.table["attack"] == "rapid", "target"]) == {
+            "status", "income",
+        }  # fmt: skip
+        assert risk.skipped[("disco", "income")].startswith("it needs a categorical target")
+        assert "No number proves the file safe" in risk.summary()
+        assert "DiSCO on income was left out" in risk.summary()
+        rapid = risk.table[risk.table["attack"] == "rapid"]
+        assert (rapid["against"] == "persons outside the original").all()
+
+    def test_without_holdout(self) -> None:
+        risk = self.ask(attacks=["membership", "rapid"])
+        assert risk.skipped == {("membership", ""): "it needs a hold-out"}
+        assert (risk.table["against"] == "shuffled target").all()
+
+    def test_attacks_and_seed(self) -> None:
+        one = self.ask(attacks="replicated_uniques")
+        assert list(one.results) == [("replicated_uniques", "")]
+        assert one.seed == 1
+
+    def test_faults_together(self) -> None:
+        given = case()
+        with pytest.raises(InputError) as caught:
+            judge_synthetic(
+                given.original, iter([given.synthetic]), "aged", "state", attacks=["magic"]
+            )
+        text = str(caught.value)
+        for part in ("'aged'", "'state'", "'magic'", "can be read only once"):
+            assert part in text
+
+
+class TestWhom:
+    def files(self):
+        given = case()
+        numbered = [
+            frame.assign(h=np.arange(len(frame)) // 2)
+            for frame in (given.original, given.synthetic, given.holdout)
+        ]
+        return numbered
+
+    def test_households(self) -> None:
+        own, other, holdout = self.files()
+        risk = judge_synthetic(
+            own, other, ["age", "sex"], ["status", "income"], household="h", members="every",
+            holdout=holdout, seed=1,
+        )  # fmt: skip
+        assert set(risk.table["attack"]) == set(INTRUDERS)
+        single = disco(own, other, ["age", "sex"], "status", household="h", members="every", seed=1)
+        found = risk.results["disco", "status"]
+        pd.testing.assert_frame_equal(found.to_frame(), single.to_frame())
+        units = {risk.results[key].unit for key in risk.results if key[0] != "scenarios"}
+        assert units == {"households"}
+        assert "all households of the sample" in risk.summary()
+
+    def test_scenario(self) -> None:
+        own, other, holdout = self.files()
+        intruder = Scenario(
+            ["age", "sex"], ["status", "income"], coverage=0.5, key_errors={"sex": 0.1},
+            accuracy=[0.1, 0.3],
+        )  # fmt: skip
+        risk = judge_synthetic(own, other, intruder, holdout=holdout, seed=1)
+        about = Scenario(["age", "sex"], "status", coverage=0.5, key_errors={"sex": 0.1})
+        single = tcap(own, other, about, seed=1)
+        assert risk.results["tcap", "status"].table.equals(single.table)
+        assert risk.results["rapid", "income"].limit == 0.3
+        left = risk.notes["distance_screen", ""]
+        assert left == "key_errors, coverage, accuracy of the scenario left aside"
+        assert risk.notes["replicated_uniques", ""] == "accuracy of the scenario left aside"
+        assert ("rapid", "income") not in risk.notes
+        assert "scenario 2 within 0.3" in set(risk.table["measure"])
+        assert f"Distance screen: {left}." in risk.summary()
+
+    def test_targets_that_are_codes(self) -> None:
+        own, other, _ = self.files()
+        intruder = Scenario(["sex"], "age", categorical="age", who="everyone")
+        risk = judge_synthetic(own, other, intruder, attacks=["disco", "rapid"], seed=1)
+        assert risk.skipped == {}
+        assert risk.results["rapid", "age"].kind == "categorical"
+
+    def test_replicates(self) -> None:
+        own, other, _ = self.files()
+        more = [people(200, seed) for seed in (5, 6)]
+        risk = judge_synthetic(
+            own, other, ["age", "sex"], "status", replicates=more, seed=1,
+            attacks=["replicated_uniques", "tcap", "rapid"],
+        )  # fmt: skip
+        assert risk.results["replicated_uniques", ""].intervals.n_files == 3
+        assert risk.results["tcap", "status"].intervals.n_files == 3
+        assert risk.notes == {("rapid", "status"): "the first synthetic file alone"}
+
+    def test_progress_and_workers(self) -> None:
+        own, other, holdout = self.files()
+        asked = {"holdout": holdout, "seed": 1, "attacks": ["disco", "rapid", "distance_screen"]}
+        seen: list[Event] = []
+        two = judge_synthetic(
+            own, other, ["age", "sex"], "status", workers=2, on_event=seen.append, **asked
+        )
+        mine = [event for event in seen if event.job == "judge_synthetic"]
+        assert [event.kind for event in mine] == ["start", *["progress"] * 3, "end"]
+        assert [event.detail for event in mine[1:4]][1] == "RAPID on status"
+        assert {event.job for event in seen} == {"judge_synthetic", "rapid", "distance_screen"}
+        one = judge_synthetic(own, other, ["age", "sex"], "status", **asked)
+        pd.testing.assert_frame_equal(one.table, two.table)
+
+    def test_readings(self) -> None:
+        own = people(300, 1)
+        own["status"] = np.where(own["age"] % 2 == 0, "works", "studies")
+        risk = judge_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
+        reading = risk.table.set_index(["attack", "measure"])["reading"]
+        assert reading["replicated_uniques", "repU"] == "100% of what the original tells"
+        assert reading["tcap", "DCAP_matched"] == "above the baseline"
+        assert reading["distance_screen", "identical records"] == ""
+        first = next(line for line in risk.summary().splitlines() if line.startswith("Above"))
+        assert "Membership inference" in first
+        assert "Correct attribution on status" in first
+
+    def test_faults(self) -> None:
+        own, other, holdout = self.files()
+        with pytest.raises(InputError) as caught:
+            judge_synthetic(
+                own, other.drop(columns="age"), ["age"], "status", workers=0, replicates=other,
+                holdout=holdout.drop(columns="status"),
+            )  # fmt: skip
+        text = str(caught.value)
+        for part in ("of the synthetic file", "0 is not a whole", "not a list", "of the holdout"):
+            assert part in text
+        with pytest.raises(InputError, match="replicates: can be read only once"):
+            judge_synthetic(own, other, "age", "status", replicates=[iter([other])])
+        with pytest.raises(InputError, match="household: is given beside"):
+            judge_synthetic(own, other, Scenario("age", "status"), household="h")

@@ -1,0 +1,155 @@
+"""What two files share: levels, rows, and the rule between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.comparison.alignment import learn, match_levels
+from riskeval.comparison.attribution_risk import identical
+from riskeval.comparison.releases import Release, agreement, read_release
+from synthpop.microdata.errors import Faults
+from tests.riskeval.comparison.cases import grouped, people, suppressed
+
+ROWS = np.arange(6)
+
+
+def series(*values: object) -> pd.Series:
+    return pd.Series(list(values), dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "how", "shared"),
+    [
+        (list("aabbcc"), list("aabbcc"), "the same levels", 3),
+        (list("aabbcc"), ["a", None, "b", "b", "c", "c"], "the same levels", 3),
+        (list("aabbcc"), list("ppqqqq"), "3 levels of the original count as 2", 2),
+        (list("aabbcc"), list("aabbbb"), "3 levels of the original count as 2", 2),
+        (list("aabbcc"), list("ababcc"), "the same levels", 3),
+        (list("aabbcc"), list("bbaacc"), "the same levels", 3),
+        ([1, 1, 2, 2, 3, 3], list("112233"), "levels were compared by their text", 3),
+        (list("aabbcc"), list("axbbcc"), "3 levels in common; 1 of the release are not in the "
+         "original", 3),
+        (["a", "a", "b", "b", "c", "c"], ["p", "p", "q", "q", None, None],
+         "3 levels of the original count as 2; 1 has no counterpart", 2),
+    ],
+)  # fmt: skip
+def test_levels_of_linked_records(x: list, y: list, how: str, shared: int) -> None:
+    found = match_levels(series(*x), series(*y), ROWS)
+    assert found.reason == ""
+    assert found.how == how
+    assert found.counts[2] == shared
+
+
+def test_a_variable_that_is_missing_everywhere_is_not_compared() -> None:
+    found = match_levels(series("a", "b"), series(None, None), np.arange(2))
+    assert found.reason == "is missing in all records of the release"
+
+
+def test_levels_that_cannot_be_brought_together() -> None:
+    found = match_levels(series(*"aabbcc"), series(*"pqpqpq"), ROWS)
+    assert "one level became several" in found.reason
+    assert "no level in common" in match_levels(series(*"aab"), series(*"ppq"), None).reason
+
+
+def test_a_rule_that_was_given_counts_for_files_that_cannot_be_linked() -> None:
+    rule = {"1": "low", "2": "low", "3": "high"}
+    found = match_levels(series(1, 2, 3), series("high", "low"), None, rule)
+    assert found.x.tolist() == ["low", "low", "high"]
+    assert found.rule == {1: "low", 2: "low", 3: "high"}
+
+
+def test_top_coding_is_a_rule_and_swapping_is_none() -> None:
+    codes, levels = np.arange(4), (60, 70, 80, 90)
+    assert learn(codes, np.array([0, 1, 2, 2]), levels, levels[:3]) == {
+        60: 60, 70: 70, 80: 80, 90: 80,
+    }  # fmt: skip
+    assert learn(codes, codes[::-1], levels, levels) is None
+    assert learn(codes, codes, levels, levels) is None
+
+
+def test_agreement_knows_copies_and_strangers() -> None:
+    original, names = people(), ("region", "age", "sex", "pay")
+    assert agreement(original, suppressed(original), names) > 0.9
+    assert abs(agreement(original, people(400, seed=7), names)) < 0.2
+    shuffled = original.sample(frac=1, random_state=1).reset_index(drop=True)
+    assert abs(agreement(original, shuffled, names)) < 0.2
+
+
+def read(release: object, original: pd.DataFrame) -> tuple[object, Faults]:
+    faults = Faults("test")
+    frame = original.reset_index(drop=True)
+    names = ("region", "age", "sex", "pay")
+    return read_release(faults, "a", release, frame, original.index, names, "w"), faults
+
+
+def test_records_are_linked_by_an_identifier() -> None:
+    original = people().assign(code=np.arange(400) * 3)
+    part = original.sample(100, random_state=2).reset_index(drop=True)
+    side, _ = read(Release(part, identifier="code"), original)
+    assert side.rows.tolist() == (part["code"] // 3).tolist()
+    assert side.kind == "perturbed"
+    _, faults = read(Release(part.assign(code=1), identifier="code"), original)
+    assert "names of their own" in str(faults.found[0])
+    _, faults = read(Release(part.assign(code=-part["code"] - 1), identifier="code"), original)
+    assert "does not have" in str(faults.found[0])
+
+
+def test_what_a_release_may_be() -> None:
+    original = people()
+    side, _ = read(Release(grouped(original), linkable=False, kind="perturbed"), original)
+    assert side.rows is None
+    assert side.kind == "perturbed"
+    side, _ = read(Release(people(50), weights=np.ones(50)), original)
+    assert side.weights.tolist() == [1.0] * 50
+    side, _ = read(Release(people(50).assign(v=2.0), weights="v"), original)
+    assert side.weights[0] == 2
+    for wrong, text in (
+        (Release(people(50), kind="made"), "made"),
+        (Release(people(50), parameter="x"), "Give a number"),
+        (Release(people(50), weights="v"), "'v'"),
+        (Release(people(50), weights=[1.0]), "1 entry for"),
+        (Release(people(50), linkable=True), "identifier"),
+        (5, "is a int"),
+    ):
+        side, faults = read(wrong, original)
+        assert side is None
+        assert text in str(faults.found[0])
+
+
+def test_identical_records_are_counted_one_by_one() -> None:
+    x = people(60)
+    y = pd.concat([x.iloc[[3, 7]], people(20, seed=3)], ignore_index=True)
+    y.loc[5, "sex"] = None
+    names = ["region", "age", "sex", "pay"]
+    known = {tuple(row) for row in x[names].itertuples(index=False)}
+    naive = np.mean([tuple(row) in known for row in y[names].itertuples(index=False)])
+    assert identical(x, y, names) == naive > 0
+
+
+def test_a_part_of_the_file_without_labels_is_told_of() -> None:
+    original = people(300)
+    names = ("region", "age", "sex", "pay")
+
+    def notes(release: pd.DataFrame | Release) -> str:
+        faults = Faults("compare")
+        side = read_release(faults, "part", release, original, original.index, names, None)
+        assert side is not None
+        assert side.kind == "synthetic"
+        return " ".join(side.notes)
+
+    drawn = original.sample(150, random_state=1).reset_index(drop=True)
+    drawn.index = [f"new {row}" for row in range(150)]
+    assert "give identifier or linkable" in notes(drawn)
+    assert "give identifier" not in notes(Release(drawn, kind="synthetic"))
+    longer = pd.concat([drawn] * 3)
+    assert "give identifier" not in notes(longer.reset_index(drop=True))
+
+
+def test_whole_numbers_match_however_they_are_held() -> None:
+    """A column of whole numbers with one missing value comes back from a file as 8.0."""
+    found = match_levels(pd.Series(["8", "7", "8"]), pd.Series([8.0, 7.0, np.nan]), None)
+    assert found.reason == ""
+    assert found.x.tolist() == ["8", "7", "8"]
+    assert found.y.tolist()[:2] == ["8", "7"]

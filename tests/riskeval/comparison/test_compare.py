@@ -1,0 +1,286 @@
+"""`compare` as a whole: tables, arguments, faults."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskeval
+from riskeval import Indicators, Regression, Release, protect
+from synthpop import Survey
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event
+from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
+
+
+@pytest.fixture(scope="module")
+def found() -> riskeval.Comparison:
+    original = people()
+    base = suppressed(original)
+    micro = protect.microaggregate(base, ["pay", "rent"], k=5, seed=1)
+    noise = protect.add_noise(base, ["pay", "rent"], level=0.5, method="correlated", seed=1)
+    return riskeval.compare(
+        original,
+        {"micro": micro, "noise": noise, "synthetic": people(300, seed=9)},
+        **ROLES,
+        household="hid",
+        strata="region",
+        indicators=Indicators("pay", ["mean", "gini"], by="region"),
+        regressions=["log(pay) ~ sex", Regression("ill ~ pay", "logistic")],
+    )
+
+
+def test_one_row_a_release_the_original_first(found: riskeval.Comparison) -> None:
+    assert found.table.index.tolist() == ["original", "micro", "noise", "synthetic"]
+    assert found.table["kind"].tolist() == ["original", "perturbed", "perturbed", "synthetic"]
+    assert found.table["records"].tolist() == [400, 400, 400, 300]
+    assert found.table["linkable"].tolist() == [True, True, True, False]
+
+
+def test_risk_and_utility_tell_the_releases_apart(found: riskeval.Comparison) -> None:
+    table = found.table
+    assert table.loc["original", "below_3"] > 0.5
+    assert table.loc["micro", "below_3"] == 0
+    assert table.loc["original", "interval_disclosure"] == 1
+    assert table.loc["micro", "record_linkage"] > table.loc["noise", "record_linkage"]
+    assert 0 < table.loc["micro", "il1s"] < table.loc["noise", "il1s"]
+    assert table.loc["original", "overlap"] == 1
+    assert table.loc["micro", "overlap"] > table.loc["synthetic", "overlap"]
+
+
+def test_what_is_missing_has_a_reason(found: riskeval.Comparison) -> None:
+    gone = found.measures[found.measures["value"].isna()]
+    assert len(gone)
+    assert (gone["note"] != "").all()
+    row = gone[(gone["release"] == "synthetic") & (gone["measure"] == "il1s")].iloc[0]
+    assert row["note"] == "records cannot be linked one to one"
+    assert set(gone["measure"]) >= {"membership", "record_linkage", "interval_disclosure"}
+    assert not found.table.isna().all(axis=1).any()
+
+
+def test_every_release_has_every_number(found: riskeval.Comparison) -> None:
+    names = found.measures.groupby("release")["name"].agg(set)
+    assert len(set(map(frozenset, names))) == 1
+
+
+def test_a_frame_of_the_same_length_is_not_linked_blindly() -> None:
+    original = people()
+    result = riskeval.compare(original, {"other": people(400, seed=5)}, **ROLES)
+    assert result.table.loc["other", "kind"] == "synthetic"
+    assert "rows agree" in result.releases.set_index("release").loc["other", "notes"]
+    said = riskeval.compare(
+        original, {"other": Release(people(400, seed=5), kind="perturbed")}, **ROLES
+    )
+    assert bool(said.table.loc["other", "linkable"])
+
+
+def test_dropped_records_are_linked_by_their_labels() -> None:
+    original = people().set_index(np.arange(400) + 7)
+    result = riskeval.compare(original, {"fewer": original.iloc[50:300]}, **ROLES)
+    assert result.table.loc["fewer", "il1s"] == 0
+    assert result.table.loc["fewer", "records"] == 250
+
+
+def test_recoded_levels_are_compared_on_what_both_have(found: riskeval.Comparison) -> None:
+    rows = found.shared[found.shared["variable"] == "age"].set_index("release")
+    assert rows.loc["micro", "how"] == "52 levels of the original count as 4"
+    assert rows.loc["synthetic", "how"].endswith("levels in common") or (
+        rows.loc["synthetic", "how"] == "the same levels"
+    )
+    result = riskeval.compare(
+        people(), {"grouped": Release(grouped(people()), linkable=False)}, **ROLES
+    )
+    row = result.shared[result.shared["variable"] == "age"].iloc[0]
+    assert not row["compared"]
+    assert "no level in common" in row["how"]
+    assert "age" in result.summary()
+
+
+def test_seed_and_workers() -> None:
+    original, release = people(), {"noise": protect.add_noise(people(), ["pay"], seed=1)}
+    one = riskeval.compare(original, release, **ROLES)
+    two = riskeval.compare(original, release, **ROLES, workers=2)
+    pd.testing.assert_frame_equal(one.measures, two.measures)
+    assert one.seed == 1
+    other = riskeval.compare(original, release, **{**ROLES, "seed": 2})
+    assert not one.measures["value"].equals(other.measures["value"])
+
+
+def test_faults_come_together() -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(
+            people(),
+            {"original": people(), "text": "people.csv", "empty": people().head(0)},
+            keys=["regio"],
+            numeric=["sex"],
+            weights="age2",
+            effort={"screen": 3, "speed": 9},
+            level=2,
+            seed=1,
+        )
+    text = str(caught.value)
+    for part in ("'regio'", "sex", "age2", "speed", "level", "'original' cannot", "is a str",
+                 "has no records"):  # fmt: skip
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"k": 4}, "takes none, 2, 3, 5"),
+        ({"l": 3}, "limits l"),
+        ({"t": 0.2}, "limits t"),
+        ({"record_risk": 0.1}, "not part of a comparison"),
+        ({"global_risk": "small"}, "limits global_risk"),
+        ({"kk": 3}, "Did you mean 'k'?"),
+    ],
+)
+def test_limits_that_cannot_be_kept_are_faults(limits: dict, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(people(), {"same": people()}, **ROLES, limits=limits)
+    assert message in str(caught.value)
+
+
+def test_a_survey_brings_its_roles() -> None:
+    original = people()
+    survey = Survey(original, weight="w", household="hid")
+    roles = {name: value for name, value in ROLES.items() if name != "weights"}
+    one = riskeval.compare(survey, {"a": survey}, **roles)
+    two = riskeval.compare(original, {"a": original}, **ROLES, household="hid")
+    pd.testing.assert_frame_equal(one.measures, two.measures)
+
+
+def test_the_listener_hears_of_every_file() -> None:
+    heard: list[Event] = []
+    riskeval.compare(people(), {"same": people()}, **ROLES, on_event=heard.append)
+    done = [(event.detail, event.done, event.total) for event in heard if event.kind == "progress"]
+    assert done == [("original", 1, 2), ("same", 2, 2)]
+
+
+def test_workers_are_a_whole_number() -> None:
+    with pytest.raises(InputError, match="workers"):
+        riskeval.compare(people(), {"same": people()}, **ROLES, workers=0)
+
+
+def test_records_in_another_order_are_linked_by_their_labels() -> None:
+    original = people(200)
+    shuffled = original.sample(frac=1, random_state=1)
+    blind = shuffled.reset_index(drop=True)
+    releases = {
+        "labels": shuffled,
+        "asked": Release(shuffled, kind="perturbed"),
+        "blind": Release(blind, kind="perturbed"),
+        "places": original.set_axis(shuffled.index),
+    }
+    found = riskeval.compare(original, releases, **ROLES)
+    for name in ("labels", "asked", "places"):
+        assert found.table.loc[name, ["record_linkage", "il1s"]].tolist() == [1, 0]
+    notes = found.releases.set_index("release")["notes"]
+    assert "linked by the labels of the index" in notes["labels"]
+    assert "linked by the labels of the index" in notes["asked"]
+    assert "labels" not in notes["places"]
+    assert found.table.loc["blind", "record_linkage"] < 0.1
+    assert "linked as asked, though rows agree" in notes["blind"]
+
+
+def test_faults_of_a_release_name_the_release() -> None:
+    original = people(200)
+    twice = pd.concat([original, original[["sex"]]], axis=1)
+    light = original.assign(w=original["w"].where(original.index > 0))
+    other = Release(original, levels={"agee": {20: "young"}, "age": ["young"]})
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(original, {"twice": twice, "light": light, "other": other}, **ROLES)
+    text = str(caught.value)
+    assert "'sex': 2 columns have this name" in text
+    assert "w of light: weight is missing" in text
+    assert "'agee': column given as levels of other is not in the data" in text
+    assert "levels of other, age: is ['young']" in text
+
+
+def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bootstrap(*_: object) -> np.ndarray:
+        raise AssertionError("a comparison shows no interval of these")
+
+    monkeypatch.setattr("riskeval.attacks.intervals._bootstrap", bootstrap)
+    found = riskeval.compare(people(200), {"same": people(200)}, **ROLES)
+    assert found.table.loc["same", "disco: ill"] == found.table.loc["original", "disco: ill"]
+    assert found.summary().startswith("1 release was compared")
+    assert "1 of 1 release is on the Pareto front" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"keys": 3}, "keys: is 3"),
+        ({"weights": np.ones(50)}, "weights: is a ndarray"),
+        ({"indicators": 3}, "indicators: is 3"),
+        ({"indicators": "pay"}, "indicators: is 'pay'"),
+        ({"indicators": {"variable": "pay", "statistics": 3}}, "statistics of indicators: is 3"),
+        ({"indicators": {"variable": "pay", "by": 3}}, "by of indicators: is 3"),
+        ({"regressions": 3}, "regressions: is 3"),
+        ({"holdout": people(50).iloc[:0]}, "holdout: has no records"),
+    ],
+)
+def test_arguments_of_another_type_are_one_fault(given: dict, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(people(50), {"same": people(50)}, **{**ROLES, **given})
+    assert message in str(caught.value)
+    assert "1 fault\n" in str(caught.value)
+
+
+def test_linkable_is_no_text() -> None:
+    with pytest.raises(InputError, match="linkable of same: is 'no'"):
+        riskeval.compare(people(50), {"same": Release(people(50), linkable="no")}, **ROLES)  # type: ignore[arg-type]
+
+
+def test_an_infinite_number_of_a_release_is_a_fault() -> None:
+    original = people(50)
+    some = original.assign(pay=original["pay"].where(original.index > 2, np.inf))
+    with pytest.raises(InputError, match="pay of some: value is infinite"):
+        riskeval.compare(original, {"some": some}, **ROLES)
+
+
+@pytest.mark.parametrize("column", ["pay", "age"])
+def test_an_infinite_number_of_the_original_is_a_fault(column: str) -> None:
+    original = people(50).astype({column: float})
+    some = original.assign(**{column: original[column].where(original.index > 2, np.inf)})
+    with pytest.raises(InputError) as caught:
+        riskeval.compare(some, {"fine": original}, **ROLES)
+    assert "1 fault\n" in str(caught.value)
+    assert "of the original" in str(caught.value)
+    assert "infinite (3 rows: 0, 1, 2)" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [-1, 2, np.nan, np.inf, "0.1", True])
+def test_a_limit_of_risk_is_a_share(value: object) -> None:
+    with pytest.raises(InputError, match="limits global_risk: is") as caught:
+        riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": value})
+    assert "between 0 and 1" in str(caught.value)
+    riskeval.compare(people(50), {"a": people(50)}, **ROLES, limits={"global_risk": 0})
+
+
+def test_lists_in_a_column_are_a_fault_only_where_the_column_is_used() -> None:
+    original = people(50)
+    lists = original.assign(region=[["a"]] * 50)
+    for pair in ((lists, original), (original, lists)):
+        with pytest.raises(InputError, match="'region': holds values of the kind list"):
+            riskeval.compare(pair[0], {"a": pair[1]}, **ROLES)
+    noted = original.assign(note=[["a"]] * 50)
+    assert len(riskeval.compare(noted, {"a": noted}, **ROLES).table) == 2
+
+
+def test_a_release_without_any_key_says_why_it_keeps_the_limits() -> None:
+    original = people(50)
+    gone = original.assign(**{name: pd.Series([None] * 50, dtype=object) for name in ROLES["keys"]})
+    some = original.copy()
+    some.loc[:9, ROLES["keys"]] = None
+    found = riskeval.compare(original, {"gone": gone, "some": some}, **ROLES)
+    told = "every key of every record is missing: risk is low because nothing is told"
+    rows = found.measures[found.measures["measure"].isin(["below_3", "global_risk"])]
+    notes = rows.groupby("release")["note"].agg("; ".join)
+    assert told in notes["gone"]
+    assert "10 records have every key missing" in notes["some"]
+    assert notes["original"] == "; "
+    lines = found.summary().splitlines()
+    assert [line.split(":")[0] for line in lines if told in line] == ["gone"]

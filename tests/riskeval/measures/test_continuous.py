@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval.measures.numeric_disclosure import (
+    crowded,
+    interval_disclosure,
+    mahalanobis_disclosure,
+    near_truth,
+)
+from riskeval.measures.robust import Scatter, mcd
+from synthpop.microdata.errors import InputError
+from tests.reference_data import golden, survey_data
+
+CASES = [
+    "f1_cont_testdata_mdav3",
+    "f2_cont_testdata_additive10",
+    "f3_cont_testdata_shuffle",
+    "f4_cont_testdata_correlated2",
+    "f5_cont_tarragona_additive150",
+]
+
+
+def files(case: str):
+    facts = golden("sdc", f"{case}.json")
+    original = survey_data(facts["original"].removesuffix(".parquet"))
+    return facts, original, golden("sdc", facts["perturbed"]), facts["variables"]
+
+
+def scaled(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
+    values = frame[names].to_numpy(float)
+    return (values - values.mean(axis=0)) / values.std(axis=0, ddof=1)
+
+
+class TestReference:
+    @pytest.mark.parametrize("case", CASES)
+    def test_interval_disclosure_by_standard_deviation(self, case: str) -> None:
+        facts, original, released, names = files(case)
+        for entry in facts["dRisk"]:
+            risk = interval_disclosure(original, released, names, k=entry["k"])
+            assert risk.rate == pytest.approx(entry["value"], rel=1e-8)
+
+    @pytest.mark.parametrize("case", CASES)
+    def test_rmdid_with_the_covariance_of_the_reference(self, case: str) -> None:
+        facts, original, released, names = files(case)
+        x, y = scaled(original, names), scaled(released, names)
+        scatter = Scatter(np.zeros(3), np.array(facts["mcd_of_scaled_original_seed1"]["cov"]))
+        vectors = golden("sdc", f"{case}_rmd_k0.7.parquet")
+        for k, expected in (
+            (0.01, facts["dRiskRMD_default_k0.01_k2_0.05"][0]),
+            (0.7, facts["dRiskRMD_k0.7"]),
+        ):
+            width, hit = near_truth(x, y, scatter, k, "any")
+            alone = hit & ~crowded(y, hit, 0.05, 1)
+            n = len(x)
+            found = [hit.mean(), alone.mean()]
+            found += [hit.sum() * width[hit].sum() / n, alone.sum() * width[alone].sum() / n]
+            named = [expected[name] for name in ("risk1", "risk2", "wrisk1", "wrisk2")]
+            np.testing.assert_allclose(found, named, rtol=1e-8)
+        np.testing.assert_allclose(width * hit, vectors["riskvec1"], atol=1e-10)
+        np.testing.assert_allclose(width * alone, vectors["riskvec2"], atol=1e-10)
+
+    @pytest.mark.parametrize("case", CASES)
+    def test_rmdid_with_our_own_covariance_is_close(self, case: str) -> None:
+        facts, original, released, names = files(case)
+        expected = facts["dRiskRMD_k0.7"]
+        risk = mahalanobis_disclosure(original, released, names, k=0.7, seed=1)
+        assert risk.rate1 == pytest.approx(expected["risk1"], rel=0.015)
+        assert risk.rate2 == pytest.approx(expected["risk2"], rel=0.015)
+        assert risk.weighted1 == pytest.approx(expected["wrisk1"], rel=0.03)
+        assert risk.weighted2 == pytest.approx(expected["wrisk2"], rel=0.03)
+
+    def test_mcd_is_close_to_that_of_the_reference(self) -> None:
+        facts, original, _, names = files("f5_cont_tarragona_additive150")
+        scatter = mcd(scaled(original, names), np.random.default_rng(1))
+        facts = facts["mcd_of_scaled_original_seed1"]
+        np.testing.assert_allclose(scatter.center, facts["center"], atol=2e-3)
+        sizes = np.sqrt(np.diag(facts["cov"]))
+        difference = (scatter.covariance - facts["cov"]) / np.outer(sizes, sizes)
+        assert np.abs(difference).max() < 0.02
+
+
+def pair() -> tuple[pd.DataFrame, pd.DataFrame]:
+    original = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0, math.nan], "b": [5.0, 6.0, 7.0, 8.0, 9.0]})
+    released = pd.DataFrame({"a": [1.0, 2.5, 3.1, 5.0, 4.0], "b": [5.0, 6.0, 7.0, 9.0, math.nan]})
+    return original, released
+
+
+class TestIntervalDisclosure:
+    def test_worked_by_hand(self) -> None:
+        original, released = pair()  # sd of released: a 1.5156, b 1.7078
+        risk = interval_disclosure(original, released, ["a", "b"], k=0.1)
+        assert risk.per_record.tolist() == [True, False, True, False, False]
+        assert risk.rate == 0.4
+        assert risk.per_variable["rate"].tolist() == [0.4, 0.6]
+        assert risk.per_variable["half_width"].tolist() == pytest.approx([0.15156, 0.17078], 1e-4)
+        assert risk.n_missing == 1
+
+    def test_k_widens_the_intervals(self) -> None:
+        original, released = pair()
+        assert interval_disclosure(original, released, ["a", "b"], k=0.7).rate == 0.8
+
+    def test_by_rank_worked_by_hand(self) -> None:
+        original = pd.DataFrame({"a": [10.0, 20.0, 30.0, 40.0, 99.0]})
+        released = pd.DataFrame({"a": [12.0, 11.0, 31.0, 33.0, 35.0]})
+        by_rank = interval_disclosure(original, released, "a", k=0.2, by="rank")
+        # one place down and up: [11, 31], [11, 12], [12, 33], [31, 35], [33, 35]
+        assert by_rank.per_record.tolist() == [False, False, True, False, False]
+        assert interval_disclosure(original, released, "a", k=0.4, by="rank").rate == 0.4
+        assert "of the ranks" in by_rank.summary()
+
+    def test_by_rank_ties_share_their_range_and_missing_is_outside(self) -> None:
+        original = pd.DataFrame({"a": [1.0, 1.0, 5.0, math.nan]})
+        released = pd.DataFrame({"a": [1.0, 1.0, math.nan, 1.0]})
+        risk = interval_disclosure(original, released, "a", k=0.01, by="rank")
+        assert risk.per_record.tolist() == [True, True, False, False]
+
+    def test_identical_files_are_fully_disclosed(self) -> None:
+        frame = pd.DataFrame({"a": [1.0, 1.0, 1.0], "b": [1, 2, 3]})
+        for by in ("sd", "rank"):
+            assert interval_disclosure(frame, frame, ["a", "b"], by=by).rate == 1
+
+    def test_summary(self) -> None:
+        text = interval_disclosure(*pair(), ["a", "b"], k=0.1).summary()
+        assert "for 40.00% of 5 records" in text
+        assert "within 0.1 standard deviations" in text
+
+    def test_faults_together(self) -> None:
+        original, released = pair()
+        with pytest.raises(InputError) as caught:
+            interval_disclosure(original, released.head(3), ["a", "bb"], k=0, by="range")
+        text = str(caught.value)
+        for part in ("0 is not a positive number", "'range'", "3 records against 5", "'bb'"):
+            assert part in text
+        with pytest.raises(InputError, match="must be numeric"):
+            interval_disclosure(original.assign(a="x"), released, "a")
+        with pytest.raises(InputError, match="no column is named"):
+            interval_disclosure(original, released, [])
+        with pytest.raises(InputError, match="given 2 times"):
+            interval_disclosure(original, released, ["a", "a"])
+        with pytest.raises(InputError, match="infinite"):
+            interval_disclosure(original.assign(a=math.inf), released, "a")
+        with pytest.raises(InputError, match="has no records"):
+            interval_disclosure(original.head(0), released.head(0), "a")
+
+
+class TestMahalanobisDisclosure:
+    def cloud(self, n: int = 300) -> pd.DataFrame:
+        values = np.random.default_rng(8).normal(size=(n, 2))
+        values[:3] += 12
+        return pd.DataFrame(values, columns=["a", "b"])
+
+    def noisy(self, scale: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+        frame = self.cloud()
+        return frame, frame + np.random.default_rng(9).normal(0, scale, frame.shape)
+
+    def test_outliers_need_more_distance(self) -> None:
+        original, released = self.noisy(0.02)
+        risk = mahalanobis_disclosure(original, released, ["a", "b"], k=0.05, seed=1)
+        assert risk.distance[:3].min() > 6
+        assert risk.risky1[:3].all()
+        assert risk.rate1 < 0.6
+
+    def test_robust_distance_is_not_masked(self) -> None:
+        original = self.cloud(30)
+        asked = {"k": 0.05, "seed": 1}
+        robust = mahalanobis_disclosure(original, original, ["a", "b"], **asked)
+        plain = mahalanobis_disclosure(original, original, ["a", "b"], robust=False, **asked)
+        assert robust.distance[:3].min() > 2 * plain.distance[:3].max()
+        np.testing.assert_allclose(plain.covariance, np.corrcoef(original.T), atol=1e-12)
+
+    def test_all_is_stricter_than_any(self) -> None:
+        original, released = self.noisy(0.01)
+        asked = {"k": 0.1, "seed": 1}
+        some = mahalanobis_disclosure(original, released, ["a", "b"], **asked)
+        every = mahalanobis_disclosure(original, released, ["a", "b"], rule="all", **asked)
+        assert 0 < every.rate1 < some.rate1
+        assert not (every.risky1 & ~some.risky1).any()
+
+    def test_close_neighbours_make_safe(self) -> None:
+        original, released = self.noisy(0.001)
+        asked = {"k": 0.1, "seed": 1}
+        one = mahalanobis_disclosure(original, released, ["a", "b"], k2=0.2, **asked)
+        two = mahalanobis_disclosure(original, released, ["a", "b"], k2=0.2, neighbours=2, **asked)
+        none = mahalanobis_disclosure(original, released, ["a", "b"], k2=1e-9, **asked)
+        assert one.rate2 < two.rate2 < none.rate2 == none.rate1
+        scaled_release = scaled(released, ["a", "b"])
+        apart = np.linalg.norm(scaled_release[:, None] - scaled_release[None], axis=2)
+        assert (one.risky2 == (one.risky1 & ((apart <= 0.2).sum(axis=1) < 2))).all()
+
+    def test_standardise(self) -> None:
+        original = self.cloud()
+        moved = original * 3 + 5
+        asked = {"k": 0.01, "seed": 1}
+        assert mahalanobis_disclosure(original, moved, ["a", "b"], **asked).rate1 == 1
+        kept = mahalanobis_disclosure(original, moved, ["a", "b"], standardise="original", **asked)
+        assert kept.rate1 < 0.05
+
+    def test_seed_is_recorded_and_repeats(self) -> None:
+        original, released = self.noisy(0.01)
+        first = mahalanobis_disclosure(original, released, ["a", "b"])
+        again = mahalanobis_disclosure(original, released, ["a", "b"], seed=first.seed)
+        np.testing.assert_array_equal(first.distance, again.distance)
+        rng = np.random.default_rng(1)
+        wild = pd.DataFrame(rng.lognormal(0, 2, (3000, 2)), columns=["a", "b"])
+        other = [
+            mahalanobis_disclosure(wild, wild, ["a", "b"], seed=seed).covariance[0, 0]
+            for seed in range(4)
+        ]
+        assert len(set(other)) > 1
+
+    def test_missing_values_are_left_out(self) -> None:
+        original, released = self.noisy(0.001)
+        whole = mahalanobis_disclosure(original, released, ["a", "b"], k=0.1, seed=1)
+        hole = pd.DataFrame({"a": [math.nan], "b": [0.0]})
+        more = mahalanobis_disclosure(
+            pd.concat([hole, original]), pd.concat([hole, released]), ["a", "b"], k=0.1, seed=1
+        )
+        assert more.n_missing == 1
+        assert math.isnan(more.distance[0])
+        np.testing.assert_array_equal(more.risky1[1:], whole.risky1)
+        assert more.rate1 == pytest.approx(whole.rate1 * 300 / 301)
+
+    def test_zeros_in_the_majority_fall_back(self) -> None:
+        frame = self.cloud()
+        frame.loc[frame.index[:200], "a"] = 0.0
+        risk = mahalanobis_disclosure(frame, frame, ["a", "b"], seed=1)
+        assert "plane" in risk.fallback
+        assert "Classical covariance: half of the records" in risk.summary()
+        few = mahalanobis_disclosure(frame.tail(4), frame.tail(4), ["a", "b"], seed=1)
+        assert "too few" in few.fallback
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_hardly_any_records(self, n: int) -> None:
+        frame = self.cloud().head(n)
+        assert mahalanobis_disclosure(frame, frame, ["a", "b"], seed=1).rate2 in (0, 1)
+
+    def test_tables_and_words(self) -> None:
+        risk = mahalanobis_disclosure(*self.noisy(0.01), ["a", "b"], seed=1)
+        assert list(risk.to_frame()) == ["distance", "risky1", "risky2"]
+        assert "RMDID1, k = 0.01" in risk.summary()
+
+    def test_faults(self) -> None:
+        frame = self.cloud()
+        with pytest.raises(InputError) as caught:
+            mahalanobis_disclosure(
+                frame, frame, ["a"], k=-1, k2=math.inf, neighbours=0, standardise="no", rule="one"
+            )
+        assert len(caught.value.faults) == 5
+
+
+def test_mcd_ignores_a_far_cluster_and_is_consistent() -> None:
+    rng = np.random.default_rng(3)
+    mixing = np.array([[2.0, 0.0], [1.0, 1.0]])
+    good = rng.normal(size=(4000, 2)) @ mixing
+    bad = rng.normal(40, 1, size=(1500, 2))
+    scatter = mcd(np.vstack([good, bad]), rng)
+    np.testing.assert_allclose(scatter.center, 0, atol=0.15)
+    ratio = scatter.covariance / (mixing.T @ mixing)  # the shape is kept, the size is wider
+    assert np.abs(ratio / ratio[0, 0] - 1).max() < 0.05
+    assert 1 < ratio[0, 0] < 2.1
+    clean = mcd(good, rng)
+    assert np.abs(clean.covariance / (mixing.T @ mixing) - 1).max() < 0.06
+
+
+def test_mcd_searches_a_part_of_a_large_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("riskeval.measures.robust.MOST_POINTS", 700)
+    values = np.random.default_rng(2).normal(size=(5000, 3))
+    scatter = mcd(values, np.random.default_rng(2))
+    np.testing.assert_allclose(scatter.covariance, np.eye(3), atol=0.1)

@@ -1,0 +1,234 @@
+"""Minimal generalisation against an exhaustive search and the published tables; Mondrian."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riskeval.protection.generalise import generalization_lattice, minimal_generalization
+from riskeval.protection.mondrian import mondrian
+from synthpop.microdata.errors import GuaranteeError, InputError
+from tests.reference_data import survey_data
+
+
+def lattice_of_the_paper():
+    """Sex and zip code with the counts behind Table 2 of the global-risk paper.
+
+    The paper prints the minimal nodes for each threshold, the counts of Figure 3 are in a picture;
+    the thresholds leave 10, 7, 4, 4, 3 and 0 records below k for (S0,Z0), (S1,Z0), (S0,Z1),
+    (S1,Z1), (S0,Z2) and (S1,Z2). This file has them for k = 4.
+    """
+    rows = [("M", "10a")] * 4 + [("F", "10a")] + [("M", "10b")] * 4 + [("F", "10b")]
+    rows += [("M", "10c")] * 4 + [("F", "10c")] + [("F", "10d")] * 3
+    rows += [("F", "20a"), ("F", "20b"), ("F", "21a"), ("M", "21a")] + [("M", "22a")] * 4
+    frame = pd.DataFrame(rows, columns=["sex", "zip"])
+    zips = frame["zip"].unique()
+    levels = {
+        "sex": [{"M": "person", "F": "person"}],
+        "zip": [{z: z[:2] for z in zips}, {z[:2]: z[0] for z in zips}],
+    }
+    return frame, levels
+
+
+def test_figure_3_counts():
+    frame, levels = lattice_of_the_paper()
+    table = generalization_lattice(frame, levels, k=4).set_index(["sex", "zip"])["below_k"]
+    assert table.to_dict() == {
+        (0, 0): 10,
+        (1, 0): 7,
+        (0, 1): 4,
+        (1, 1): 4,
+        (0, 2): 3,
+        (1, 2): 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes"),
+    [
+        ((0, 1, 2), {(1, 2)}),
+        ((3,), {(0, 2)}),
+        ((4, 5, 6), {(0, 1)}),
+        ((7, 8, 9), {(1, 0), (0, 1)}),
+        ((10, 11), {(0, 0)}),
+    ],
+)
+def test_table_2_of_the_global_risk_paper(limits, nodes):
+    frame, levels = lattice_of_the_paper()
+    for limit in limits:
+        result = minimal_generalization(frame, levels, k=4, suppression_limit=limit)
+        assert {(n["sex"], n["zip"]) for n in result.details["minimal_nodes"]} == nodes
+        assert result.details["suppressed"] <= limit
+        released = result.data.dropna(subset=["sex", "zip"])
+        sizes = released.groupby(["sex", "zip"], observed=True).size()
+        assert len(frame) - len(released) == result.details["suppressed"]
+        assert len(sizes) == 0 or sizes.min() >= 4
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    cells=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=4, max_size=25),
+    k=st.integers(1, 4),
+    limit=st.integers(0, 4),
+)
+def test_all_minimal_nodes_by_exhaustive_search(cells, k, limit):
+    frame = pd.DataFrame(cells, columns=[*"abc"])
+    steps = [{0: 0, 1: 0, 2: 1, 3: 1}, "*"]
+    levels = {"a": steps, "b": steps, "c": ["*"]}
+    values = [[lambda x: x, lambda x: x // 2, lambda x: "*"]] * 2 + [[lambda x: x, lambda x: "*"]]
+    good = {}
+    for node in product(range(3), range(3), range(2)):
+        rows = [tuple(values[j][h](row[j]) for j, h in enumerate(node)) for row in cells]
+        good[node] = sum(rows.count(row) < k for row in rows) <= limit
+    expected = {
+        node
+        for node, fine in good.items()
+        if fine
+        and not any(
+            good[other]
+            for other in good
+            if other != node and all(x <= y for x, y in zip(other, node, strict=True))
+        )
+    }
+    result = minimal_generalization(frame, levels, k=k, suppression_limit=limit)
+    found = {tuple(node.values()) for node in result.details["minimal_nodes"]}
+    assert found == expected
+    assert tuple(result.details["node"].values()) in expected
+    assert result.details["counted"] <= 3 * 3 * 2 + 3 * 3 + 3 * 2 * 2 + 3 + 3 + 2 + 1
+
+
+def test_table_form_missing_values_and_types():
+    frame = pd.DataFrame(
+        {"age": pd.array([1, 2, 3, None], dtype="Int64"), "sex": [*"mmmm"], "z": [1, 2, 3, 4]},
+        index=[3, 1, 2, 0],
+    )
+    table = pd.DataFrame({"age": [1, 2, 3], "class": ["1-2", "1-2", "3"], "all": ["any"] * 3})
+    result = minimal_generalization(frame, {"age": table, "sex": ["*"]}, k=1)
+    assert result.cells_changed == 0
+    assert result.data["age"].dtype == frame["age"].dtype
+    two = minimal_generalization(frame, {"age": table, "sex": ["*"]}, k=3, suppression_limit=1)
+    assert two.details["node"] == {"age": 2, "sex": 0}
+    assert two.data["age"].isna().tolist() == [False, False, False, True]
+    assert two.data["sex"].isna().sum() == 1
+    assert two.data["z"].tolist() == frame["z"].tolist()
+    assert two.data.index.tolist() == frame.index.tolist()
+    star = minimal_generalization(frame[["age"]], {"age": [*_steps(table), "*"]}, k=4)
+    assert star.data["age"].tolist() == ["*"] * 4
+
+
+def _steps(table):
+    columns = list(table)
+    return [dict(zip(table[a], table[b], strict=True)) for a, b in pairwise(columns)]
+
+
+def test_numbers_of_a_level_may_be_text():
+    frame = pd.DataFrame({"x": [1, 2, 3, 4]})
+    result = minimal_generalization(frame, {"x": [{"1": "a", "2": "a", "3": "b", "4": "b"}]}, k=2)
+    assert result.data["x"].tolist() == [*"aabb"]
+
+
+def test_a_node_can_be_asked_for():
+    frame, levels = lattice_of_the_paper()
+    result = minimal_generalization(
+        frame, levels, k=4, suppression_limit=7, node={"sex": 1, "zip": 0}
+    )
+    assert result.data["sex"].dropna().unique().tolist() == ["person"]
+    with pytest.raises(GuaranteeError, match="leaves 10 records"):
+        minimal_generalization(frame, levels, k=4, node={"sex": 0, "zip": 0})
+
+
+@pytest.mark.parametrize(
+    ("levels", "options", "text"),
+    [
+        ({}, {"k": 2}, "no column"),
+        ({"s": ["*"]}, {"k": 2}, "not in the data"),
+        ({"a": [{"x": "u"}]}, {"k": 2}, "says nothing about"),
+        ({"a": ["all"]}, {"k": 2}, "Give a mapping"),
+        ({"a": ["*"]}, {"k": 0}, "from 1"),
+        ({"a": ["*"]}, {"k": 2, "suppression_limit": -1}, "from 0"),
+        (
+            {"a": pd.DataFrame({"v": [*"xyz"], "p": [*"uuw"], "q": [*"ghh"]})},
+            {"k": 2},
+            "splits",
+        ),
+        ({"a": pd.DataFrame({"v": [*"xxyz"], "p": [*"uvww"]})}, {"k": 2}, "occurs twice"),
+    ],
+)
+def test_every_fault_is_named(levels, options, text):
+    with pytest.raises(InputError, match=text):
+        minimal_generalization(pd.DataFrame({"a": [*"xyz"]}), levels, **options)
+
+
+def test_a_lattice_without_solution_says_so():
+    with pytest.raises(GuaranteeError, match="top of the lattice leaves 3"):
+        minimal_generalization(pd.DataFrame({"a": [1, 2, 3]}), {"a": [{1: 1, 2: 2, 3: 3}]}, k=2)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    cells=st.lists(
+        st.tuples(st.integers(0, 9), st.one_of(st.none(), st.sampled_from("abcd"))),
+        min_size=5,
+        max_size=60,
+    ),
+    k=st.integers(1, 5),
+)
+def test_mondrian_regions_have_k_records_and_contain_their_values(cells, k):
+    frame = pd.DataFrame(cells, columns=["x", "c"])
+    result = mondrian(frame, ["x", "c"], k=k)
+    released = result.data
+    assert released.groupby(["x", "c"], dropna=False, observed=True).size().min() >= k
+    region = result.details["region"]
+    for r in range(result.details["n_regions"]):
+        mine, after = frame[region == r], released[region == r]
+        assert after["x"].nunique(dropna=False) == 1
+        if mine["x"].nunique() > 1:
+            assert after["x"].iloc[0] == f"{mine['x'].min()}-{mine['x'].max()}"
+        text = after["c"].iloc[0]
+        present = sorted(mine["c"].dropna().unique())
+        if not present:
+            assert pd.isna(text)
+        else:
+            assert str(text).removesuffix(" or missing").split(", ") == present
+            assert str(text).endswith(" or missing") == bool(mine["c"].isna().any())
+        # no allowable cut is left: no median of an axis leaves k records on both sides
+        for column in (mine["x"], mine["c"].map({None: -1, "a": 0, "b": 1, "c": 2, "d": 3})):
+            ordered = np.sort(column.fillna(-1).to_numpy(float))
+            middle = ordered[(len(ordered) - 1) // 2]
+            for low in ((ordered <= middle).sum(), (ordered < middle).sum()):
+                assert not k <= low <= len(ordered) - k
+
+
+def test_mondrian_uses_orders_and_leaves_other_columns():
+    people = survey_data("testdata")
+    result = mondrian(people, ["urbrur", "sex", "age"], k=10)
+    assert result.details["n_regions"] > 100
+    assert result.data.drop(columns=["urbrur", "sex", "age"]).equals(
+        people.drop(columns=["urbrur", "sex", "age"])
+    )
+    ordered = pd.Categorical([*"lmhh"], categories=[*"lmh"], ordered=True)
+    small = mondrian(pd.DataFrame({"o": ordered, "one": 1}), ["o", "one"], k=2)
+    assert small.data["o"].tolist() == ["l - m", "l - m", "h", "h"]
+    assert small.data["one"].dtype == np.int64
+    fine = mondrian(pd.DataFrame({"o": ordered}), ["o"], k=1)
+    assert fine.cells_changed == 0
+    assert fine.data["o"].dtype == ordered.dtype
+
+
+@pytest.mark.parametrize(
+    ("keys", "k", "text"),
+    [
+        (["q"], 1, "not in the data"),
+        (["a"], 0, "from 1"),
+        (["a"], 9, "has 3 records"),
+        ([], 1, "empty"),
+    ],
+)
+def test_mondrian_names_every_fault(keys, k, text):
+    with pytest.raises(InputError, match=text):
+        mondrian(pd.DataFrame({"a": [1, 2, 3]}), keys, k=k)

@@ -1,0 +1,206 @@
+"""The command line of the risk evaluation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from riskeval import protect
+from riskeval.runfiles.runfile import load_protect_plan, takes_seed
+from synthpop.microdata.errors import RunFileError
+from tests.small import small_frame
+
+RISKEVAL = [sys.executable, "-c", "from riskeval.cli import main; main()"]
+ASSESS = """
+[data]
+file = "survey.parquet"
+
+[assess]
+keys = ["region", "size", "age", "sex"]
+weights = "w"
+household = "hid"
+sensitive = ["status"]
+measures = ["frequencies", "k_anonymity", "individual_risk", "l_diversity"]
+
+[limits]
+k = 2
+
+[report]
+title = "Risk of the small survey"
+"""
+PROTECT = """
+out = "safe.csv"
+
+[data]
+file = "survey.parquet"
+
+[roles]
+keys = ["region", "size", "age", "sex"]
+weights = "w"
+
+[[step]]
+verb = "global_recode"
+column = "age"
+breaks = [0, 15, 39, 64, 120]
+
+[[step]]
+verb = "local_suppression"
+k = 3
+
+[[step]]
+verb = "pram"
+columns = ["status"]
+"""
+
+
+def test_the_original_is_never_overwritten(tmp_path: Path) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    before = (tmp_path / "survey.parquet").read_bytes()
+    (tmp_path / "plan.toml").write_text(PROTECT)
+    done = call(
+        "protect", "plan.toml", "--out", "../" + tmp_path.name + "/survey.parquet", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "is a file that is read, which would be lost" in done.stderr
+    assert (tmp_path / "survey.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("assess", "."), "cannot be read"),
+        (("protect", "plan.toml", "--seed", -1), "must not be negative"),
+        (("assess", "assess.toml", "--seed", -1), "must not be negative"),
+    ],
+)
+def test_faulty_arguments_are_told(tmp_path: Path, arguments: tuple, message: str) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "plan.toml").write_text(PROTECT)
+    (tmp_path / "assess.toml").write_text(ASSESS)
+    done = call(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_options_without_effect_are_told(tmp_path: Path) -> None:
+    small_frame(60).to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "assess.toml").write_text(ASSESS)
+    done = call("assess", "assess.toml", "--seed", 5, "--workers", 2, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "seed 5: nothing is drawn here" in done.stdout
+    assert "workers 2: one process does the work here" in done.stdout
+
+
+@pytest.mark.parametrize("steps", ['[[step]]\nverb = ["x"]', 'step = ["x"]'])
+def test_steps_of_a_wrong_type(tmp_path: Path, steps: str) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(steps + '\n[data]\ndemo = true\n[roles]\nkeys = ["age"]\n')
+    with pytest.raises(RunFileError, match="step"):
+        load_protect_plan(file)
+
+
+def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RISKEVAL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "assess.toml").write_text(ASSESS, encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(PROTECT, encoding="utf-8")
+    return tmp_path
+
+
+def test_assess_writes_a_page_and_says_what_the_numbers_mean(folder: Path) -> None:
+    done = call("assess", "assess.toml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "2-anonymity" in done.stdout
+    page = (folder / "assess.html").read_text(encoding="utf-8")
+    assert "Risk of the small survey" in page
+    assert "What exceeds a limit" in page
+    assert "<svg" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_an_external_page_shows_no_single_record(folder: Path) -> None:
+    text = ASSESS + 'audience = "external"\nfile = "page.html"\n'
+    (folder / "assess.toml").write_text(text, encoding="utf-8")
+    assert call("assess", "assess.toml", cwd=folder).returncode == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "<svg" not in page
+    assert "highest risk" not in page
+
+
+def test_out_wins(folder: Path) -> None:
+    assert call("assess", "assess.toml", "--out", "other.html", cwd=folder).returncode == 0
+    assert (folder / "other.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("keys =", "kees =", "kees: is unknown. Did you mean 'keys'?"),
+        ('"age", "sex"]', '"agee", "sex"]', "Did you mean 'age'"),
+        ('weights = "w"', 'weights = "sex"', "not numbers"),
+        ("[limits]\nk = 2", "[limits]\nkk = 2", "kk"),
+        ("survey.parquet", "none.parquet", "no such file"),
+        ('file = "survey.parquet"', "", "needs file or demo = true"),
+        ("[data]", "[dta]", "Did you mean 'data'?"),
+    ],
+)
+def test_bad_input_is_a_message_and_a_status(
+    folder: Path, old: str, new: str, message: str
+) -> None:
+    assert old in ASSESS
+    (folder / "assess.toml").write_text(ASSESS.replace(old, new, 1), encoding="utf-8")
+    done = call("assess", "assess.toml", cwd=folder)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(folder.glob("*.html"))
+
+
+def test_protect_writes_file_and_report_and_repeats_with_a_seed(folder: Path) -> None:
+    done = call("protect", "plan.toml", "--seed", 5, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    safe = pd.read_csv(folder / "safe.csv")
+    assert safe["age"].nunique() == 4
+    assert (folder / "plan.html").exists()
+    again = call("protect", "plan.toml", "--seed", 5, "--out", "again.csv", cwd=folder)
+    assert again.returncode == 0
+    assert (folder / "safe.csv").read_bytes() == (folder / "again.csv").read_bytes()
+    other = call("protect", "plan.toml", "--seed", 6, "--out", "other.csv", cwd=folder)
+    assert other.returncode == 0
+    assert (folder / "safe.csv").read_bytes() != (folder / "other.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('verb = "pram"', 'verb = "prm"', "verb 'prm' is unknown. Did you mean 'pram'?"),
+        ('verb = "pram"', "", "has no verb"),
+        ('column = "age"', 'column = "agee"', "Did you mean 'age'"),
+        ("k = 3", 'k = "three"', "k"),
+        (PROTECT[PROTECT.index("[[step]]") :], "", "[[step]]: there is none"),
+    ],
+)
+def test_bad_plans(folder: Path, old: str, new: str, message: str) -> None:
+    (folder / "plan.toml").write_text(PROTECT.replace(old, new, 1), encoding="utf-8")
+    done = call("protect", "plan.toml", cwd=folder)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "safe.csv").exists()
+
+
+def test_which_verbs_draw() -> None:
+    assert takes_seed("pram")
+    assert not takes_seed("global_recode")
+    assert {"pram", "record_swap"} <= {verb for verb in protect.VERBS if takes_seed(verb)}

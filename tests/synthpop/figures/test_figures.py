@@ -1,0 +1,212 @@
+"""Every picture: it is drawn from tables, leaves no global state, and its SVG stands alone."""
+
+# ruff: noqa: F401, F811
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from synthpop import Survey
+from synthpop.evaluation.assess_fit import FitReport, assess_fit
+from synthpop.figures.boxes import boxes
+from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
+from synthpop.figures.mosaic import mosaic, relative_differences
+from synthpop.figures.share_bars import share_bars
+from synthpop.figures.strata_dots import strata_dots
+from synthpop.figures.style import Names, level_colours, plain_number, wrapped
+from synthpop.microdata.pictures import to_svg
+from tests.reference_data import golden
+from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey
+
+
+def texts(svg: str) -> list[str]:
+    root = ET.fromstring(svg.replace("xlink:href", "href"))
+    return ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.fixture(scope="module")
+def pictures(fit: FitReport) -> dict[str, Figure]:
+    return dict(fit.figures())
+
+
+def test_there_is_a_picture_for_everything(pictures: dict[str, Figure]) -> None:
+    wanted = {
+        "distances", "sizes", "shares job", "strata job", "curve income", "totals income",
+        "curves income", "boxes income by region", "curve income by region",
+    }  # fmt: skip
+    assert wanted <= set(pictures)
+    assert sum(name.startswith("mosaic ") for name in pictures) == 6
+
+
+def test_titles_say_what_is_shown_and_cover_nothing(pictures: dict[str, Figure]) -> None:
+    for key, figure in pictures.items():
+        figure.draw_without_rendering()
+        title = next(text for text in figure.texts if text.get_fontsize() == 11)
+        assert title.get_text()
+        assert str(title.get_text()) != key
+        low = title.get_window_extent().y0
+        others = [legend.get_window_extent().y1 for legend in figure.legends]
+        others += [axes.get_tightbbox().y1 for axes in figure.axes if axes.get_visible()]
+        assert max(others) <= low + 1
+        legends = [legend.get_window_extent().y0 for legend in figure.legends]
+        drawn = [axes.get_window_extent().y1 for axes in figure.axes if axes.get_visible()]
+        if legends and figure.get_layout_engine() is not None:
+            assert min(legends) >= max(drawn) - 1
+
+
+def test_the_third_mosaic_is_coloured_by_the_relative_difference() -> None:
+    tables = golden("pop", "i_utilities.json")
+    both = [
+        pd.DataFrame(tables["spTable"][side]).pivot(index="rb090", columns="db040", values="Freq")
+        for side in ("expected", "realized_seed1")
+    ]
+    shares = [table / table.to_numpy().sum() for table in both]
+    found, reach = relative_differences(*shares)
+    wanted = pd.DataFrame(tables["spMosaic_color"]["residuals"])
+    wanted = wanted.pivot(index="rb090", columns="db040", values="Freq")
+    wanted = wanted.reindex(index=both[0].index, columns=both[0].columns)
+    np.testing.assert_allclose(found, wanted.to_numpy(), atol=1e-9)
+    assert reach == 0.05
+
+
+def test_cells_that_the_survey_does_not_have_are_grey() -> None:
+    q, p = pd.DataFrame([[0.996, 0.004], [0.0, 0.0]]), pd.DataFrame([[0.9, 0.08], [0.02, 0.0]])
+    found, reach = relative_differences(q, p)
+    assert np.isnan(found[1]).all()
+    assert found[0, 1] == pytest.approx(19.0)
+    assert reach == pytest.approx(1 - 0.9 / 0.996)  # the small cell does not stretch the scale
+
+
+def test_drawing_leaves_no_state_behind(fit: FitReport) -> None:
+    import sys
+
+    before = dict(mpl.rcParams)
+    figures = draw_all(fit)
+    assert dict(mpl.rcParams) == before
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+    assert all(figure.axes for figure in figures.values())
+
+
+def test_svg_is_the_same_twice_and_stands_alone(
+    fit: FitReport, pictures: dict[str, Figure]
+) -> None:
+    chosen = ["distances", "shares job", "strata job", "curve income", "boxes income by region"]
+    first, second, titled = (
+        {key: to_svg(figures[key], key, key) for key in chosen}
+        for figures in (draw_all(fit), draw_all(fit), dict(pictures))
+    )
+    assert first == second
+    assert "job: shares inside each stratum" in texts(titled["strata job"])
+    for key, svg in first.items():
+        assert svg.startswith("<svg")
+        assert f'aria-label="{key}"' in svg
+        assert not re.search(r'href="(?!#|data:)', svg)
+        assert "dc:date" not in svg
+        ET.fromstring(svg.replace("xlink:href", "href"))
+
+
+def test_the_key_keeps_pictures_apart(pictures: dict[str, Figure]) -> None:
+    figure = pictures["curve income"]
+    one, two = (to_svg(figure, key, "a") for key in ("one", "two"))
+    assert one != two
+    assert len(one) == len(two)
+
+
+def test_labels_and_units_are_shown(fit: FitReport) -> None:
+    drawn = draw_all(fit, labels={"income": "Net income (yearly)"}, units={"income": "euros"})
+    shown = " ".join(texts(to_svg(drawn["curve income"], "a", "a")))
+    assert "Net income (income), euros" in shown
+    assert "Survey, weighted" in shown
+    assert "Share of persons at or below" in shown
+
+
+def test_every_picture_has_a_legend_of_both_sides(pictures: dict[str, Figure]) -> None:
+    for name, figure in pictures.items():
+        shown = " ".join(texts(to_svg(figure, name, name)))
+        assert "Population" in shown
+        assert "urvey" in shown
+
+
+@pytest.mark.parametrize("label", ["$a_1^2$ & <b>", "_hidden", "日本", 'quote " and \\', ""])
+def test_any_text_can_be_a_level(label: str) -> None:
+    data = small_data(60).assign(job=lambda frame: np.where(frame["age"] > 40, label, "other"))
+    survey = Survey(data, weight="w", household="hid", strata="region")
+    report = assess_fit(survey, data[["job", "region", "sex"]])
+    drawn = draw_all(report)
+    for key in ("shares job", "strata job", "mosaic job x sex", "mosaic region x job"):
+        if key in drawn:
+            svg = to_svg(drawn[key], key, f'about "{label}"')
+            ET.fromstring(svg.replace("xlink:href", "href"))
+            if label and key == "shares job":
+                assert any(label.split()[0] in text for text in texts(svg))
+
+
+def test_suppressed_values_are_drawn_as_gaps(fit: FitReport) -> None:
+    names = Names()
+    one = fit.tables["one_way"].query("variable == 'job'").assign(sample=np.nan)
+    assert to_svg(share_bars(one, names), "a", "a")
+    two = fit.tables["two_way"]
+    a, b = shown_pairs(fit)[0]
+    two = two[(two["a"] == a) & (two["b"] == b)].assign(sample=np.nan, population=np.nan)
+    assert to_svg(mosaic(two, names), "a", "a")
+    strata = fit.tables["by_stratum"].query("b == 'job'").assign(sample=np.nan, population=np.nan)
+    assert to_svg(strata_dots(strata, names), "a", "a")
+    box = fit.tables["boxes"].query("variable == 'income' and by == 'job'").assign(p05=np.nan)
+    assert to_svg(boxes(box, names), "a", "a")
+
+
+def test_many_levels_are_cut_to_the_largest() -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"job": rng.integers(0, 40, 4000).astype(str), "w": 1.0})
+    data["region"] = rng.choice(["N", "S"], 4000)
+    report = assess_fit(Survey(data, weight="w", strata="region"), data)
+    drawn = draw_all(report)
+    assert len(drawn["shares job"].axes[0].get_yticks()) == 24
+    titles = [t for t in drawn["strata job"].axes[0].texts if t.get_fontweight() == "bold"]
+    assert len(titles) == 12
+
+
+def test_groups_are_those_that_explain_most_and_the_strata(fit: FitReport) -> None:
+    groups = shown_groups(fit, "income")
+    table = fit.tables["association"].query("variable == 'income'")
+    assert groups[0] == table.loc[table["sample"].idxmax(), "by"]
+    assert "region" in groups
+    assert len(groups) == 3
+
+
+def test_missing_is_grey_and_many_levels_a_sequence() -> None:
+    few = level_colours(["a", "missing", "b"])
+    assert few[1] == "#b4bcc6"
+    assert len(set(few)) == 3
+    assert len({tuple(colour) for colour in level_colours([str(i) for i in range(12)])}) == 12
+
+
+def test_texts() -> None:
+    assert wrapped("one two three", 8) == "one two\nthree"
+    assert wrapped("aaaa bbbb cccc dddd", 5).endswith("…")
+    assert plain_number(1234567.0) == "1,234,567"
+    assert Names({"x": "Pay: of all"}).short("x in classes") == "Pay in classes"
+
+
+def test_pictures_fit_their_canvas(pictures: dict[str, Figure]) -> None:
+    """No text reaches beyond the edge of its picture."""
+    for name, figure in pictures.items():
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        width, height = figure.bbox.size
+        box = figure.get_tightbbox(renderer)
+        dpi = figure.dpi
+        slack = 0.06 * dpi
+        assert box.x0 * dpi >= -slack, name
+        assert box.y0 * dpi >= -slack, name
+        assert box.x1 * dpi <= width + slack, name
+        assert box.y1 * dpi <= height + slack, name

@@ -1,0 +1,278 @@
+"""Run files: what they say, what is wrong with them, and the way there and back."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Pipeline, dump_runfile, load_runfile, run
+from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.runfiles.demo import demo_runfile
+from synthpop.runfiles.runfile import check_risk, parse_runfile
+from synthpop.runfiles.template import starter_runfile
+from tests.small import small_frame, small_stages, small_survey
+
+TEXT = """
+[survey]
+file = "survey.parquet"
+weight = "w"
+household = "hid"
+household_size = "size"
+strata = "region"
+person = "pid"
+
+[run]
+seed = 7
+scale = 2.0
+
+[[stage]]
+type = "structure"
+variables = ["age", "sex"]
+
+[[stage]]
+type = "derive"
+name = "age_class"
+source = "age"
+breaks = [0, 15, 39, 64, 120]
+
+[[stage]]
+type = "categorical"
+name = "status"
+predictors = ["age_class", "sex"]
+impossible = [{levels = ["retired"], when = {age_class = ["[0, 15]"]}}]
+"""
+
+
+@pytest.fixture
+def runfile(tmp_path):
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    path = tmp_path / "run.toml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('type = "derive"', 'type = ["x"]'), "type ['x'] is unknown"),
+        (("[run]", '[report]\nfile = "manifest.json"\n[run]'), "[report] file"),
+    ],
+)
+def test_values_of_a_wrong_kind(runfile, change: tuple[str, str], message: str) -> None:
+    runfile.write_text(TEXT.replace(*change), encoding="utf-8")
+    with pytest.raises(RunFileError) as caught:
+        load_runfile(runfile)
+    assert message in str(caught.value)
+
+
+def test_a_stage_that_is_no_table() -> None:
+    with pytest.raises(RunFileError, match="no table"):
+        parse_runfile({"survey": {"demo": True}, "stage": ["x"]})
+
+
+def test_variables_of_risk_are_checked_before_anything_is_simulated(runfile) -> None:
+    risk = '\n[risk]\nkeys = ["agee", "region", "hid"]\ntarget = "income"\n'
+    runfile.write_text(TEXT + risk, encoding="utf-8")
+    with pytest.raises(RunFileError) as caught:
+        check_risk(load_runfile(runfile), small_survey())
+    text = str(caught.value)
+    assert "[risk] keys: 'agee'" in text
+    assert "Did you mean 'age'?" in text
+    assert "'hid'" in text
+    assert "[risk] target: 'income'" in text
+    assert "'region'" not in text
+    runfile.write_text(
+        TEXT
+        + risk.replace("agee", "age_class").replace('"hid"', '"size"').replace("income", "status"),
+        encoding="utf-8",
+    )
+    check_risk(load_runfile(runfile), small_survey())
+
+
+def test_a_run_file_is_the_pipeline_in_python(runfile) -> None:
+    plan = load_runfile(runfile)
+    by_hand = Pipeline(plan.stages).fit(small_survey(), seed=7).simulate(scale=2.0)
+    pd.testing.assert_frame_equal(run(runfile).frame(), by_hand.frame())
+
+
+def test_out_of_the_file_is_relative_to_it_and_the_argument_wins(runfile, tmp_path) -> None:
+    runfile.write_text(TEXT.replace("seed = 7", 'seed = 7\nout = "there"'))
+    assert run(runfile).path == tmp_path / "there"
+    assert run(runfile, out=tmp_path / "here").path == tmp_path / "here"
+
+
+def test_run_reports_events_and_takes_workers(runfile) -> None:
+    seen = []
+    run(runfile, workers=2, on_event=seen.append)
+    assert {event.job for event in seen} == {"fit", "simulate"}
+
+
+def test_there_and_back(runfile, tmp_path) -> None:
+    plan = load_runfile(runfile)
+    text = dump_runfile(plan, tmp_path / "again.toml")
+    assert (tmp_path / "again.toml").read_text() == text
+    again = load_runfile(tmp_path / "again.toml")
+    assert again.stages == plan.stages
+    assert (again.survey, again.run, again.risk, again.report) == (
+        plan.survey,
+        plan.run,
+        plan.risk,
+        plan.report,
+    )
+
+
+def test_every_stage_goes_there_and_back() -> None:
+    plan = demo_runfile()
+    again = parse_runfile(tomllib.loads(dump_runfile(plan)))
+    assert again.stages == plan.stages
+    small = parse_runfile(
+        {"survey": {"demo": True}, "stage": tomllib.loads(dump_runfile(plan))["stage"]}
+    )
+    assert small.stages == plan.stages
+    assert len(small_stages()) == len({type(stage) for stage in plan.stages})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "messages"),
+    [
+        ("[run]", "[rum]", ["[rum]: is unknown. Did you mean 'run'?"]),
+        ("seed = 7", "sed = 7", ["[run] sed: is unknown. Did you mean 'seed'?"]),
+        ("predictors =", "predictor =", ["predictor: is unknown. Did you mean 'predictors'?"]),
+        (
+            '"categorical"',
+            '"categoric"',
+            ["type 'categoric' is unknown. Did you mean 'categorical'?"],
+        ),
+        ('type = "derive"', "", ["has no type"]),
+        ("scale = 2.0", "scale = -1", ["[run] scale: input should be greater than 0"]),
+        ("seed = 7", 'seed = "x"', ["[run] seed"]),
+        ('file = "survey.parquet"', "", ["needs file, population or demo = true"]),
+        (
+            'file = "survey.parquet"',
+            'file = "x.csv"\ndemo = true',
+            ["needs file, population or demo = true"],
+        ),
+        ('weight = "w"', "", ["[survey] weight: is not given"]),
+        ('name = "status"', "", ["(categorical) name"]),
+        (TEXT[TEXT.index("[[stage]]") :], "", ["[[stage]]: there is none"]),
+        ("seed = 7", "seed = = 7", ["is not TOML"]),
+        (
+            "scale = 2.0",
+            "scale = 0\nworkers = 4\nrows_per_block = 0",
+            ["scale", "workers: is unknown", "rows_per_block"],
+        ),
+    ],
+)
+def test_faults_come_together_and_name_the_place(runfile, old, new, messages) -> None:
+    assert old in TEXT
+    runfile.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(RunFileError) as caught:
+        load_runfile(runfile)
+    for message in messages:
+        assert message in str(caught.value)
+
+
+def test_a_level_that_the_data_do_not_have(runfile) -> None:
+    runfile.write_text(TEXT.replace('["retired"]', '["retird"]'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"the level 'retird'.*Did you mean 'retired'"):
+        run(runfile)
+
+
+def test_a_file_that_is_not_there(tmp_path) -> None:
+    with pytest.raises(RunFileError, match="no such file"):
+        load_runfile(tmp_path / "none.toml")
+
+
+def test_the_starter_run_file_runs(tmp_path) -> None:
+    frame = small_frame().rename(columns={"region": "db040", "hid": "db030", "w": "rb050"})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    path = tmp_path / "survey.toml"
+    path.write_text(starter_runfile(tmp_path / "survey.csv", tmp_path), encoding="utf-8")
+    plan = load_runfile(path)
+    assert (plan.survey.strata, plan.survey.household, plan.survey.weight) == (
+        "db040",
+        "db030",
+        "rb050",
+    )
+    kinds = [type(stage).__name__ for stage in plan.stages]
+    assert kinds[:2] == ["Structure", "Derive"]
+    assert {"Categorical", "Continuous"} <= set(kinds)
+    forms = {getattr(stage, "by_household", None) for stage in plan.stages[2:]}
+    assert forms == {None, "head"}  # categories: as a comment
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("# by_household", "by_household"), encoding="utf-8")
+    assert {stage.by_household for stage in load_runfile(path).stages[2:]} == {"head"}
+    assert run(path).n_persons > 5000
+
+
+def test_the_starter_leaves_out_what_has_too_many_values(tmp_path) -> None:
+    frame = pd.DataFrame({"weight": [1.0] * 40, "name": [f"n{i}" for i in range(40)]})
+    frame.to_parquet(tmp_path / "s.parquet")
+    text = starter_runfile(tmp_path / "s.parquet", tmp_path)
+    assert "# name is left out: 40 distinct values" in text
+    assert "by_household" not in text
+
+
+def test_strata_of_a_run_file(runfile, tmp_path) -> None:
+    whole = run(runfile).frame()
+    runfile.write_text(TEXT.replace("seed = 7", 'seed = 7\nstrata = ["west"]'), encoding="utf-8")
+    plan = load_runfile(runfile)
+    expected = whole[whole["region"] == "west"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(run(plan).frame(), expected)
+    dump_runfile(plan, tmp_path / "again.toml")
+    assert load_runfile(tmp_path / "again.toml").run == plan.run
+
+
+def test_what_the_starter_offers_as_comments_runs_too(tmp_path) -> None:
+    frame = small_frame().rename(columns={"region": "db040", "hid": "db030"})
+    frame = frame.drop(columns="w").assign(flag=frame["sex"])
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    text = starter_runfile(tmp_path / "survey.csv", tmp_path)
+    for key in ("[[stage]]", "type", "variables", "given", "passes", "unweighted"):
+        text = text.replace(f"# {key}", key)
+    path = tmp_path / "survey.toml"
+    path.write_text(text.replace('# strata = ["..."]', 'strata = ["north"]'), encoding="utf-8")
+    plan = load_runfile(path)
+    kinds = [type(stage).__name__ for stage in plan.stages]
+    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "Revisit")
+    assert "status" in plan.stages[0].variables
+    assert set(plan.stages[-1].revises) >= {"status", "flag"}
+    population = run(path)
+    assert set(population.frame()["db040"]) == {"north"}
+    assert population.n_persons < len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "predictor"),
+    [
+        (lambda f: f.assign(age=40), "age"),
+        (lambda f: f.assign(age=np.nan), "age"),
+        (lambda f: f.assign(age_class="x"), "age_class_"),
+        (lambda f: f.rename(columns={"status": 'two\n"lines"\x7f'}), "age_class"),
+        (lambda f: f.assign(**{"many\nvalues": [f"n{i}" for i in range(len(f))]}), "age_class"),
+    ],
+)
+def test_the_starter_of_an_odd_file_runs(tmp_path, change, predictor: str) -> None:
+    change(small_frame(400)).to_parquet(tmp_path / "survey.parquet")
+    path = tmp_path / "survey.toml"
+    text = starter_runfile(tmp_path / "survey.parquet", tmp_path)
+    path.write_text(text.replace("scale = 1.0", "scale = 0.2"), encoding="utf-8")
+    plan = load_runfile(path)
+    assert plan.stages[-1].predictors[0] == predictor
+    assert run(path).n_persons > 100
+
+
+def test_a_missing_value_in_a_rule_goes_there_and_back(runfile) -> None:
+    given = 'levels = ["retired"], when = {age_class = ["[0, 15]"]}'
+    text = TEXT.replace(given, 'levels = [nan, "retired"], when = {sex = ["f", nan]}')
+    runfile.write_text(text, encoding="utf-8")
+    plan = load_runfile(runfile)
+    expected = ({"levels": (None, "retired"), "when": {"sex": ("f", None)}},)
+    assert plan.stages[2].impossible == expected
+    assert "nan" in dump_runfile(plan, runfile)
+    assert load_runfile(runfile).stages == plan.stages
+    women = run(runfile).frame().query("sex == 'f'")
+    assert set(women["status"]) == {"works", "idle"}

@@ -1,0 +1,240 @@
+"""The command line as a user calls it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from synthpop import open_population
+from tests.small import small_frame
+from tests.synthpop.runfiles.test_runfile import TEXT
+
+SYNTHPOP = [sys.executable, "-c", "from synthpop.cli import main; main()"]
+
+
+def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*SYNTHPOP, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    (tmp_path / "run.toml").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
+    done = call("run", "run.toml", "--workers", 2, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Synthetic population of" in done.stdout
+    assert (folder / "run" / "report.html").stat().st_size > 10_000
+    assert open_population(folder / "run").manifest["identity"]["seed"] == 7
+    good = call("verify", "run", cwd=folder)
+    assert (good.returncode, "is complete and unchanged" in good.stdout) == (0, True)
+    next((folder / "run").rglob("*.parquet")).unlink()
+    bad = call("verify", "run", cwd=folder)
+    assert bad.returncode == 1
+    assert "is missing" in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "run.toml", "--seed", -1), "must not be negative"),
+        (("run", "."), "cannot be read"),
+        (("run", "run.toml", "--workers", "²"), "is not understood"),
+        (("init", "survey.parquet", "--out", "nowhere/x.toml"), "cannot write"),
+        (("calibrate", "run.toml", "--seed", -1), "must not be negative"),
+    ],
+)
+def test_faulty_arguments_are_told(folder: Path, arguments: tuple, message: str) -> None:
+    done = call(*arguments, cwd=folder)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_calibrate_says_which_options_have_no_effect(folder: Path) -> None:
+    done = call("calibrate", "run.toml", "--seed", 5, "--workers", 2, cwd=folder)
+    assert "seed 5: nothing is drawn here" in done.stdout
+    assert "workers 2: one process does the work here" in done.stdout
+
+
+def test_risk_variables_are_checked_before_the_population_is_written(folder: Path) -> None:
+    with (folder / "run.toml").open("a") as file:
+        file.write('\n[risk]\nkeys = ["agee"]\ntarget = "status"\n')
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert "Did you mean 'age'?" in done.stderr
+    assert not (folder / "run").exists()
+
+
+def test_options_win_over_the_run_file(folder: Path) -> None:
+    done = call("run", "run.toml", "--seed", 9, "--out", "elsewhere", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert open_population(folder / "elsewhere").manifest["identity"]["seed"] == 9
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seed = 7", "sed = 7"), "[run] sed: is unknown. Did you mean 'seed'?"),
+        (('weight = "w"', 'weight = "ww"'), "column given as weight is not in the data"),
+        (("survey.parquet", "nothing.parquet"), "there is no such file"),
+        (('predictors = ["age_class", "sex"]', 'predictors = ["income"]'), "will not have it here"),
+    ],
+)
+def test_bad_input_is_a_message_and_a_status(folder: Path, change, message: str) -> None:
+    (folder / "run.toml").write_text(TEXT.replace(*change), encoding="utf-8")
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "run").exists()
+
+
+def test_bad_weights_are_all_named(folder: Path) -> None:
+    frame = small_frame()
+    frame.loc[[0, 1], "w"] = [0.0, float("inf")]
+    frame.to_parquet(folder / "survey.parquet")
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert "weight is zero (1 row: 0)" in done.stderr
+    assert "weight is infinite (1 row: 1)" in done.stderr
+
+
+def test_another_run_in_the_folder(folder: Path) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    done = call("run", "run.toml", "--seed", 8, cwd=folder)
+    assert done.returncode == 1
+    assert "holds another run: it differs in seed" in done.stderr
+
+
+def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
+    done = call("init", "survey.parquet", cwd=folder)
+    assert done.returncode == 0
+    assert "[[stage]]" in (folder / "survey.toml").read_text(encoding="utf-8")
+    again = call("init", "survey.parquet", cwd=folder)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_version_and_help(tmp_path: Path) -> None:
+    assert re.match(r"\d+\.\d+\.\d+", call("--version", cwd=tmp_path).stdout)
+    assert "demo" in call("--help", cwd=tmp_path).stdout
+
+
+def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
+    text = TEXT.replace("scale = 2.0", "scale = 300.0\nrows_per_block = 20000")
+    (folder / "run.toml").write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [*SYNTHPOP, "run", "run.toml", "--out", "killed"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(list((folder / "killed").rglob("*.parquet"))) < 3:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    found = len(list((folder / "killed").rglob("part-*.parquet")))
+    assert found >= 3
+    assert call("run", "run.toml", "--out", "killed", cwd=folder).returncode == 0
+    assert call("run", "run.toml", "--out", "whole", cwd=folder).returncode == 0
+    for path in (folder / "whole").rglob("*.parquet"):
+        other = folder / "killed" / path.relative_to(folder / "whole")
+        assert path.read_bytes() == other.read_bytes()
+    pd.testing.assert_frame_equal(
+        open_population(folder / "killed").households(),
+        open_population(folder / "whole").households(),
+    )
+
+
+CALIBRATE = """
+[survey]
+file = "survey.parquet"
+weight = "w"
+household = "hid"
+
+[calibrate]
+method = "raking"
+
+[[calibrate.margin]]
+file = "sex.csv"
+size = 9000
+
+[[calibrate.margin]]
+file = "regions.csv"
+level = "household"
+"""
+
+
+@pytest.fixture
+def totals(folder: Path) -> Path:
+    (folder / "sex.csv").write_text("sex,total\nf,0.55\nm,0.45\n")
+    (folder / "regions.csv").write_text("region,total\nnorth,1700\nsouth,1000\nwest,700\n")
+    (folder / "cal.toml").write_text(CALIBRATE)
+    return folder
+
+
+def test_calibrate_writes_the_survey_and_its_controls(totals: Path) -> None:
+    done = call("calibrate", "cal.toml", "--out", "out.parquet", cwd=totals)
+    assert done.returncode == 0, done.stderr
+    survey = pd.read_parquet(totals / "out.parquet")
+    assert survey.groupby("sex")["w"].sum().round(2).to_dict() == {"f": 4950.0, "m": 4050.0}
+    controls = pd.read_csv(totals / "out-controls.csv")
+    assert controls["relative_error"].abs().max() < 1e-5
+    assert len(controls) == 5
+
+
+def test_calibrate_says_what_does_not_fit(totals: Path) -> None:
+    (totals / "sex.csv").write_text("sex,total\nf,0.55\nx,0.45\n")
+    done = call("calibrate", "cal.toml", cwd=totals)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "x" in done.stderr
+    assert not list(totals.glob("*calibrated*"))
+
+
+def test_run_calibrates_first(totals: Path) -> None:
+    stages = TEXT[TEXT.index("[[stage]]") :]
+    (totals / "cal.toml").write_text(CALIBRATE + stages)
+    done = call("run", "cal.toml", "--seed", 1, "--out", "p", cwd=totals)
+    assert done.returncode == 0, done.stderr
+    households = open_population(totals / "p").n_households
+    assert abs(households - 3400) < 5
+    assert call("calibrate", "run.toml", cwd=totals).returncode == 1
+
+
+def test_sample_draws_whole_households_with_weights(folder: Path) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    arguments = ["sample", "run", "-n", 100, "--strata", "region", "--seed", 3, "--out", "s.csv"]
+    done = call(*arguments, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    drawn = pd.read_csv(folder / "s.csv")
+    people = open_population(folder / "run").frame()
+    assert drawn["hid"].nunique() == 100
+    assert (drawn.groupby("hid").size() == drawn.groupby("hid")["size"].first()).all()
+    total = drawn.drop_duplicates("hid")["design_weight"].sum()
+    assert abs(total - people["hid"].nunique()) < 1e-6
+    assert call(*arguments[:-1], "t.csv", cwd=folder).returncode == 0
+    assert (folder / "s.csv").read_bytes() == (folder / "t.csv").read_bytes()
+    single = call("sample", "run", "-n", 50, "--persons", "--out", "p.csv", cwd=folder)
+    assert single.returncode == 0
+    assert len(pd.read_csv(folder / "p.csv")) == 50
+    power = call(*arguments[:-1], "q.csv", "--allocation", "power", cwd=folder)
+    assert power.returncode == 0
+    spread = pd.read_csv(folder / "q.csv").drop_duplicates("hid")["region"].value_counts()
+    assert spread.min() > drawn.drop_duplicates("hid")["region"].value_counts().min()
