@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop import weighted
+from synthpop.microdata import weighted
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.weighted import LARGE, _by_buckets
 from tests.reference_data import golden, survey_data
