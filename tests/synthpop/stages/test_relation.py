@@ -177,3 +177,15 @@ def test_agreement_within_ghanaian_households_is_that_of_the_sample() -> None:
     ours = of_one_faith(people, people.groupby("hhid").size() * 0 + 1)
     sample = of_one_faith(frame, frame.groupby("hhid")["weight"].first())
     assert abs(ours - sample) < 0.03  # the reference gives every member the head's value: 1.0
+
+
+def test_classes_of_ages_begin_where_nobody_has_a_value() -> None:
+    """Who has no faith decides the limits of the ages, not who has the first level."""
+    sample = frame_with_faith()
+    sample["faith"] = pd.Series(sample["faith"]).where(sample["age"] >= 25)
+    stage = Relation("faith", relationship="relation", head="head", predictors=["age"])
+    steps = [Structure(["age", "sex", "relation"]), stage]
+    fitted = Pipeline(steps).fit(Survey(sample, **ROLES), seed=1)
+    assert 24.5 in fitted.models[1].head_coding.variables[0].breaks
+    people = fitted.simulate().frame()
+    assert people["faith"].isna().equals(people["age"] < 25)
