@@ -12,7 +12,7 @@ import numpy as np
 from riskeval.keys.table import LARGEST, KeyTable, number_rows
 from synthpop.microdata.codes import cell_ids
 
-DENSE_CELLS = 1 << 24  # largest full table (every combination of levels) that is held in memory
+LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of levels)
 
 
 def match_counts(
@@ -67,7 +67,7 @@ def _wildcard_totals(
         span *= size + 1
     bits = (table.codes[:, gaps] >= 0).astype(np.int64) << np.arange(len(gaps))
     patterns, pattern_of = np.unique(bits.sum(axis=1), return_inverse=True)
-    if span <= DENSE_CELLS and span * len(gaps) <= 8 * len(patterns) * len(given) + (1 << 16):
+    if span <= LARGEST_TABLE and span * len(gaps) <= 8 * len(patterns) * len(given) + (1 << 16):
         return _dense_totals(table, given, shares)
     factors = np.ones((len(given), len(gaps)))
     if shares is not None:

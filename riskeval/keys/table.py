@@ -15,7 +15,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.wording import plural
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
-DENSE_CELLS = 1 << 24  # combinations of levels up to which rows are numbered by a look-up table
+DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing
 LARGEST = 1 << 62
 
 
@@ -134,11 +134,11 @@ def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
         present[ids] = True
         rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
         return rank[ids] - 1, int(rank[-1])
-    found, distinct = pd.factorize(ids)
+    positions, distinct = pd.factorize(ids)
     order = np.argsort(distinct)
-    place = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
-    place[order] = np.arange(len(distinct))
-    return place[found], len(distinct)
+    rank = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
+    rank[order] = np.arange(len(distinct))
+    return rank[positions], len(distinct)
 
 
 def read_keys(

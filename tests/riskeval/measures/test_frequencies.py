@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -90,8 +92,8 @@ def as_data(codes):
 
 ROUTES = {
     "dense": {},
-    "kernel": {"DENSE_CELLS": 0},
-    "pairs": {"DENSE_CELLS": 0, "LARGEST": 2},
+    "kernel": {"DENSE_CELLS": 0, "LARGEST_TABLE": 0},
+    "pairs": {"DENSE_CELLS": 0, "LARGEST_TABLE": 0, "LARGEST": 2},
 }
 
 
@@ -105,7 +107,8 @@ def test_agrees_with_naive(route, codes, missing, alpha):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ROUTES[route].items():
             for module in (keytable, matching):
-                patch.setattr(module, name, value)
+                if hasattr(module, name):
+                    patch.setattr(module, name, value)
         counts = frequency_counts(data, keys, weights="w", missing=missing, alpha=alpha)
     recoded = np.column_stack(
         [
@@ -121,7 +124,7 @@ def test_agrees_with_naive(route, codes, missing, alpha):
 def test_kernel_and_its_python_form(monkeypatch):
     rng = np.random.default_rng(3)
     data = as_data(rng.integers(-1, 3, (40, 4)))
-    monkeypatch.setattr(matching, "DENSE_CELLS", 0)
+    monkeypatch.setattr(matching, "LARGEST_TABLE", 0)
     fast = frequency_counts(data, list(data.columns[:-1]), weights="w", missing="category-size")
     monkeypatch.setattr(kernels, "match_patterns", kernels.match_patterns.py_func)
     monkeypatch.setattr(kernels, "_slot", kernels._slot.py_func)
@@ -248,6 +251,19 @@ def test_very_many_levels_are_numbered_without_overflow():
     codes = tabulate(holed.reset_index(drop=True), list(frame.columns))
     f, _ = naive_counts(codes.codes[codes.cell], np.ones(len(holed)))
     np.testing.assert_array_equal(frequency_counts(holed, list(frame.columns)).f, f)
+
+
+def test_few_records_need_no_large_tables():
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 50, (53, 20)).astype(float)
+    data = pd.DataFrame(levels, columns=[f"k{j}" for j in range(20)]).mask(
+        rng.random((53, 20)) < 0.1
+    )
+    tracemalloc.start()
+    frequency_counts(data, list(data.columns))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8e6
 
 
 def test_empty_file():
