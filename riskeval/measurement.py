@@ -159,7 +159,7 @@ class Measurement:
 
     def noted(self, *notes: str) -> Measurement:
         """Return the measurement with more notes, separated by semicolons."""
-        texts = [text for text in (self.note, *notes) if text]
+        texts = [text for note in (self.note, *notes) for text in note.split("; ") if text]
         return replace(self, note="; ".join(dict.fromkeys(texts)))
 
 
