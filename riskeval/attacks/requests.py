@@ -23,7 +23,7 @@ from synthpop.microdata.checks import (
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness

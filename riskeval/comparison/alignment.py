@@ -13,7 +13,7 @@ from riskeval.comparison.releases import Side
 from riskeval.utility.pairs import is_number
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, level_text
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 COLUMNS = (
     "release", "variable", "role", "compared", "how", "levels_original", "levels_release",

@@ -17,7 +17,7 @@ from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 PERMUTATIONS = 1
 BASE = 4

@@ -12,7 +12,7 @@ from riskeval.measures.frequencies import count_keys
 from riskeval.measures.individual import risk_of_counts
 from riskeval.measures.l_diversity import l_diversity
 from riskeval.measures.suda import suda
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 COUNTED = ("below_2", "below_3", "below_5", "global_risk", "expected_reidentifications")
 OTHERS = ("household_risk", "special_uniques")

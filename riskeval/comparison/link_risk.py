@@ -15,7 +15,7 @@ from riskeval.measures.numeric_disclosure import crowded, interval_disclosure, n
 from riskeval.measures.robust import Scatter, mcd
 from riskeval.utility.pairs import numbers
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 MEASURES = ("record_linkage", "interval_disclosure", "mahalanobis_disclosure")
 RECORD = "record of the original"

@@ -17,7 +17,7 @@ from riskeval.utility.pairs import is_number, numbers
 from riskeval.utility.propensity_scores import propensity
 from riskeval.utility.scatter import correlations
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 FEW = 20
 """Numeric keys with at most so many levels count as categories in the propensity score."""

@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.comparison.catalogue import CATALOGUE, lower
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from synthpop.microdata.checks import (
 )
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5

@@ -14,7 +14,7 @@ from riskeval.comparison.file_risk import EMPTY
 from riskeval.comparison.request import Effort
 from riskeval.measures.request import Limits
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

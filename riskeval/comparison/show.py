@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from riskeval.comparison.catalogue import CATALOGUE
+from synthpop.microdata.text import BLANK, number, short_percent
 
 SMALL = 5
 """External readers do not see numbers of records below this one."""
@@ -31,51 +32,12 @@ def shown(measure: str, value: float, records: int, external: bool = False) -> s
     ('2.35', '257')
     """
     if np.isnan(value):
-        return "–"
+        return BLANK
     kind = CATALOGUE[measure]
     risk = kind.group != "utility"
     if kind.unit == "records":
-        return f"< {SMALL}" if external and 0 < value < SMALL else count(value)
+        return f"< {SMALL}" if external and 0 < value < SMALL else number(value)
     if kind.unit in ("share", "overlap"):
         small = external and risk and records and 0 < value * records < SMALL
-        return f"< {percent(SMALL / records)}" if small else percent(value)
-    return plain_number(value)
-
-
-def percent(value: float) -> str:
-    """Return a share in percent with three digits.
-
-    Examples
-    --------
-    >>> percent(0.5), percent(0.12345), percent(0.000123), percent(0.0)
-    ('50 %', '12.3 %', '0.0123 %', '0 %')
-    """
-    return f"{float(f'{100 * value:.3g}'):,.10g} %"
-
-
-def count(value: float) -> str:
-    """Return an expected number of records.
-
-    Examples
-    --------
-    >>> count(12345.6), count(0.034)
-    ('12,346', '0.034')
-    """
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def plain_number(value: float) -> str:
-    """Return a number with three or four digits, never with a power of ten where it is large.
-
-    Examples
-    --------
-    >>> plain_number(0.0000123456), plain_number(123456.7), plain_number(8e-34)
-    ('0.0000123', '123,457', '0')
-    """
-    if np.isnan(value):
-        return "–"
-    if abs(value) < 1e-9:  # rounding of what is none
-        return "0"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return np.format_float_positional(value, precision=3, fractional=False, trim="-")
+        return f"< {short_percent(SMALL / records)}" if small else short_percent(value)
+    return number(value)

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing

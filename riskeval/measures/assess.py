@@ -25,7 +25,7 @@ from synthpop.microdata.errors import (
     OutputError,
 )
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

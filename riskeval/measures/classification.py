@@ -17,7 +17,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9

@@ -17,23 +17,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual import IndividualRisk
 from synthpop.microdata.pictures import HALF, POPULATION, RC, SAMPLE, SOFT, WIDE, new_figure
+from synthpop.microdata.text import number, tick
 
 MOST_POINTS = 5_000
 ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # beside the picture
 RARE = 3  # k of k-anonymity below which keys are drawn as rare
-
-
-def plain(value: float, position: int | None = None) -> str:
-    """Return the number of a tick without powers of ten.
-
-    Examples
-    --------
-    >>> plain(20000.0), plain(1.0), plain(0.002), plain(0.0)
-    ('20,000', '1', '0.002', '0')
-    """
-    if abs(value) >= 1 and float(value).is_integer():
-        return f"{value:,.0f}"
-    return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
 def _plain_numbers(axis: Axis, low: float, high: float) -> None:
@@ -41,7 +29,7 @@ def _plain_numbers(axis: Axis, low: float, high: float) -> None:
     subs = (1.0, 2.0, 5.0) if high <= 1000 * low else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs, numticks=20))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_major_formatter(FuncFormatter(tick))
 
 
 def risk_distribution(result: IndividualRisk) -> Figure:
@@ -79,7 +67,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
         for (label, _, colour), values in zip(shown, positive, strict=True):
             axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.8, label=label)
         if result.benchmark <= 1:
-            text = f"benchmark rule: {result.benchmark:.3g}"
+            text = f"benchmark rule: {number(result.benchmark)}"
             axes.axvline(result.benchmark, color=SOFT, linestyle="--", linewidth=1, label=text)
         axes.set_xscale("log")
         _plain_numbers(axes.xaxis, low, 1.0)
@@ -87,7 +75,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
         axes.set_ylim(0, 1.5 * max(axes.get_ylim()[1], 1.0))
         axes.yaxis.set_major_locator(FixedLocator([0.0, *(10.0**j for j in range(10))]))
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(plain))
+        axes.yaxis.set_major_formatter(FuncFormatter(tick))
         axes.grid(axis="y")
         axes.set_xlabel("Probability of a correct link")
         axes.set_ylabel("Records")
@@ -184,7 +172,7 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
         else:
             axes.xaxis.set_major_locator(MaxNLocator(nbins=15, integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.yaxis.set_major_formatter(FuncFormatter(plain))
+        axes.yaxis.set_major_formatter(FuncFormatter(tick))
         axes.set_ylim(bottom=0)
         axes.grid(axis="y")
         axes.set_xlabel("Records that share a key (1: the record is unique)")

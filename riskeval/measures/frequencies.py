@@ -14,7 +14,7 @@ from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, read_weights, t
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 __all__ = [
     "TREATMENTS",

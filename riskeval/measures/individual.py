@@ -15,7 +15,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 FORMULAS = ("exact", "approximation")
 BENCHMARK_FLOOR = 0.1

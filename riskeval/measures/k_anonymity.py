@@ -14,7 +14,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_numeric
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 def read_frames(

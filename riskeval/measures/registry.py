@@ -20,7 +20,7 @@ from riskeval.measures.t_closeness import TCloseness, t_closeness
 from riskeval.measures.uniqueness import PopulationUniqueness, population_uniqueness
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 __all__ = ["MEASURES", "Headline", "Limits", "Measure", "Request", "Several"]
 

@@ -20,7 +20,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 NORMALISATIONS = ("book", "original", "factorial")

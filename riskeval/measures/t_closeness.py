@@ -15,7 +15,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 

@@ -20,7 +20,7 @@ from riskeval.protection.result import (
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 Node = tuple[int, ...]
 EVERYTHING = "*"

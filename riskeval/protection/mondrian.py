@@ -13,7 +13,7 @@ from riskeval.protection.result import Protected, categorical_column, own_frame,
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:

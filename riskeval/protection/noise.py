@@ -25,7 +25,7 @@ from riskeval.protection.scatter import COVARIANCES, MANY, root, scatter, square
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 METHODS = ("additive", "correlated", "correlated2", "restricted", "romm", "outlier")
 MOMENTS = ("expected", "exact")

@@ -20,7 +20,7 @@ from riskeval.protection.univariate import consecutive, optimal_groups, ranked_g
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 KINDS = ("invariant", "random")
 TOLERANCE = 1e-9

@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 SPACINGS = ("equal", "log", "quantile")
 

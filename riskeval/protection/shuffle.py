@@ -15,7 +15,7 @@ from riskeval.protection.scatter import root
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 METHODS = ("regression", "rank")
 

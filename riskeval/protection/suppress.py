@@ -21,7 +21,7 @@ from riskeval.protection.suppress_codes import (
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 MOST_KEYS = 40
 

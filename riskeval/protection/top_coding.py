@@ -22,7 +22,7 @@ from riskeval.protection.scatter import COVARIANCES, MANY, scatter, squared_dist
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 def mv_top_code(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from riskeval.measures.registry import MEASURES
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import number, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.assess import Assessment
@@ -97,6 +95,7 @@ def write_assessment(
     Examples
     --------
     >>> import tempfile
+    >>> import pandas as pd
     >>> from riskeval.measures.assess import assess
     >>> data = pd.DataFrame({"sex": [1, 1, 2, 2], "age": [30, 30, 40, 50]})
     >>> result = assess(data, keys=["sex", "age"], measures=["k_anonymity"])
@@ -206,21 +205,6 @@ def _exceeds(row: Any) -> str:
 def _meaning(row: Any) -> str:
     source = row["limit_source"]
     return f"{row['meaning']}; limit: {source}" if source else str(row["meaning"])
-
-
-def number(value: Any) -> str:
-    """Return a number for a table; a dash where there is none.
-
-    Examples
-    --------
-    >>> number(12345.0), number(0.01234567), number(None)
-    ('12,345', '0.01235', '–')
-    """
-    if value is None or (isinstance(value, float) and pd.isna(value)):
-        return "–"
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.4g}"
 
 
 def _pictures(assessment: Assessment) -> dict[str, str]:

@@ -32,7 +32,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap

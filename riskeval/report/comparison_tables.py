@@ -9,8 +9,9 @@ import pandas as pd
 
 from riskeval.comparison.catalogue import CATALOGUE, FILE, LINK, NONE
 from riskeval.comparison.result import ORIGINAL, limits_of
-from riskeval.comparison.show import SMALL, plain_number, shown
+from riskeval.comparison.show import SMALL, shown
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.text import number
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison
@@ -99,7 +100,7 @@ def overlap_table(comparison: Comparison, external: bool) -> Table:
         by = part.set_index("release")
         first = part.iloc[0]
         cells = [
-            f"{plain_number(float(by.loc[name, 'released']))} "
+            f"{number(float(by.loc[name, 'released']))} "
             f"({_overlap(float(by.loc[name, 'overlap']))})"
             if name in by.index
             else "–"
@@ -108,9 +109,9 @@ def overlap_table(comparison: Comparison, external: bool) -> Table:
         title = f"{indicator.replace('_', ' ')} of {variable}"
         where = "all" if domain == OVERALL else domain
         original = (
-            f"{plain_number(float(first['original']))} "
-            f"[{plain_number(float(first['lower_original']))}; "
-            f"{plain_number(float(first['upper_original']))}]"
+            f"{number(float(first['original']))} "
+            f"[{number(float(first['lower_original']))}; "
+            f"{number(float(first['upper_original']))}]"
         )
         rows.append((title, where, original, *cells))
     return _table(["Estimate", "Domain", "Original [interval]", *releases], 2, rows)
@@ -146,7 +147,7 @@ def _model(part: pd.DataFrame, releases: list[str]) -> dict[str, Any]:
     rows = []
     for term in first.index[first.index != ""]:
         cells = [_coefficient(mine[name], term) for name in releases]
-        rows.append((term, plain_number(float(first.loc[term, "original"])), *cells))
+        rows.append((term, number(float(first.loc[term, "original"])), *cells))
     notes = [f"{name}: {mine[name]['note'].iloc[0]}." for name in releases
              if mine[name]["note"].iloc[0]]  # fmt: skip
     return {"table": _table(["Coefficient", "Original", *releases], 1, rows), "notes": notes}
@@ -157,7 +158,7 @@ def _coefficient(rows: Any, term: str) -> str:
     if np.isnan(float(row["released"])):
         return "–"
     star = "" if bool(row["same_conclusion"]) else " *"
-    return f"{plain_number(float(row['released']))} ({_overlap(float(row['overlap']))}){star}"
+    return f"{number(float(row['released']))} ({_overlap(float(row['overlap']))}){star}"
 
 
 def files_table(comparison: Comparison, external: bool) -> Table:

@@ -11,10 +11,9 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from riskeval.measures.figures import plain
-from riskeval.report.assessment import number
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import POPULATION, RC, SAMPLE, WIDE, new_figure, to_svg
+from synthpop.microdata.text import change, count, number, tick
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
@@ -75,7 +74,7 @@ def write_protection(path: Path | str, session: ProtectionSession, audience: str
     risk, utility = session.risk(), session.utility()
     pictures = {} if external else _pictures(session)
     facts = {
-        "title": f"Protection of a file of {len(session.original):,} records",
+        "title": f"Protection of a file of {count(len(session.original))} records",
         "external": external,
         "cards": _cards(session, external),
         "first": _first(session, external),
@@ -107,7 +106,7 @@ def _count(value: Any, external: bool) -> str:
     """Show a number of records or cells; external readers do not see 1 to 4."""
     if value is None or pd.isna(value):
         return "–"
-    return f"< {SMALL}" if external and 0 < value < SMALL else f"{int(value):,}"
+    return f"< {SMALL}" if external and 0 < value < SMALL else count(value)
 
 
 def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
@@ -121,7 +120,7 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
         {
             "title": "Cells changed",
             "value": _count(session.cells_changed, external),
-            "note": f"of {session.original.size:,} in the file",
+            "note": f"of {count(session.original.size)} in the file",
         },
         {
             "title": "Records below 3",
@@ -140,12 +139,12 @@ def _expected(value: float, external: bool) -> str:
     """Show an expected number of records; external readers do not see what is below 5."""
     if external and 0 < value < SMALL:
         return f"< {SMALL}"
-    return f"{value:,.3g}" if value < 1e3 else f"{value:,.0f}"
+    return number(value)
 
 
 def _mean_risk(value: float, n: int, external: bool) -> str:
     """Show a mean risk; n times it is the expected number, which stays hidden with it."""
-    return f"< {SMALL / n:.2g}" if external and 0 < value * n < SMALL else number(value)
+    return f"< {number(SMALL / n, 2)}" if external and 0 < value * n < SMALL else number(value)
 
 
 def _first(session: ProtectionSession, external: bool) -> str:
@@ -157,7 +156,7 @@ def _first(session: ProtectionSession, external: bool) -> str:
     shown = [_mean_risk(x, len(session.original), external) for x in (before, after)]
     went = f"went from {shown[0]} to {shown[1]}"
     if before and "<" not in "".join(shown):
-        went += f" ({after / before - 1:+.0%})"
+        went += f" ({change(after / before - 1, 0)})"
     word = "step" if n == 1 else "steps"
     return f"{n} {word} in effect. The mean probability of a correct link over the keys {went}."
 
@@ -204,7 +203,7 @@ def _utility(table: pd.DataFrame, external: bool) -> dict[str, Any]:
     for place, values in table.iterrows():
         column, what = (str(part) for part in cast("tuple[str, str]", place))
         before, after = float(values["original"]), float(values["current"])
-        shown = ["–" if np.isnan(x) else _figure(x) for x in (before, after)]
+        shown = ["–" if np.isnan(x) else number(x, 4) for x in (before, after)]
         if external and what == "filled" and 0 < abs(before - after) < SMALL:
             shown[1] = f"less than {SMALL} fewer"
         rows.append((column, UTILITY.get(what, what), *shown))
@@ -214,11 +213,6 @@ def _utility(table: pd.DataFrame, external: bool) -> dict[str, Any]:
         "text_columns": 2,
         "rows": rows,
     }
-
-
-def _figure(value: float) -> str:
-    """Return a mean with four digits, never with a power of ten where it is large."""
-    return f"{value:,.0f}" if abs(value) >= 1e4 else number(value)
 
 
 def _caveats(session: ProtectionSession) -> list[str]:
@@ -293,14 +287,14 @@ def pairs_of_bars(counts: dict[str, np.ndarray], labels: list[str], title: str) 
             bars = axes.barh(
                 places + (shift - 0.5) * 0.38, counts[name], 0.36, color=colour, label=name
             )
-            axes.bar_label(bars, [f"{value:,}" for value in counts[name]], padding=3, fontsize=8)
+            axes.bar_label(bars, [count(value) for value in counts[name]], padding=3, fontsize=8)
         axes.set_yticks(places, labels)
         axes.invert_yaxis()
         axes.set_xscale("symlog", linthresh=1)
         top = max(1, *(int(value.max()) for value in counts.values()))
         axes.set_xlim(0, 3 * top)
         axes.set_xticks([0, *(10**j for j in range(int(np.log10(top)) + 1))])
-        axes.xaxis.set_major_formatter(FuncFormatter(plain))
+        axes.xaxis.set_major_formatter(FuncFormatter(tick))
         axes.minorticks_off()
         axes.set_xlabel("Records")
         axes.set_title(title)

@@ -22,7 +22,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, GuaranteeError, InputError, OutputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 CURRENT = "current"
 FILES = ("session.json", "original.parquet")

@@ -13,7 +13,7 @@ from riskeval.utility.pairs import as_names, check_both, check_option, ones, rea
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

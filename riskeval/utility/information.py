@@ -22,7 +22,7 @@ from riskeval.utility.pairs import (
 from riskeval.utility.scatter import classical, correlations, robust, squared_distances
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 NAN = float("nan")
 

@@ -14,7 +14,7 @@ from riskeval.utility.pairs import as_names, check_both, read_sides
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
 

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 LARGEST = 1e100
 

@@ -12,7 +12,7 @@ from riskeval.utility.pairs import check_option, ones, read_sides
 from riskeval.utility.regressions import build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ from riskeval.utility.pairs import (
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
 """From labels, weights and a seed to scores and the number of coefficients."""

@@ -28,7 +28,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.variance import sampled_units
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 FAMILIES = ("linear", "logistic")
 INTERCEPT = "(Intercept)"

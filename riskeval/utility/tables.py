@@ -20,7 +20,7 @@ from riskeval.utility.pairs import (
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 NAN = float("nan")
 LARGEST_ROWS = 50_000_000

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6

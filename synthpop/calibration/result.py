@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.calibration.weights import design_effect, effective_sample_size
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from synthpop.evaluation.request import Request, make_request
 from synthpop.evaluation.shares import Sides
 from synthpop.evaluation.tabulate import ALL, Counts, count, numbers_of
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

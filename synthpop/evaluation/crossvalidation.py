@@ -18,7 +18,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, take_apart
 from synthpop.population.id_columns import SIZE_NAME
 from synthpop.stages.categorical import Categorical, coded_field, codes_of

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import number_axis, plain_number
+from synthpop.figures.style import number_axis
 from synthpop.microdata.pictures import HALF, OKABE_ITO, SOFT, new_figure, styled
+from synthpop.microdata.text import tick
 
 NAMED = len(OKABE_ITO)
 
@@ -30,7 +31,7 @@ def objective_trace(trace: pd.DataFrame) -> Figure:
         axes.plot(x, y, color=colour, linewidth=1.3, label=str(region))
         axes.plot(x[-1:], y[-1:], "o", color=colour, markersize=3.5)
     axes.set_yscale("symlog", linthresh=1.0)
-    axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+    axes.yaxis.set_major_formatter(tick)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     number_axis(axes.xaxis, 4)

@@ -14,6 +14,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from synthpop.evaluation.factors import MISSING_LABEL
 from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP
+from synthpop.microdata.text import percent_tick, tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def percent_axis(axis: Any) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.3g} %"))
+    axis.set_major_formatter(FuncFormatter(percent_tick))
 
 
 def number_axis(axis: Any, most: int = 6) -> None:
@@ -67,18 +68,7 @@ def number_axis(axis: Any, most: int = 6) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
-
-
-def plain_number(value: float) -> str:
-    """Return a number with thousands separators, without needless decimals.
-
-    Examples
-    --------
-    >>> plain_number(12500.0), plain_number(0.25)
-    ('12,500', '0.25')
-    """
-    return f"{value:,.0f}" if abs(value) >= 10 or float(value).is_integer() else f"{value:.3g}"
+    axis.set_major_formatter(FuncFormatter(tick))
 
 
 def wrapped(text: object, width: int = WRAP) -> str:

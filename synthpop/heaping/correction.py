@@ -16,7 +16,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 METHODS = ("lognormal", "normal", "uniform")
 STEPS = {"5year": 5, "10year": 10}

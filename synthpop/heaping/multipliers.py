@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 YEARS = 5
 # Sprague (1880): rows are the single years of a group, columns the groups used.

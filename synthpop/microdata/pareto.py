@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import check_option, clean, mean, quantile
-from synthpop.microdata.wording import plural
 
 LARGEST_SHAPE = 1e3
 TAIL_PROBS = (0.97, 0.98)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.pareto import ParetoTail, drawn_between, fit_pareto, van_kerm_threshold
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import check_option, clean
-from synthpop.microdata.wording import plural
 
 __all__ = ["GpdTail", "ParetoTail", "fit_gpd", "fit_pareto", "van_kerm_threshold"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd

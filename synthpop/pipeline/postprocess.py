@@ -22,7 +22,7 @@ from synthpop.microdata.dataset import Field, encode_column, restore_column
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.pipeline.simulate import Workers
 from synthpop.population.id_columns import Layout, id_dtype
 from synthpop.population.population import Population, open_population

@@ -12,7 +12,7 @@ import numpy as np
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.population.blocks import BlockPlan
 from synthpop.population.id_columns import Layout
 

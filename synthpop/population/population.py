@@ -15,7 +15,7 @@ from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.population.storage import read_manifest
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.style import Names
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import count, number, percent, plural
 from synthpop.population.population import Population
-from synthpop.report.wording import number, percent, table, whole
+from synthpop.report.tables import table
 
 KINDS = {
     "structure": "Household structure",
@@ -142,13 +142,13 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     identity, sample = population.manifest["identity"], population.manifest["sample"]
     seed = "kept in the internal report" if external else str(identity["seed"])
     facts = [
-        ("Survey", f"{whole(sample['n_persons'])} persons in {whole(sample['n_households'])} "
+        ("Survey", f"{count(sample['n_persons'])} persons in {count(sample['n_households'])} "
                    f"households, weight {sample['weight']}"),
         ("Scale", f"{identity['scale']:g} (persons of the population for one unit of weight)"),
         ("Seed", seed),
         ("Software", f"synthpop {identity['version']}"),
         ("Blocks", f"{plural(len(population.manifest['blocks']), 'block')} of at most "
-                   f"{whole(identity['rows_per_block'])} persons"),
+                   f"{count(identity['rows_per_block'])} persons"),
     ]  # fmt: skip
     if population.path is not None and not external:
         facts.append(("Folder", str(population.path)))
@@ -173,11 +173,11 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
         rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
         return {"sentence": sentence, "table": table(["Step", "Strata or levels"], rows)}
     rows = [
-        [item.stage, item.stratum, item.what, whole(item.n_persons) if item.n_persons else "fit"]
+        [item.stage, item.stratum, item.what, count(item.n_persons) if item.n_persons else "fit"]
         for item in found[:MOST_FALLBACKS]
     ]
     if len(found) > MOST_FALLBACKS:
         left = len(found) - MOST_FALLBACKS
-        rows.append([f"and {left:,} more, listed in the manifest", "", "", ""])
+        rows.append([f"and {count(left)} more, listed in the manifest", "", "", ""])
     head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
     return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.report.wording import number, percent, table, whole
+from synthpop.microdata.text import count, number, percent
+from synthpop.report.tables import table
 
 SMALLEST = 5
 STORIES = {
@@ -91,7 +92,7 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
 
 
 def _one_in(rate: float) -> str:
-    return f"about one in {whole(1 / rate)}." if rate < 0.5 else "more than half of them."
+    return f"about one in {count(1 / rate)}." if rate < 0.5 else "more than half of them."
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:

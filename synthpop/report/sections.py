@@ -10,7 +10,8 @@ import pandas as pd
 from synthpop.evaluation.assess_fit import FitReport
 from synthpop.figures.gallery import main_numbers, shown_groups
 from synthpop.figures.style import Names
-from synthpop.report.wording import BLANK, change, number, percent, points, table, whole
+from synthpop.microdata.text import BLANK, change, count, difference, number, percent, points
+from synthpop.report.tables import table
 
 STATISTICS = {
     "mean": ("Mean", number),
@@ -51,16 +52,14 @@ def households(fit: FitReport) -> dict[str, Any]:
     return found
 
 
-def _with_gap(count: float, gap: float) -> str:
-    if pd.isna(count):
-        return "–"
-    shown = f"{gap:+,.0f}".replace("-", "−")
-    return f"{whole(count)} ({shown})" if shown not in ("+0", "−0") else whole(count)
+def _with_gap(households: float, gap: float) -> str:
+    text = difference(gap)
+    return count(households) if text in ("0", BLANK) else f"{count(households)} ({text})"
 
 
 def _counted(rows: pd.DataFrame, column: str, title: str) -> dict[str, Any]:
     body = [
-        [str(row[column]), whole(row["estimate"]), whole(row["population"]),
+        [str(row[column]), count(row["estimate"]), count(row["population"]),
          change(row["population"] / row["estimate"] - 1 if row["estimate"] else float("nan"), 2)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
@@ -175,7 +174,7 @@ def _is_amount(fit: FitReport, name: str) -> bool:
 def _quantiles(fit: FitReport, name: str) -> dict[str, Any]:
     rows = fit.tables["quantiles"]
     body = [
-        [f"{row['p'] * 100:.0f} %", number(row["sample"]), number(row["population"]),
+        [percent(row["p"], 0), number(row["sample"]), number(row["population"]),
          change(row["relative"])]
         for row in rows[rows["variable"] == name].to_dict("records")
     ]  # fmt: skip
@@ -186,7 +185,7 @@ def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
     rows = fit.tables["groups"]
     mine = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
     body = [
-        [str(row["level"]), whole(row["n_sample"]), number(row["mean_sample"]),
+        [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),
          number(row["mean_population"]), change(row["relative_mean"]), percent(row["value"]),
          percent(row["noise"])]
         for row in mine.to_dict("records")
@@ -203,7 +202,7 @@ def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
     for total in fit.components:
         mine = rows[rows["total"] == total]
         body = [
-            [names.title(row["part"]), whole(row["sample"]), whole(row["population"]),
+            [names.title(row["part"]), count(row["sample"]), count(row["population"]),
              change(row["population"] / row["sample"] - 1 if row["sample"] else float("nan")),
              *_part_shares(row, total)]
             for row in mine.to_dict("records")

@@ -10,10 +10,9 @@ from synthpop.evaluation.assess_fit import FitReport
 from synthpop.figures.gallery import main_numbers, overall_distances
 from synthpop.figures.style import Names
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import change, count, percent, plural
 from synthpop.population.population import Population
 from synthpop.report.risk import highest
-from synthpop.report.wording import change, percent, whole
 
 MOST_NOTED = 6
 
@@ -22,11 +21,11 @@ def key_figures(
     fit: FitReport, population: Any, risk: Any, names: Names, external: bool
 ) -> list[dict[str, str]]:
     """Return the numbers at the head of the report."""
-    cards = [_card("Persons", whole(fit.n_population), f"from {whole(fit.n_sample)} in the survey")]
+    cards = [_card("Persons", count(fit.n_population), f"from {count(fit.n_sample)} in the survey")]
     if isinstance(population, Population) and fit.size is not None:
         per_household = fit.n_population / max(population.n_households, 1)
         cards.append(
-            _card("Households", whole(population.n_households),
+            _card("Households", count(population.n_households),
                   f"{per_household:.2f} persons on average")
         )  # fmt: skip
     overall = overall_distances(fit)
@@ -84,11 +83,11 @@ def _households(row: Any, strata: bool) -> str:
 
 
 def _what_it_is(fit: FitReport, survey: Survey, population: Any) -> str:
-    stands = whole(float(survey.weights.sum()))
-    made, source = f"{whole(fit.n_population)} synthetic persons", f"{whole(fit.n_sample)} persons"
+    stands = count(float(survey.weights.sum()))
+    made, source = f"{count(fit.n_population)} synthetic persons", f"{count(fit.n_sample)} persons"
     if fit.size is not None and isinstance(population, Population):
-        made += f" in {whole(population.n_households)} households"
-        source += f" in {whole(survey.n_households)} households"
+        made += f" in {count(population.n_households)} households"
+        source += f" in {count(survey.n_households)} households"
     return (
         f"The population has {made}. It was made from a survey of {source} that stands for "
         f"{stands} persons."
@@ -106,10 +105,10 @@ def _shares(fit: FitReport, names: Names) -> list[str]:
     if worst is None:
         return []
     overall = overall_distances(fit)
-    count = int((overall["measure"] == "tvd").sum())
+    n_variables = int((overall["measure"] == "tvd").sum())
     return [
-        f"Categories: of {plural(count, 'variable')}, {names.short(worst['variable'])} differs "
-        f"most: {percent(worst['value'])} of the persons would have to change category for the "
+        f"Categories: of {plural(n_variables, 'variable')}, {names.short(worst['variable'])} "
+        f"differs most: {percent(worst['value'])} of the persons would have to change category for the "
         f"shares to be those of the survey. {_against(worst)}"
     ]
 

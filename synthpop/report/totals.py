@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.population import Population
-from synthpop.report.wording import change, number, percent, table, whole
+from synthpop.report.tables import table
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 SMALLEST = 5.0
@@ -163,7 +163,7 @@ def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
     cells = _Cells(calibration.margins, external)
     met = cells.met(calibration.tolerance, EXACT)
     sentences = [
-        f"{whole(met)} of {plural(len(cells.table), 'known total')} are met by the weights of the "
+        f"{count(met)} of {plural(len(cells.table), 'known total')} are met by the weights of the "
         f"survey within a relative error of {calibration.tolerance:g}. {cells.largest()}"
     ]
     if not calibration.converged:
@@ -174,7 +174,7 @@ def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
     sentences.append(
         f"The design effect of unequal weights (Kish) is {effect}, {before} before: "
         f"{plural(len(calibration.weights), 'survey person')} count as "
-        f"{whole(calibration.effective_sample_size)}."
+        f"{count(calibration.effective_sample_size)}."
     )
     if not external:
         low, high = float(calibration.g.min()), float(calibration.g.max())
@@ -196,7 +196,7 @@ def _step(step: Mapping[str, Any], place: int, names: Names, external: bool) -> 
     name = step["stage"].partition(" ")[2]
     title = "Households exchanged (annealing)" if annealed else f"Small areas: {names.title(name)}"
     left = f"{number(step['gap'])} ({percent(step['gap'] / max(total, 1e-300))} of the totals)"
-    met = f"{whole(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
+    met = f"{count(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
     first = f"{met} are met to the nearest whole number; absolute differences add up to {left}"
     if annealed:
         first += f", {number(step['gap_before'])} before"
@@ -250,7 +250,7 @@ def _changes(step: Mapping[str, Any], names: Names) -> list[str]:
     regions = pd.DataFrame(step["regions"])
     exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
     told = [
-        f"{whole(exchanged)} of {plural(households, 'household')} were exchanged; every household "
+        f"{count(exchanged)} of {plural(households, 'household')} were exchanged; every household "
         "is one that was simulated, with all its members."
     ]
     changes = pd.DataFrame(step["distances"])
@@ -270,8 +270,8 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     rows = [
         [
             str(row["region"]),
-            whole(row["households"]),
-            whole(row["exchanged"]),
+            count(row["households"]),
+            count(row["exchanged"]),
             number(row["gap_before"]),
             number(row["gap_after"]),
             "yes" if row["converged"] else "no",
@@ -279,7 +279,7 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
         for row in regions.iloc[shown].to_dict("records")
     ]
     if len(regions) > len(rows):
-        rows.append([f"and {len(regions) - len(rows):,} with less left", "", "", "", "", ""])
+        rows.append([f"and {count(len(regions) - len(rows))} with less left", "", "", "", "", ""])
     head = ["Region", "Households", "Exchanged", "Differences before", "after", "Met"]
     return table(head, rows)
 
@@ -315,7 +315,7 @@ def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[st
     tables = []
     if not external:
         rows = [
-            [title, *(whole(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
+            [title, *(count(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
             for title, row in zip(titles, variables, strict=True)
         ]
         head = ["Variable", "Missing values", "Filled", "Left missing"]
@@ -328,14 +328,14 @@ def _heaps(record: Mapping[str, Any], names: Names, external: bool) -> dict[str,
     name = record["stage"].partition(" ")[2]
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [
-        f"{whole(record['n_changed'])} ages of the survey were corrected before the fit. Whipple's "
+        f"{count(record['n_changed'])} ages of the survey were corrected before the fit. Whipple's "
         f"index, weighted, was {number(before)} and is {number(after)}: 100 means no preference "
         "for ages that end in 0 or 5, 500 that all do."
     ]
     tables = []
     if not external:
         rows = [
-            [number(age), whole(n), number(expected), whole(moved)]
+            [number(age), count(n), number(expected), count(moved)]
             for age, n, expected, moved in zip(
                 *(record["heaps"][key] for key in ("age", "persons", "expected", "moved")),
                 strict=True,

@@ -14,6 +14,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import count
 from synthpop.population.population import Population
 from synthpop.report import sections, summary
 from synthpop.report.recipe import fallbacks, run_facts, steps
@@ -161,8 +162,8 @@ def report_facts(
         "numbers": sections.numbers(fit, names),
         "components": sections.components(fit, names),
         "distances": sections.distances(fit, names),
-        "effective": f"{fit.effective_size:,.0f}",
-        "n_population": f"{fit.n_population:,}",
+        "effective": count(fit.effective_size),
+        "n_population": count(fit.n_population),
         "risk": risk_facts(risk, external) if risk is not None else None,
         "names": names,
         "pictures": {

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 EDGE = 1e-9
 MOST_LANDING = 10

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
 from synthpop.sampling.plans import (
     BalancedPlan,

@@ -16,7 +16,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 Rate = float | Mapping[Any, float] | Callable[[pd.DataFrame], Any]
 

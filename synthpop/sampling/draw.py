@@ -11,7 +11,7 @@ import numpy as np
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.sampling.designs import Cluster, Stratified, TwoStage
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import Source, Units, open_source

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.sampling.conditional_poisson import (
     conditional_joint,
     sampford_joint,

@@ -25,7 +25,7 @@ from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.sampling.draw import WEIGHT, Sampler, prepare
 from synthpop.sampling.source import in_memory
 from synthpop.variance.bootstrap import Bootstrap

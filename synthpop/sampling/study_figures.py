@@ -11,7 +11,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,7 +25,7 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
     Finished,

@@ -46,7 +46,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.models.encoding import FEW_VALUES
 from synthpop.stages.base import (
     Outlook,

@@ -34,7 +34,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 from synthpop.stages.base import (
     Outlook,
     check_available,

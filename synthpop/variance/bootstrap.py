@@ -17,7 +17,7 @@ from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 Estimator = Callable[..., Any]
 Calibrator = Callable[[Any, np.ndarray], Any]

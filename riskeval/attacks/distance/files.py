@@ -15,7 +15,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 HONOURED = ("unit", "household", "who", "categorical")
 """Fields of a Scenario that the attacks by distance follow, or say that they do not."""

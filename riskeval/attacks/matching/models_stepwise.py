@@ -11,7 +11,7 @@ import numpy as np
 
 from riskeval.attacks.matching.key_model import ALIASED
 from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.attacks.matching.models import Cells

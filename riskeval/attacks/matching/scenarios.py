@@ -15,7 +15,7 @@ from riskeval.attacks.requests import ALL_SCENARIOS, NEED_INTERVALS, read_reques
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness

@@ -23,7 +23,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 METHODS = ("distance", "mahalanobis", "gower", "probabilistic")
 

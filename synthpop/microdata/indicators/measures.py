@@ -16,8 +16,8 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.formulas import Line
 from synthpop.microdata.indicators.results import Indicator
+from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import clean
-from synthpop.microdata.wording import plural
 
 Positions = np.ndarray | slice
 

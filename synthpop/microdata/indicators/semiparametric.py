@@ -20,8 +20,8 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tails import ParetoTail, fit_pareto
+from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import clean
-from synthpop.microdata.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, SparseDataWarning
-from synthpop.microdata.wording import plural
+from synthpop.microdata.text import plural
 
 
 def design_variance(

@@ -20,8 +20,9 @@ from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
 from synthpop.figures.mosaic import mosaic, relative_differences
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
-from synthpop.figures.style import Names, level_colours, plain_number, wrapped
+from synthpop.figures.style import Names, level_colours, wrapped
 from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.text import tick
 from tests.reference_data import golden
 from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey
 
@@ -192,7 +193,7 @@ def test_missing_is_grey_and_many_levels_a_sequence() -> None:
 def test_texts() -> None:
     assert wrapped("one two three", 8) == "one two\nthree"
     assert wrapped("aaaa bbbb cccc dddd", 5).endswith("…")
-    assert plain_number(1234567.0) == "1,234,567"
+    assert tick(1234567.0) == "1,234,567"
     assert Names({"x": "Pay: of all"}).short("x in classes") == "Pay in classes"
 
 

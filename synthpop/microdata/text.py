@@ -1,0 +1,189 @@
+"""Numbers as text: the only place where numbers become part of a sentence, a table or an axis.
+
+Every page, summary, message and figure of both packages writes counts with thousands separators,
+shares as "12.3 %", negative numbers with a true minus and missing numbers as a dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import SupportsFloat
+
+import numpy as np
+
+BLANK = "–"
+MINUS = "−"
+ROUNDING = 1e-9  # smaller absolute numbers are rounding errors of zero
+
+Number = SupportsFloat | None
+
+
+def count(value: Number) -> str:
+    """Return a whole number with thousands separators.
+
+    Examples
+    --------
+    >>> count(81838.2), count(-5), count(float("nan"))
+    ('81,838', '−5', '–')
+    """
+    return _signed(f"{_finite(value):,.0f}") if _is_finite(value) else BLANK
+
+
+def plural(value: Number, noun: str, many: str | None = None) -> str:
+    """Return a count with its noun, and whatever follows it.
+
+    Parameters
+    ----------
+    value : int
+    noun : str
+        Behind a count of one.
+    many : str, optional
+        Behind any other count; default `noun` with an s.
+
+    Examples
+    --------
+    >>> plural(1, "fallback"), plural(2000, "fallback")
+    ('1 fallback', '2,000 fallbacks')
+    >>> plural(0, "record is", "records are")
+    '0 records are'
+    """
+    whole = int(_finite(value))
+    return f"{count(whole)} {noun if whole == 1 else many or noun + 's'}"
+
+
+def number(value: Number, digits: int = 3) -> str:
+    """Return a number with `digits` significant digits, whole above 1,000.
+
+    Never a power of ten: numbers below 1e-9 are rounding errors and become zero.
+
+    Examples
+    --------
+    >>> number(15173.8), number(0.41328), number(-23.0), number(0.0000123456), number(8e-34)
+    ('15,174', '0.413', '−23', '0.0000123', '0')
+    >>> number(None), number(12.345, 4)
+    ('–', '12.35')
+    """
+    if not _is_finite(value):
+        return BLANK
+    size = _finite(value)
+    if abs(size) < ROUNDING:
+        return "0"
+    if abs(size) >= 1000 or size.is_integer():
+        return _signed(f"{size:,.0f}")
+    short = float(f"{size:.{digits}g}")
+    return _signed(np.format_float_positional(short, trim="-"))
+
+
+def percent(value: Number, decimals: int = 2) -> str:
+    """Return a share in percent, to a fixed number of decimals.
+
+    Examples
+    --------
+    >>> percent(0.0123), percent(0.4, 1), percent(float("nan")), percent(1e-9)
+    ('1.23 %', '40.0 %', '–', '< 0.01 %')
+    """
+    if not _is_finite(value):
+        return BLANK
+    share = _finite(value)
+    if 0 < share < 0.5 * 10.0 ** -(decimals + 2):
+        return f"< {10.0**-decimals:.{decimals}f} %"
+    return _signed(_without_sign_of_zero(f"{share * 100:,.{decimals}f}")) + " %"
+
+
+def short_percent(value: Number, digits: int = 3) -> str:
+    """Return a share in percent, to a number of significant digits.
+
+    Examples
+    --------
+    >>> short_percent(0.5), short_percent(0.12345), short_percent(0.000123), short_percent(0.0)
+    ('50 %', '12.3 %', '0.0123 %', '0 %')
+    """
+    return f"{number(100 * _finite(value), digits)} %" if _is_finite(value) else BLANK
+
+
+def change(value: Number, decimals: int = 1) -> str:
+    """Return a relative difference in percent, with its sign.
+
+    Examples
+    --------
+    >>> change(0.0123), change(-0.2), change(0.0)
+    ('+1.2 %', '−20.0 %', '0.0 %')
+    """
+    text = points(value, decimals)
+    return text if text == BLANK else f"{text} %"
+
+
+def points(value: Number, decimals: int = 2) -> str:
+    """Return a difference of shares in percentage points, with its sign.
+
+    Examples
+    --------
+    >>> points(0.00256), points(-0.00001)
+    ('+0.26', '0.00')
+    """
+    if not _is_finite(value):
+        return BLANK
+    return _signed(_without_sign_of_zero(f"{_finite(value) * 100:+,.{decimals}f}"))
+
+
+def difference(value: Number) -> str:
+    """Return a difference of counts, with its sign.
+
+    Examples
+    --------
+    >>> difference(1234.2), difference(-3), difference(0.2)
+    ('+1,234', '−3', '0')
+    """
+    if not _is_finite(value):
+        return BLANK
+    return _signed(_without_sign_of_zero(f"{_finite(value):+,.0f}"))
+
+
+def tick(value: float, position: int | None = None) -> str:
+    """Return the label of a tick: six significant digits (for ``FuncFormatter``).
+
+    Examples
+    --------
+    >>> tick(20000.0), tick(12.5), tick(0.002), tick(0.0)
+    ('20,000', '12.5', '0.002', '0')
+    """
+    return number(value, 6)
+
+
+def percent_tick(value: float, position: int | None = None) -> str:
+    """Return the label of a tick of an axis of shares.
+
+    Examples
+    --------
+    >>> percent_tick(0.25), percent_tick(-0.025)
+    ('25 %', '−2.5 %')
+    """
+    return short_percent(value)
+
+
+def join(items: Iterable[object]) -> str:
+    """Return items as a list in a sentence.
+
+    Examples
+    --------
+    >>> join(["a", "b", "c"]), join(["a"]), join([])
+    ('a, b and c', 'a', '')
+    """
+    texts = [str(item) for item in items]
+    return ", ".join(texts[:-1]) + " and " + texts[-1] if len(texts) > 1 else "".join(texts)
+
+
+def _finite(value: Number) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _is_finite(value: Number) -> bool:
+    return bool(np.isfinite(_finite(value)))
+
+
+def _without_sign_of_zero(text: str) -> str:
+    return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", MINUS, 1) if text.startswith("-") else text

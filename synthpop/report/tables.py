@@ -1,0 +1,17 @@
+"""Tables as rows of text, as the template of the report wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "",
+          text_columns: int = 1) -> dict[str, Any]:  # fmt: skip
+    """Return what the template needs for a table; columns after the first ones are numbers."""
+    return {
+        "head": list(head),
+        "rows": [list(row) for row in rows],
+        "caption": caption,
+        "text_columns": text_columns,
+    }

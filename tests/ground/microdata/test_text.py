@@ -1,0 +1,37 @@
+"""Numbers look alike wherever they are written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthpop.microdata import text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(15173.8, "15,174"), (-23.0, "−23"), (0.41328, "0.413"), (1e-12, "0"), (3e-8, "0.00000003"),
+     (0.99999, "1"), (999.7, "1,000"), (np.nan, "–"), (np.inf, "–"), (None, "–"),
+     (np.float32(0.5), "0.5"), (-0.0, "0")],
+)  # fmt: skip
+def test_number(value: float | None, expected: str) -> None:
+    assert text.number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.12345, "12.35 %"), (-0.02, "−2.00 %"), (-1e-9, "0.00 %"), (1e-9, "< 0.01 %"),
+     (0.0, "0.00 %"), (25.0, "2,500.00 %"), (None, "–")],
+)  # fmt: skip
+def test_percent(value: float | None, expected: str) -> None:
+    assert text.percent(value) == expected
+
+
+def test_signs_are_those_of_the_rounded_number() -> None:
+    assert [text.change(x) for x in (0.012, -0.012, -0.0001)] == ["+1.2 %", "−1.2 %", "0.0 %"]
+    assert text.points(-0.5) == "−50.00"
+    assert text.difference(-1234.4) == "−1,234"
+
+
+def test_one_is_singular() -> None:
+    assert [text.plural(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
