@@ -68,9 +68,9 @@ def number(value: Number, digits: int = 3) -> str:
     size = _finite(value)
     if abs(size) < ROUNDING:
         return "0"
-    if abs(size) >= 1000 or size.is_integer():
-        return _signed(f"{size:,.0f}")
     short = float(f"{size:.{digits}g}")
+    if abs(size) >= 1000 or abs(short) >= 1000 or size.is_integer():
+        return _signed(f"{size:,.0f}")
     return _signed(np.format_float_positional(short, trim="-"))
 
 

@@ -108,8 +108,8 @@ def _shares(fit: FitReport, names: Names) -> list[str]:
     n_variables = int((overall["measure"] == "tvd").sum())
     return [
         f"Categories: of {plural(n_variables, 'variable')}, {names.short(worst['variable'])} "
-        f"differs most: {percent(worst['value'])} of the persons would have to change category for the "
-        f"shares to be those of the survey. {_against(worst)}"
+        f"differs most: {percent(worst['value'])} of the persons would have to change category for "
+        f"the shares to be those of the survey. {_against(worst)}"
     ]
 
 
