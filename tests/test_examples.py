@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from synthpop import open_population
 from synthpop.population.storage import verify
+from tests.console import call_script
 
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 
 
+SLOW = ("replay_ses.py", "readme_picture.py")
+"""Long case studies: their parts are tested beside the code that they show."""
+
+
 def call(script: str, cwd: Path) -> str:
-    result = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", str(FOLDER / script)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, "MPLBACKEND": "agg"},
-    )
+    result = call_script(FOLDER / script, cwd)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
-@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "known_totals.py"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name in SCRIPTS
+        if name != "known_totals.py"
+    ],
+)
 def test_an_example_runs_and_writes_where_it_is_called(script: str, tmp_path: Path) -> None:
     assert call(script, tmp_path).strip()
     assert any(path.is_file() for path in tmp_path.rglob("*"))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from riskeval import protect
+from riskeval.cli import main
 from riskeval.runfiles.runfile import load_protect_plan, takes_seed
 from synthpop.microdata.errors import RunFileError
+from tests import console
 from tests.small import small_frame
 
 RISKEVAL = [sys.executable, "-c", "from riskeval.cli import main; main()"]
+call = partial(console.call, main)
 ASSESS = """
 [data]
 file = "survey.parquet"
@@ -102,12 +106,6 @@ def test_steps_of_a_wrong_type(tmp_path: Path, steps: str) -> None:
     file.write_text(steps + '\n[data]\ndemo = true\n[roles]\nkeys = ["age"]\n')
     with pytest.raises(RunFileError, match="step"):
         load_protect_plan(file)
-
-
-def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*RISKEVAL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
-    )
 
 
 @pytest.fixture
@@ -204,3 +202,12 @@ def test_which_verbs_draw() -> None:
     assert takes_seed("pram")
     assert not takes_seed("global_recode")
     assert {"pram", "record_swap"} <= {verb for verb in protect.VERBS if takes_seed(verb)}
+
+
+def test_the_command_ends_with_a_status_that_a_script_sees(folder: Path) -> None:
+    command = [*RISKEVAL, "assess", "none.toml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "riskeval: " in done.stderr
+    assert "Traceback" not in done.stderr

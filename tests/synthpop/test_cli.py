@@ -8,19 +8,25 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from synthpop import open_population
+from synthpop.cli import main
+from tests import console
 from tests.small import small_frame
 from tests.synthpop.runfiles.test_runfile import TEXT
 
 SYNTHPOP = [sys.executable, "-c", "from synthpop.cli import main; main()"]
 
 
-def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+call = partial(console.call, main)
+
+
+def in_a_process(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*SYNTHPOP, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
     )
@@ -34,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
-    done = call("run", "run.toml", "--workers", 2, cwd=folder)
+    done = in_a_process("run", "run.toml", "--workers", 2, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Synthetic population of" in done.stdout
@@ -116,7 +122,7 @@ def test_bad_weights_are_all_named(folder: Path) -> None:
 
 def test_another_run_in_the_folder(folder: Path) -> None:
     assert call("run", "run.toml", cwd=folder).returncode == 0
-    done = call("run", "run.toml", "--seed", 8, cwd=folder)
+    done = in_a_process("run", "run.toml", "--seed", 8, cwd=folder)
     assert done.returncode == 1
     assert "holds another run: it differs in seed" in done.stderr
 
@@ -132,7 +138,7 @@ def test_init_writes_a_run_file_and_never_over_one(folder: Path) -> None:
 
 def test_version_and_help(tmp_path: Path) -> None:
     assert re.match(r"\d+\.\d+\.\d+", call("--version", cwd=tmp_path).stdout)
-    assert "demo" in call("--help", cwd=tmp_path).stdout
+    assert "demo" in in_a_process("--help", cwd=tmp_path).stdout
 
 
 def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:

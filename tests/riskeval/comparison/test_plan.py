@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import riskeval
+from riskeval.cli import main
 from riskeval.runfiles.compare import load_compare_plan
 from synthpop.microdata.errors import InputError, RunFileError
+from tests import console
 from tests.riskeval.comparison.cases import people
 
 PLAN = """
@@ -87,11 +88,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def call(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from riskeval.cli import main; main()"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
-    )
+call = partial(console.call, main)
 
 
 def test_a_plan_is_read_and_run(folder: Path) -> None:

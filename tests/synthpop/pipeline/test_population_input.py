@@ -8,6 +8,7 @@ import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, load_runfile, read_survey, run
 from synthpop.microdata.errors import InputError, RunFileError
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_pipeline, small_survey
 
 
@@ -52,7 +53,7 @@ def test_a_population_is_a_survey_with_its_roles(population) -> None:
     some = population.survey(["status"])
     assert set(some.frame.columns) == {"hid", "size", "region", "pid", "status", "weight"}
     by_hand = Survey(population, weight=None, household="hid")
-    pd.testing.assert_frame_equal(by_hand.frame, survey.frame)
+    assert_same_frame(by_hand.frame, survey.frame)
 
 
 def test_what_is_learned_from_a_population_is_the_population(population) -> None:
@@ -66,7 +67,7 @@ def test_what_is_learned_from_a_population_is_the_population(population) -> None
     shares = [f["status"].value_counts(normalize=True, dropna=False) for f in (a, b)]
     assert (shares[0] - shares[1]).abs().max() < 0.015
     same = Pipeline(stages).fit(population.survey(), seed=2).simulate()
-    pd.testing.assert_frame_equal(same.frame(), b)
+    assert_same_frame(same.frame(), b)
 
 
 def test_a_population_without_households(population) -> None:
@@ -104,7 +105,7 @@ def test_a_run_file_names_a_population_or_a_file_without_weights(tmp_path) -> No
     there = stages.fit(small_survey(), seed=7).simulate(out=tmp_path / "first")
     plan = load_runfile(written(tmp_path, 'population = "first"'))
     expected = Pipeline(plan.stages).fit(there, seed=2).simulate().frame()
-    pd.testing.assert_frame_equal(run(plan).frame(), expected)
+    assert_same_frame(run(plan).frame(), expected)
     small_frame().to_parquet(tmp_path / "people.parquet")
     source = 'file = "people.parquet"\nunweighted = true\nhousehold = "hid"'
     plan = load_runfile(written(tmp_path, source))

@@ -39,6 +39,7 @@ from synthpop.runfiles.runfile import parse_runfile
 from synthpop.stages.annealing import _thinned
 from synthpop.stages.finishers import cell_counts
 from synthpop.stages.heaping import CorrectHeaping
+from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
 BASE = [Structure(["age", "sex"]), Categorical("status", predictors=["sex"])]
@@ -181,7 +182,7 @@ def test_it_is_the_function_on_the_simulated_population(tables) -> None:
 @pytest.mark.parametrize("workers", [2, "processes:2"])
 def test_any_number_of_workers(fitted, population, tmp_path, workers) -> None:
     again = fitted.simulate(rows_per_block=ROWS, workers=workers)
-    pd.testing.assert_frame_equal(again.frame(), population.frame())
+    assert_same_frame(again.frame(), population.frame())
     assert again.manifest == population.manifest
     fitted.simulate(rows_per_block=ROWS, out=tmp_path / "one")
     fitted.simulate(rows_per_block=ROWS, out=tmp_path / "other", workers=workers)
@@ -190,10 +191,10 @@ def test_any_number_of_workers(fitted, population, tmp_path, workers) -> None:
 
 def test_memory_and_disk_hold_the_same(fitted, population, tmp_path) -> None:
     on_disk = fitted.simulate(rows_per_block=ROWS, out=tmp_path / "p")
-    pd.testing.assert_frame_equal(on_disk.frame(), population.frame())
+    assert_same_frame(on_disk.frame(), population.frame())
     assert verify(tmp_path / "p") == []
     again = open_population(tmp_path / "p")
-    pd.testing.assert_frame_equal(again.frame(), population.frame())
+    assert_same_frame(again.frame(), population.frame())
     assert again.manifest["finished"] == population.manifest["finished"]
     folders = {path.name for path in (tmp_path / "p" / "population").iterdir()}
     assert folders == {"stratum=north", "stratum=south", "stratum=west"}
@@ -511,7 +512,7 @@ def test_ages_are_corrected_before_the_fit() -> None:
     assert record["weighted_whipple_after"] == whipple_index(new, survey.weights)
     assert new.dtype == frame["age"].dtype
     assert "prepared" not in plain.simulate().manifest
-    pd.testing.assert_frame_equal(frame, survey.frame)
+    assert_same_frame(frame, survey.frame)
 
 
 def test_options_and_seed_of_the_correction() -> None:
@@ -616,7 +617,7 @@ def test_a_run_file_is_the_recipe_in_python(runfile, tables) -> None:
     ]
     by_hand = Pipeline(stages).fit(small_survey(), seed=1).simulate()
     population = run(runfile)
-    pd.testing.assert_frame_equal(population.frame(), by_hand.frame())
+    assert_same_frame(population.frame(), by_hand.frame())
     assert population.manifest == by_hand.manifest  # margins of a file are those of the table
 
 
@@ -702,7 +703,7 @@ def test_strata_that_are_numbers(tmp_path) -> None:
     new = population.frame()
     assert new.groupby("region").size().to_dict() == {10: 4000, 11: 2000, 12: 1000}
     assert new["area"].value_counts().to_dict() == {"a": 4000, "b": 2000, "c": 1000}
-    pd.testing.assert_frame_equal(fitted.simulate().frame(), new)
+    assert_same_frame(fitted.simulate().frame(), new)
     assert verify(tmp_path / "p") == []
 
 

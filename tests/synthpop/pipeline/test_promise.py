@@ -20,6 +20,7 @@ from synthpop.microdata.streams import Streams
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.blocks import make_plan
 from synthpop.population.id_columns import sized
+from tests.same import assert_same_frame
 from tests.small import small_pipeline, small_stages, small_survey
 
 ROWS = 300
@@ -71,12 +72,12 @@ def test_any_number_of_workers_on_disk(fitted, tmp_path, workers) -> None:
 
 def test_memory_and_disk_hold_the_same(fitted, reference, tmp_path) -> None:
     on_disk = fitted.simulate(rows_per_block=ROWS, out=tmp_path / "p")
-    pd.testing.assert_frame_equal(reference.frame(), on_disk.frame())
-    pd.testing.assert_frame_equal(reference.frame(["age", "hid"]), on_disk.frame(["age", "hid"]))
-    pd.testing.assert_frame_equal(reference.households(), on_disk.households())
+    assert_same_frame(reference.frame(), on_disk.frame())
+    assert_same_frame(reference.frame(["age", "hid"]), on_disk.frame(["age", "hid"]))
+    assert_same_frame(reference.households(), on_disk.households())
     assert reference.fallbacks == on_disk.fallbacks
     for a, b in zip(reference.iter_blocks(), on_disk.iter_blocks(), strict=True):
-        pd.testing.assert_frame_equal(a, b)
+        assert_same_frame(a, b)
 
 
 def test_blocks_in_any_order(fitted, monkeypatch, reference) -> None:
@@ -252,9 +253,9 @@ def test_a_frame_is_the_users_own(fitted, reference, tmp_path, where: str) -> No
             frame.loc[0, name] = frame[name].dropna().iloc[-1]
             column = frame[name].array
             column[1] = column[-1]  # past pandas, into the memory of the column
-    pd.testing.assert_frame_equal(population.frame(), reference.frame())
+    assert_same_frame(population.frame(), reference.frame())
     for part, other in zip(population.iter_blocks(), reference.iter_blocks(), strict=True):
-        pd.testing.assert_frame_equal(part, other)
+        assert_same_frame(part, other)
 
 
 def test_the_arrays_of_a_population_are_read_only(fitted) -> None:
@@ -286,7 +287,7 @@ def test_some_strata_are_the_same_bytes_as_in_the_whole(
     part = fitted.simulate(rows_per_block=ROWS, strata=wanted)
     whole = reference.frame()
     expected = whole[whole["region"].isin(names)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(part.frame(), expected)
+    assert_same_frame(part.frame(), expected)
     assert part.manifest["identity"]["strata"] == sorted(names)  # in the order of the survey
     assert "strata" not in reference.manifest["identity"]
     fitted.simulate(rows_per_block=ROWS, out=tmp_path / "whole")
@@ -306,7 +307,7 @@ def test_some_strata_of_a_file_without_households() -> None:
     whole = fitted.simulate(rows_per_block=ROWS).frame()
     part = fitted.simulate(rows_per_block=ROWS, strata=["west"]).frame()
     expected = whole[whole["region"] == "west"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(part, expected)
+    assert_same_frame(part, expected)
     assert part["pid"].min() > 1
 
 
@@ -338,7 +339,7 @@ def test_strata_need_strata_and_no_finishers(fitted) -> None:
 def test_the_survey_of_some_strata_goes_with_their_population(fitted) -> None:
     whole, part = fitted.derived_survey(), fitted.derived_survey(["west"])
     west = whole.frame[whole.frame["region"] == "west"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(part.frame, west)
+    assert_same_frame(part.frame, west)
 
 
 def test_replicates_differ_and_are_repeatable(fitted, tmp_path) -> None:
@@ -358,7 +359,7 @@ def test_replicates_differ_and_are_repeatable(fitted, tmp_path) -> None:
         fitted.replicates(2, seed=3, out=tmp_path / "r", on_event=events.append, **options)
     )
     assert [p.path.name for p in written] == ["replicate-0001", "replicate-0002"]
-    pd.testing.assert_frame_equal(written[1].frame(), two.frame())
+    assert_same_frame(written[1].frame(), two.frame())
     assert len(events) == 2 * len(one.manifest["blocks"])
     for n in (0, 1.5, True, "two"):
         with pytest.raises(InputError, match="whole number, 1 or more"):
