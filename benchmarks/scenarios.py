@@ -440,7 +440,7 @@ def annealed(table: str, households: bool, tolerance: float, seed: int) -> Measu
 
 def scenarios() -> Iterator[Scenario]:
     """Every job, in the order of the page."""
-    for method, ours in (("direct", "direct"), ("multinom", "multinomial"),
+    for method, ours in (("direct", "direct"), ("multinom", "distribution"),
                          ("distribution", "distribution")):  # fmt: skip
         yield Scenario(f"str_{method}", f'Structure, "{ours}"', partial(structure, ours))
     yield from _categorical()
@@ -473,9 +473,9 @@ def _categorical() -> Iterator[Scenario]:
     runs = [
         ("cat_multinom", "age", "direct"), ("cat_multinom_ageCat", "age_class", "direct"),
         ("cat_multinom_available", "age_class", "direct"),
-        ("cat_multinom_after_str_multinom", "age_class", "multinomial"),
+        ("cat_multinom_after_str_multinom", "age_class", "distribution"),
         ("cat_distribution", "age", "direct"), ("cat_distribution_ageCat", "age_class", "direct"),
-        ("cat_distribution_after_str_multinom", "age_class", "multinomial"),
+        ("cat_distribution_after_str_multinom", "age_class", "distribution"),
         ("cat_ctree", "age", "direct"), ("cat_cforest", "age", "direct"),
         ("cat_ranger", "age", "direct"), ("cat_ranger_ageCat", "age_class", "direct"),
         ("catf_multinom", "age_class", "direct"), ("catf_distribution", "age_class", "direct"),

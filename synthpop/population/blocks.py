@@ -70,9 +70,7 @@ def make_plan(
     check_size(model.sizes, model.totals, scale, rows_per_block)
     blocks: list[BlockPlan] = []
     household = person = 0
-    for stratum, level in enumerate(model.strata_levels):
-        rng = streams.at("structure", "sizes", level)
-        counts = household_counts(model, method, scale, stratum, rng)
+    for stratum, counts in enumerate(household_counts(model, method, scale, streams)):
         for number, part in enumerate(_cut(model.sizes, counts, rows_per_block)):
             kept = np.flatnonzero(part)
             block = BlockPlan(

@@ -28,11 +28,14 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import Streams
 from synthpop.models.encoding import distinct_cells
+from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.base import Outlook, as_names, check_in_survey
 
-METHODS = ("direct", "multinomial", "distribution")
+METHODS = ("direct", "distribution")
 POOLING = ("cross-validated", "none")
+NOTABLE = 0.01  # share of the persons that rounding to whole households may add or leave out
 TWENTIETHS = tuple(step / 20 for step in range(1, 20))
 
 
@@ -49,11 +52,12 @@ class Structure:
     ----------
     variables : list of str
         Columns that are copied with the household.
-    method : "direct", "distribution" or "multinomial"
-        "direct": the estimated counts, rounded. "distribution": as many households in a stratum
-        as estimated, their sizes drawn from the weighted distribution of sizes in the stratum.
-        "multinomial": the same from a multinomial model of size given the stratum; with the
-        stratum as only predictor its probabilities are those of "distribution".
+    method : "direct" or "distribution"
+        "direct": the estimated counts, rounded at random such that every count, the totals of
+        strata and of sizes and the total of all are within one of what is expected, whatever the
+        scale (controlled rounding, `synthpop.models.rounding`). "distribution": as many households
+        in a stratum as estimated, rounded in the same way, and their sizes drawn from the weighted
+        distribution of sizes in the stratum.
     pooling : "cross-validated", "none" or a number
         "none", or 0: a household takes a sample household of its own stratum. A number k: donors
         are the stratum's n own households of its size and, with the weight of k more, those of
@@ -68,8 +72,8 @@ class Structure:
     -----
     One uniform number per household from the stream (structure, stratum, block), spread evenly
     (`synthpop.conditional.draw`), so that each sample household is taken as often as its weight
-    says, give or take about one; the sizes of the other methods from (structure, sizes, stratum).
-    Missing values of the variables are copied.
+    says, give or take about one. Rounding draws from the stream (structure, sizes), the sizes of
+    "distribution" from (structure, sizes, stratum). Missing values of the variables are copied.
 
     Examples
     --------
@@ -229,26 +233,27 @@ class StructureModel:
 
 
 def household_counts(
-    model: StructureModel, method: str, scale: float, stratum: int, rng: np.random.Generator
+    model: StructureModel, method: str, scale: float, streams: Streams
 ) -> np.ndarray:
-    """Return how many households of each size a stratum gets, shape (L,).
-
-    Examples are in the tests; `rng` is used by the methods that draw sizes.
-    """
-    totals = model.totals[stratum] * scale
+    """Return how many households of each stratum and size there are to be, int array (K, L)."""
+    totals = model.totals * scale
+    rng = streams.at("structure", "sizes")
     if method == "direct":
-        return np.rint(totals).astype(np.int64)
-    n_households = int(np.rint(totals.sum()))
-    if n_households == 0:
-        return np.zeros(len(totals), dtype=np.int64)
-    shares = totals / totals.sum()
-    return rng.multinomial(n_households, shares).astype(np.int64)
+        return controlled_rounding(totals, rng)
+    counts = np.zeros(totals.shape, dtype=np.int64)
+    households = controlled_rounding(totals.sum(axis=1)[:, None], rng)[:, 0]
+    for stratum in np.flatnonzero(households):
+        level = model.strata_levels[stratum]
+        shares = totals[stratum] / totals[stratum].sum()
+        of_stratum = streams.at("structure", "sizes", level)
+        counts[stratum] = of_stratum.multinomial(households[stratum], shares)
+    return counts
 
 
 def structure_fallbacks(
     model: StructureModel, counts: np.ndarray, scale: float, strata: Sequence[int]
 ) -> list[Fallback]:
-    """Return what rounding, or a stratum without sample, leaves out.
+    """Return where the households made differ from those expected, or a stratum has no sample.
 
     Parameters
     ----------
@@ -256,19 +261,25 @@ def structure_fallbacks(
         Households made, by stratum and size.
     strata : positions of the strata that are simulated
     """
-    found = []
+    notes = []
     for stratum in strata:
         level = model.strata_levels[stratum]
-        expected = model.totals[stratum] * scale
+        expected, made = model.totals[stratum] * scale, counts[stratum]
         if not expected.any():
-            found.append(Fallback("structure", str(level), "no household in the sample: left out"))
+            notes.append(Fallback("structure", str(level), "no household in the sample: left out"))
             continue
-        lost = (expected > 0) & (counts[stratum] == 0)
-        if lost.any():
-            sizes = ", ".join(map(str, model.sizes[lost].tolist()))
-            what = f"{expected[lost].sum():.2g} households of size {sizes} expected, none made"
-            found.append(Fallback("structure", str(level), what))
-    return found
+        without = (expected > 0) & (made == 0)
+        if without.any():
+            sizes = ", ".join(map(str, model.sizes[without].tolist()))
+            what = f"{expected[without].sum():.2g} households of size {sizes} expected, none made"
+            notes.append(Fallback("structure", str(level), what))
+    rows = list(strata)
+    persons = float(model.totals[rows].sum(axis=0) @ model.sizes) * scale
+    made_persons = int(counts[rows].sum(axis=0) @ model.sizes)
+    if abs(made_persons - persons) > max(1.0, NOTABLE * persons):
+        what = f"{made_persons:,} persons made, {persons:,.1f} expected: households are whole"
+        notes.append(Fallback("structure", "all", what))
+    return notes
 
 
 def _draw(model: StructureModel, stratum: int, size: int, uniforms: np.ndarray) -> np.ndarray:

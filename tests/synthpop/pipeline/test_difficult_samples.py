@@ -312,7 +312,7 @@ def test_imputation(damage: Any) -> None:
 @every_sample
 def test_structure(damage: Any) -> None:
     survey = damaged(damage)
-    for method in ("direct", "multinomial", "distribution"):
+    for method in ("direct", "distribution"):
         fitted = Pipeline([Structure(["age", "sex", "role"], method=method)]).fit(survey, seed=1)
         frame = fitted.simulate(scale=2).frame()
         sizes = frame.groupby(ROLES["household"])["size"].agg(["first", "size"])
