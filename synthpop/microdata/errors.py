@@ -6,6 +6,7 @@ The tree::
     ├── InputError (also a ValueError)      faults in data or arguments, all of them at once
     │   └── RunFileError                    faults in a run file
     ├── OutputError                         a result could not be written, or the folder is taken
+    ├── WorkerError                         a worker or a cluster failed; finished blocks are kept
     └── GuaranteeError                      an asked-for guarantee could not be met
 
     MicrodataWarning (a UserWarning)
@@ -31,6 +32,10 @@ class MicrodataError(Exception):
 
 class OutputError(MicrodataError):
     """A result could not be written, or the place it should go to holds something else."""
+
+
+class WorkerError(MicrodataError):
+    """A worker process or a cluster failed; what was finished before is kept."""
 
 
 class GuaranteeError(MicrodataError):

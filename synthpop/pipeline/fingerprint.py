@@ -16,7 +16,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams
-from synthpop.pipeline.simulate import check_workers
+from synthpop.pipeline.engines import check_workers
 from synthpop.stages.registry import STAGES
 
 

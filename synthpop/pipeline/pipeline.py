@@ -18,6 +18,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.fingerprint import (
     check_arguments,
     check_count,
@@ -42,14 +43,7 @@ from synthpop.pipeline.recipe import (
     storable,
     take_apart,
 )
-from synthpop.pipeline.simulate import (
-    Recipe,
-    Simulated,
-    Workers,
-    map_blocks,
-    merge_fallbacks,
-    simulate_block,
-)
+from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.population.blocks import BlockPlan, household_table, make_plan
 from synthpop.population.id_columns import Layout, sized
 from synthpop.population.population import Population
@@ -286,10 +280,10 @@ class FittedPipeline:
         if out is None:
             return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
         root = Path(out)
-        with claim(root, identity):
+        with claim(root, identity) as token:
             if self.finishers:
                 return run.finished(root, seed, rows_per_block)
-            return run.to_folder(root)
+            return run.to_folder(root, token)
 
     def replicates(
         self,
@@ -423,9 +417,9 @@ class _Run:
         manifest = self._manifest(blocks, found)
         return Population(self.recipe.fields, manifest, merge_fallbacks(found), columns=columns)
 
-    def to_folder(self, root: Path) -> Population:
+    def to_folder(self, root: Path, token: str) -> Population:
         held = read_manifest(root)
-        write = WriteBlock(root, self.recipe)
+        write = WriteBlock(root.absolute(), self.recipe, token)
         records = []
         for done, record in enumerate(map_blocks(write, self.plans, self.workers), 1):
             records.append(record)

@@ -23,7 +23,7 @@ from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
-from synthpop.pipeline.simulate import Workers
+from synthpop.pipeline.engines import Workers
 from synthpop.population.id_columns import Layout, id_dtype
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import (

@@ -1,8 +1,8 @@
-"""Running the stages over blocks: inputs read-only, outputs checked, any number of workers."""
+"""Running the stages over blocks: inputs read-only, outputs checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,6 @@ from synthpop.population.id_columns import Layout
 if TYPE_CHECKING:
     from synthpop.microdata.dataset import Field
     from synthpop.stages.base import Stage
-
-Workers = int | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,51 +96,6 @@ def _check(
                     field.name,
                     f"has codes {low} to {high} for {plural(len(field.levels), 'level')}",
                 )
-    faults.raise_if_any()
-
-
-def map_blocks(
-    function: Callable[[BlockPlan], Any], plans: Sequence[BlockPlan], workers: Workers
-) -> Iterator[Any]:
-    """Apply `function` to each block, in any order.
-
-    Parameters
-    ----------
-    workers : int or str
-        A number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an existing
-        cluster. Results do not depend on it.
-    """
-    if workers == 1:
-        yield from map(function, plans)
-        return
-    import joblib
-
-    kind, _, rest = str(workers).partition(":")
-    options: dict[str, Any] = {"return_as": "generator_unordered"}
-    if kind == "dask":
-        with joblib.parallel_config(backend="dask", scheduler_host=rest.strip("/")):
-            yield from joblib.Parallel(**options)(joblib.delayed(function)(p) for p in plans)
-        return
-    options |= (
-        {"n_jobs": int(rest), "backend": "loky"}
-        if kind == "processes"
-        else {"n_jobs": int(workers), "backend": "threading"}
-    )
-    yield from joblib.Parallel(**options)(joblib.delayed(function)(plan) for plan in plans)
-
-
-def check_workers(workers: Workers) -> None:
-    """Raise an InputError where `workers` is not understood."""
-    faults = Faults("workers")
-    kind, _, rest = str(workers).partition(":")
-    fine = str(workers).isascii() and (
-        (kind.isdigit() and not rest and int(kind) > 0)
-        or (kind == "processes" and rest.isdigit() and int(rest) > 0)
-        or (kind == "dask" and rest.startswith("//"))
-    )
-    if not fine:
-        remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
-        faults.add("workers", f"{workers!r} is not understood", remedy=remedy)
     faults.raise_if_any()
 
 

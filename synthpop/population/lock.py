@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,11 +15,12 @@ LOCK = ".lock"
 
 
 @contextmanager
-def only_writer(root: Path) -> Iterator[None]:
+def only_writer(root: Path) -> Iterator[str]:
     """Hold the lock of a folder; the folder is made where it is not there.
 
     The lock ends with the process, however it ends, so that a lock file which a dead process left
-    is simply taken over.
+    is simply taken over. Yields a token that the lock file holds: a worker elsewhere that reads it
+    there (`shares_folder`) sees the same folder.
 
     Raises
     ------
@@ -29,67 +31,76 @@ def only_writer(root: Path) -> Iterator[None]:
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with only_writer(folder):
-    ...     [path.name for path in folder.iterdir()]
-    ['.lock']
+    >>> with only_writer(folder) as token:
+    ...     [path.name for path in folder.iterdir()], shares_folder(folder, token)
+    (['.lock'], True)
     >>> list(folder.iterdir())
     []
     """
     path = root / LOCK
     try:
         root.mkdir(parents=True, exist_ok=True)
-        held = _open_locked(path)
+        token = secrets.token_hex(8)
+        descriptor = _open_locked(path, token)
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise OutputError(f"cannot write {root}: {reason}. Choose another folder.") from None
-    if held is None:
+    if descriptor is None:
         raise OutputError(
             f"another process is writing here: {root}{_holder(path)}. "
             "Wait until it has ended, or choose another folder."
         )
     try:
-        yield
+        yield token
     finally:
         if sys.platform == "win32":  # an open file cannot be removed there
-            os.close(held)
+            os.close(descriptor)
             with suppress(OSError):
                 path.unlink()
         else:  # removed while it is held: nobody can hold the removed file and believe in it
             with suppress(OSError):
                 path.unlink()
-            os.close(held)
+            os.close(descriptor)
 
 
-def _open_locked(path: Path) -> int | None:
+def shares_folder(root: Path, token: str) -> bool:
+    """Return whether this process sees the folder whose writer holds the token."""
+    try:
+        return token in (root / LOCK).read_text(encoding="utf-8").split()
+    except OSError:
+        return False
+
+
+def _open_locked(path: Path, token: str) -> int | None:
     """Return the open lock file, or None where another process holds it."""
     while True:
-        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _lock(held):
-            os.close(held)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not _lock(descriptor):
+            os.close(descriptor)
             return None
         try:
-            same = os.path.samestat(os.fstat(held), path.stat())
+            same = os.path.samestat(os.fstat(descriptor), path.stat())
         except FileNotFoundError:
             same = False
         if same:
-            os.ftruncate(held, 0)
-            os.write(held, str(os.getpid()).encode())
-            return held
-        os.close(held)  # its last holder removed the file between our two steps
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()} {token}".encode())
+            return descriptor
+        os.close(descriptor)  # its last holder removed the file between our two steps
 
 
-def _lock(held: int) -> bool:
+def _lock(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(held, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
-            msvcrt.locking(held, msvcrt.LK_NBLCK, 1)
-            os.lseek(held, 0, os.SEEK_SET)
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            os.lseek(descriptor, 0, os.SEEK_SET)
         else:
             import fcntl
 
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     except OSError:  # a file system without locks: unique temporary names must do
@@ -99,7 +110,7 @@ def _lock(held: int) -> bool:
 
 def _holder(path: Path) -> str:
     try:
-        number = path.read_text(encoding="utf-8").strip()
+        number = path.read_text(encoding="utf-8").partition(" ")[0]
     except OSError:
         return ""
     return f" (process {number})" if number.isdigit() else ""

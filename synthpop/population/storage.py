@@ -37,7 +37,7 @@ from synthpop.microdata.errors import OutputError
 from synthpop.microdata.streams import resolve_seed
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.blocks import BlockPlan
-from synthpop.population.lock import LOCK, only_writer
+from synthpop.population.lock import LOCK, only_writer, shares_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,13 +69,21 @@ class WriteBlock:
     ----------
     root : Path
     recipe : Recipe
+    token : str
+        Of the lock of the folder: a worker that does not find it sees another folder.
     """
 
     root: Path
     recipe: Recipe
+    token: str
 
     def __call__(self, plan: BlockPlan) -> dict[str, Any]:
         """Return the entry of the block for the manifest."""
+        if not shares_folder(self.root, self.token):
+            raise OutputError(
+                f"a worker does not see {self.root} as the folder of this run. Workers write the "
+                "blocks themselves: choose a folder on storage that all of them share."
+            )
         relative = part_name(self.recipe, plan)
         path = self.root / relative
         entry = {
@@ -284,8 +292,10 @@ def file_hash(path: Path) -> str:
 
 
 @contextmanager
-def claim(root: Path, identity: dict[str, Any]) -> Iterator[None]:
+def claim(root: Path, identity: dict[str, Any]) -> Iterator[str]:
     """Hold the output folder for this run, once it is free or belongs to this very run.
+
+    Yields the token of its lock.
 
     Raises
     ------
@@ -295,13 +305,13 @@ def claim(root: Path, identity: dict[str, Any]) -> Iterator[None]:
     """
     if root.exists() and not root.is_dir():
         raise OutputError(f"{root} is a file, not a folder. Choose another name.")
-    with only_writer(root):
+    with only_writer(root) as token:
         _check_claim(root, identity)
         _remove_temporaries(root)
         if not (root / MANIFEST).exists():
             started = {"format": FORMAT, "status": "running", "identity": identity}
             write_text(root / MANIFEST, dump(started))
-        yield
+        yield token
 
 
 def _check_claim(root: Path, identity: dict[str, Any]) -> None:

@@ -18,9 +18,9 @@ from synthpop.microdata.events import Listener
 from synthpop.microdata.files import read_survey, read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.pipeline.engines import Workers
 from synthpop.pipeline.fingerprint import margin_to_dict, stage_to_dict
 from synthpop.pipeline.pipeline import ROWS_PER_BLOCK, Pipeline
-from synthpop.pipeline.simulate import Workers
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import run_seed
 from synthpop.stages.base import Stage

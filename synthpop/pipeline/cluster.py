@@ -1,0 +1,185 @@
+"""Blocks on an existing Dask cluster, with every way in which it can fail turned into an error."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from synthpop.microdata.errors import Faults, MicrodataError, WorkerError
+from synthpop.pipeline.environment import environment, environment_difference
+
+KEPT = "Finished blocks of a folder are kept: run again to resume."
+FETCH_SECONDS = 60.0
+LOOK_SECONDS = 2.0
+LOGGERS = ("distributed.client", "distributed.core", "distributed.protocol.pickle")
+
+
+class Cluster:
+    """A connection to a scheduler that is closed again at the end.
+
+    Parameters
+    ----------
+    address : str
+        ``tcp://host:port``.
+    connect, patience, poll : float
+        Seconds to connect within; to be without scheduler or workers before giving up; between
+        two looks at what has become of the tasks.
+    """
+
+    def __init__(self, address: str, connect: float, patience: float, poll: float) -> None:
+        self.address, self.connect, self.patience, self.poll = address, connect, patience, poll
+        self.client: Any = None
+        self._levels: dict[str, int] = {}
+        self._asked, self._threads = -LOOK_SECONDS, 0
+
+    def __enter__(self) -> Cluster:
+        try:
+            from distributed import Client
+        except ImportError:
+            faults = Faults("workers")
+            remedy = "Install it: pip install 'synthpop-riskeval[cluster]'."
+            faults.add("dask", "needs the package distributed", remedy=remedy)
+            faults.raise_if_any()
+        for name in LOGGERS:  # what they log is what the error of this module says
+            self._levels[name] = logging.getLogger(name).level
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        try:
+            self.client = Client(self.address, timeout=self.connect, set_as_default=False)
+        except (OSError, ValueError, RuntimeError) as problem:
+            self.__exit__()
+            raise WorkerError(
+                f"there is no Dask scheduler at {self.address}: {problem}. Start one "
+                "(dask scheduler) or correct the address."
+            ) from None
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.client is not None:
+            with suppress(Exception):  # a client without scheduler cannot say goodbye
+                self.client.close(timeout=1)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
+
+    def map(
+        self, function: Callable[[Any], Any], plans: Sequence[Any], queued: int
+    ) -> Iterator[Any]:
+        """Yield the result of each plan, in any order.
+
+        The function travels once, as the result of a task that the scheduler can repeat when the
+        worker that holds it dies.
+        """
+        from distributed.protocol.pickle import dumps
+
+        same, apply = _portable()
+        name = f"synthpop-{secrets.token_hex(8)}"
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+            shared = self.client.submit(same, dumps(function), key=f"{name}-recipe")
+        rest = [(plan, number) for number, plan in enumerate(plans)][::-1]
+        running: dict[Any, tuple[Any, int]] = {}
+        changed = threading.Event()
+        last_sign = time.monotonic()
+        while rest or running:
+            slots = max(1, self._n_threads()) * (1 + queued)
+            while rest and len(running) < slots and self.client.status == "running":
+                plan, number = rest.pop()
+                future = self.client.submit(
+                    apply,
+                    shared,
+                    dumps(plan),
+                    environment(),
+                    key=f"{name}-{number}-{secrets.token_hex(4)}",
+                )
+                future.add_done_callback(lambda _: changed.set())
+                running[future] = (plan, number)
+            changed.wait(self.poll)
+            changed.clear()
+            for future in [item for item in running if item.status != "pending"]:
+                task = running.pop(future)
+                if future.status in ("cancelled", "lost"):
+                    rest.append(task)
+                    continue
+                yield self._result(future)
+                last_sign = time.monotonic()
+            if self.client.status == "running" and self._n_threads():
+                last_sign = time.monotonic()
+            elif time.monotonic() - last_sign > self.patience or self.client.status == "closed":
+                raise WorkerError(self._absent())
+
+    def _n_threads(self) -> int:
+        """Threads of all workers; asked for now and then only, 0 without an answer."""
+        now = time.monotonic()
+        if now - self._asked > LOOK_SECONDS:
+            self._asked, self._threads = now, 0
+            if self.client.status == "running":
+                with suppress(Exception):
+                    ask = self.client.scheduler.ncores
+                    cores = self.client.sync(ask, callback_timeout=self.connect)
+                    self._threads = sum(map(int, cores.values()))
+        return self._threads
+
+    def _absent(self) -> str:
+        if self.client.status == "running":
+            return f"the Dask cluster at {self.address} has no worker. Start some. {KEPT}"
+        return f"the Dask scheduler at {self.address} is gone. {KEPT}"
+
+    def _result(self, future: Any) -> Any:
+        from distributed import KilledWorker
+
+        try:
+            return future.result(timeout=FETCH_SECONDS)
+        except MicrodataError:
+            raise
+        except KilledWorker:
+            raise WorkerError(
+                "a block ended several workers of the cluster, perhaps for lack of memory: give "
+                f"them more, or fewer rows_per_block. {KEPT}"
+            ) from None
+        except ImportError as problem:
+            raise WorkerError(
+                f"a worker of the cluster cannot import what it needs: {problem}. Install the "
+                f"same versions of synthpop-riskeval and its libraries on every node. {KEPT}"
+            ) from None
+        except (OSError, TimeoutError) as problem:
+            raise WorkerError(
+                f"a result cannot be fetched from the cluster: {problem}. {KEPT}"
+            ) from None
+
+
+def _portable() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return functions that a worker takes whole, also one that has no synthpop.
+
+    A function of a module travels as the name of that module, and distributed ends a worker that
+    cannot import it. These are local, so that they travel as code; what they import fails inside
+    of the task, whose exception comes back.
+    """
+
+    def same(value: Any) -> Any:
+        return value
+
+    def apply(function: bytes, plan: bytes, expected: dict[str, str]) -> Any:
+        from distributed.protocol.pickle import loads
+
+        from synthpop.pipeline.cluster import apply_checked
+
+        return apply_checked(loads(function), loads(plan), expected)
+
+    return same, apply
+
+
+def apply_checked(function: Callable[[Any], Any], plan: Any, expected: dict[str, str]) -> Any:
+    """Apply a function in a worker that computes the same numbers as the process that asks."""
+    difference = environment_difference(environment(), expected)
+    if difference:
+        raise WorkerError(
+            f"a worker of the cluster differs from this process: {difference}. Its numbers could "
+            f"differ in the last digits. Use the same installation on the same kind of machine. "
+            f"{KEPT}"
+        )
+    return function(plan)

@@ -1,0 +1,145 @@
+"""Where blocks are computed: this thread, threads, processes, or an existing Dask cluster.
+
+Every engine applies one function to all plans and yields what it returns, in any order. None of
+them may hang: a worker that dies, a scheduler that goes away, a worker without the package each
+end in a `WorkerError` within seconds, or in the right result.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any
+
+from synthpop.microdata.errors import Faults, WorkerError
+
+Workers = int | str
+Task = Callable[[Any], Any]
+
+THREADS_PER_CORE = 4
+QUEUED = 2  # tasks that wait for each worker, so that none of them is idle
+CONNECT_SECONDS = 10.0  # a scheduler that does not answer within this is not there
+PATIENCE_SECONDS = 15.0  # without scheduler, or without any worker, before a run gives up
+POLL_SECONDS = 0.5
+
+
+def check_workers(workers: Workers) -> None:
+    """Raise an InputError where `workers` is not understood."""
+    faults = Faults("workers")
+    kind, _, rest = str(workers).partition(":")
+    fine = str(workers).isascii() and (
+        (kind.isdigit() and not rest and int(kind) > 0)
+        or (kind == "processes" and rest.isdigit() and int(rest) > 0)
+        or (kind == "dask" and rest.startswith("//") and len(rest) > 2)
+    )
+    if not fine:
+        remedy = 'Give a number of threads, "processes:4" or "dask://host:port".'
+        faults.add("workers", f"{workers!r} is not understood", remedy=remedy)
+    faults.raise_if_any()
+
+
+def map_blocks(function: Task, plans: Sequence[Any], workers: Workers) -> Iterator[Any]:
+    """Apply `function` to each plan, in any order.
+
+    Parameters
+    ----------
+    function : callable
+        Of one plan; a pure function that other processes can import.
+    plans : sequence
+    workers : int or str
+        A number of threads; ``"processes:4"``; or ``"dask://scheduler:8786"``, an existing
+        cluster. Results do not depend on it. At most one worker for each plan, and four for each
+        core, are started.
+
+    Raises
+    ------
+    WorkerError
+        A worker or the scheduler is gone, or a worker cannot compute the same as this process.
+    """
+    kind, _, rest = str(workers).partition(":")
+    if kind == "dask":
+        yield from _on_cluster(function, plans, "tcp:" + rest.rstrip("/"))
+        return
+    asked = int(rest if kind == "processes" else kind)
+    number = min(asked, max(len(plans), 1), THREADS_PER_CORE * (os.cpu_count() or 1))
+    if kind == "processes":
+        yield from _in_processes(function, plans, number)
+    elif number == 1:
+        yield from map(function, plans)
+    else:
+        yield from _in_threads(function, plans, number)
+
+
+def _in_threads(function: Task, plans: Sequence[Any], number: int) -> Iterator[Any]:
+    with ThreadPoolExecutor(number, thread_name_prefix="synthpop") as pool:
+        try:
+            yield from _windowed(lambda plan: pool.submit(function, plan), plans, number)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_processes(function: Task, plans: Sequence[Any], number: int) -> Iterator[Any]:
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    pool: Executor = ProcessPoolExecutor(
+        number, initializer=_start_worker, initargs=(function, os.getpid())
+    )
+    try:
+        yield from _windowed(lambda plan: pool.submit(_apply, plan), plans, number)
+    except BrokenProcessPool:
+        raise WorkerError(
+            "a worker process died, perhaps for lack of memory. Finished blocks of a folder are "
+            "kept: run again with fewer workers or fewer rows_per_block."
+        ) from None
+    finally:
+        with suppress(Exception):
+            pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+_FUNCTION: list[Task] = []  # of a worker process: what its tasks apply
+
+
+def _start_worker(function: Task, parent: int) -> None:
+    """Take the function once, and end with the parent however it ends."""
+    _FUNCTION[:] = [function]
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(POLL_SECONDS)
+    os._exit(1)
+
+
+def _apply(plan: Any) -> Any:
+    return _FUNCTION[0](plan)
+
+
+def _windowed(
+    submit: Callable[[Any], Future[Any]], plans: Sequence[Any], number: int
+) -> Iterator[Any]:
+    """Yield results as they come, with a few tasks for each worker waiting."""
+    waiting: set[Future[Any]] = set()
+    rest = iter(plans)
+    while True:
+        for plan in rest:
+            waiting.add(submit(plan))
+            if len(waiting) >= (1 + QUEUED) * number:
+                break
+        if not waiting:
+            return
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+
+
+def _on_cluster(function: Task, plans: Sequence[Any], address: str) -> Iterator[Any]:
+    from synthpop.pipeline.cluster import Cluster
+
+    with Cluster(address, CONNECT_SECONDS, PATIENCE_SECONDS, POLL_SECONDS) as cluster:
+        yield from cluster.map(function, plans, QUEUED)

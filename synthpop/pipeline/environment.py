@@ -1,0 +1,52 @@
+"""What the last bits of a number depend on: versions of libraries, and the kernels of BLAS."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+
+from synthpop._version import __version__
+
+LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba", "pyarrow")
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """Return the versions and the BLAS core that this process computes with.
+
+    Two processes with the same answer compute the same bytes from the same fitted models.
+
+    Examples
+    --------
+    >>> sorted(environment())[:3]
+    ['blas', 'numba', 'numpy']
+    """
+    import scipy.linalg  # noqa: F401  (loads the BLAS of SciPy beside that of NumPy)
+    from threadpoolctl import threadpool_info
+
+    cores = {
+        f"{item['internal_api']} {item.get('architecture', '')}".strip()
+        for item in threadpool_info()
+        if item["user_api"] == "blas"
+    }
+    versions = {"synthpop": __version__, "blas": ", ".join(sorted(cores)) or "unknown"}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "unknown"
+    return versions
+
+
+def environment_difference(ours: dict[str, str], theirs: dict[str, str]) -> str:
+    """Return in what two environments differ, as text; empty where they agree.
+
+    Examples
+    --------
+    >>> environment_difference({"numpy": "2.4.0"}, {"numpy": "1.26.4"})
+    'numpy 2.4.0 and 1.26.4'
+    """
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    return ", ".join(
+        f"{name} {ours.get(name, 'absent')} and {theirs.get(name, 'absent')}" for name in names
+    )

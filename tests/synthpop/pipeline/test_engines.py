@@ -1,0 +1,282 @@
+"""Threads, processes and Dask: the same bytes, or a clear error within seconds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from synthpop.microdata.errors import InputError, OutputError, WorkerError
+from synthpop.pipeline import cluster, engines, pipeline
+from synthpop.pipeline.engines import map_blocks
+from tests.small import small_pipeline, small_survey
+
+ROWS = 400
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return small_pipeline().fit(small_survey(), seed=7)
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.parquet")}
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def identify(number: int) -> int:
+    return os.getpid()
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def fail(number: int) -> int:
+    if number == 5:
+        raise InputError("test", [])
+    return number
+
+
+@pytest.mark.parametrize("workers", [1, 3, "processes:2"])
+def test_every_engine_applies_the_function_to_every_plan(workers) -> None:
+    assert sorted(map_blocks(square, range(50), workers)) == [n * n for n in range(50)]
+
+
+@pytest.mark.parametrize("workers", [3, "processes:2"])
+def test_an_error_of_ours_comes_through_as_it_is(workers) -> None:
+    with pytest.raises(InputError, match="test: 0 faults"):
+        list(map_blocks(fail, range(50), workers))
+
+
+def test_a_dead_worker_process_is_an_error_of_ours() -> None:
+    with pytest.raises(WorkerError, match=r"a worker process died.*fewer workers"):
+        list(map_blocks(die, range(6), "processes:2"))
+
+
+def test_more_workers_than_blocks_or_cores_are_not_started(monkeypatch) -> None:
+    numbers = []
+
+    class Noting(ThreadPoolExecutor):
+        def __init__(self, number: int, **options) -> None:
+            numbers.append(number)
+            super().__init__(number, **options)
+
+    monkeypatch.setattr(engines, "ThreadPoolExecutor", Noting)
+    before = threading.active_count()
+    assert len(list(map_blocks(square, range(1000), 99_999))) == 1000
+    assert numbers == [engines.THREADS_PER_CORE * os.cpu_count()]
+    assert len(list(map_blocks(square, range(2), 99_999))) == 2
+    assert numbers[1] == 2
+    assert threading.active_count() == before
+
+
+def test_worker_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
+    code = (
+        "import os, sys, time\n"
+        "from tests.synthpop.pipeline.test_engines import identify\n"
+        "from synthpop.pipeline.engines import map_blocks\n"
+        "for pid in map_blocks(identify, range(10**6), 'processes:2'):\n"
+        "    open(sys.argv[1] + '/' + str(pid), 'w').close()\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT)
+    wait_until(lambda: len(list(tmp_path.iterdir())) >= 1, 30)
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not any(alive(pid) for pid in workers), 10)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+def test_dask_without_a_scheduler_is_an_error_within_seconds(fitted, monkeypatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(engines, "CONNECT_SECONDS", 1.0)
+    began = time.monotonic()
+    with pytest.raises(WorkerError, match=r"there is no Dask scheduler at tcp://127.0.0.1:9"):
+        fitted.simulate(workers="dask://127.0.0.1:9", rows_per_block=ROWS)
+    assert time.monotonic() - began < 10
+
+
+def test_dask_that_is_not_installed_names_the_extra(fitted, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"synthpop-riskeval\[cluster\]"):
+        fitted.simulate(workers="dask://127.0.0.1:9", rows_per_block=ROWS)
+
+
+@pytest.fixture(scope="module")
+def dask_cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as started:
+        yield started
+
+
+def at(started) -> str:
+    return "dask:" + started.scheduler_address.removeprefix("tcp:")
+
+
+def test_a_cluster_of_two_processes_makes_the_same_bytes(fitted, dask_cluster, tmp_path) -> None:
+    one = fitted.simulate(rows_per_block=ROWS)
+    two = fitted.simulate(rows_per_block=ROWS, workers=at(dask_cluster))
+    pd.testing.assert_frame_equal(one.frame(), two.frame())
+    fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
+    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers="processes:2")
+    fitted.simulate(out=tmp_path / "three", rows_per_block=ROWS, workers=at(dask_cluster))
+    assert len(bytes_of(tmp_path / "one")) > 10
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two") == bytes_of(tmp_path / "three")
+
+
+class Deadly:
+    """Ends its worker the first time that it meets one of the plans."""
+
+    def __init__(self, marker: Path, numbers: set[int], times: int = 1) -> None:
+        self.marker, self.numbers, self.times = marker, numbers, times
+
+    def __call__(self, number: int) -> int:
+        if number in self.numbers:
+            earlier = len(list(self.marker.iterdir()))
+            if earlier < self.times:
+                (self.marker / str(earlier)).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return number * number
+
+
+def test_a_worker_of_the_cluster_that_is_killed(dask_cluster, tmp_path) -> None:
+    results = map_blocks(Deadly(tmp_path, {7}), range(40), at(dask_cluster))
+    assert sorted(results) == [n * n for n in range(40)]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+class DeadlyWriter:
+    """Writes blocks, and ends its worker once."""
+
+    def __init__(self, marker: Path, write) -> None:
+        self.marker, self.write = marker, write
+
+    def __call__(self, plan):
+        if plan.number == 1 and not self.marker.exists():
+            self.marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.write(plan)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_a_population_is_written(
+    fitted, dask_cluster, tmp_path, monkeypatch
+) -> None:
+    real = pipeline.WriteBlock
+    marker = tmp_path / "killed"
+    fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
+    monkeypatch.setattr(pipeline, "WriteBlock", lambda *a: DeadlyWriter(marker, real(*a)))
+    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers=at(dask_cluster))
+    assert marker.exists()
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
+
+
+@pytest.mark.slow
+def test_a_block_that_ends_every_worker_is_an_error(dask_cluster, tmp_path) -> None:
+    with pytest.raises(WorkerError, match="a block ended several workers"):
+        list(map_blocks(Deadly(tmp_path, {7}, times=100), range(40), at(dask_cluster)))
+
+
+def test_a_worker_on_another_installation_is_refused(dask_cluster, monkeypatch) -> None:
+    ours = {**cluster.environment(), "numpy": "0.1"}
+    monkeypatch.setattr(cluster, "environment", lambda: ours)
+    with pytest.raises(WorkerError, match=r"differs from this process: numpy .* and 0\.1"):
+        list(map_blocks(square, range(4), at(dask_cluster)))
+
+
+def test_storage_that_is_not_shared(fitted, dask_cluster, tmp_path, monkeypatch) -> None:
+    from synthpop.population import storage
+
+    real = storage.WriteBlock
+    elsewhere = tmp_path / "elsewhere"
+    monkeypatch.setattr(
+        "synthpop.pipeline.pipeline.WriteBlock",
+        lambda root, recipe, token: real(elsewhere, recipe, token),
+    )
+    with pytest.raises(OutputError, match="storage that all of them share"):
+        fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS, workers=at(dask_cluster))
+    assert not elsewhere.exists()
+
+
+def test_a_worker_without_the_package(tmp_path, monkeypatch) -> None:
+    """A worker that cannot import synthpop: started in a folder without it, path emptied."""
+    distributed = pytest.importorskip("distributed")
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as started:
+        block = (
+            "import sys; sys.modules['synthpop'] = None; from distributed.cli import dask_worker"
+        )
+        worker = subprocess.Popen(
+            [sys.executable, "-c", f"{block}\ndask_worker.main()", started.scheduler_address,
+             "--no-dashboard", "--no-nanny"],
+            cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            began = time.monotonic()
+            with pytest.raises(WorkerError, match="cannot import what it needs"):
+                list(map_blocks(square, range(4), at(started)))
+            assert time.monotonic() - began < 15
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def slow_square(number: int) -> int:
+    time.sleep(0.3)
+    return number * number
+
+
+def test_a_scheduler_that_goes_away(monkeypatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engines, "PATIENCE_SECONDS", 2.0)
+    monkeypatch.setattr(engines, "CONNECT_SECONDS", 2.0)
+    started = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+    results = map_blocks(slow_square, range(200), at(started))
+    next(results)
+    began = time.monotonic()
+    started.close()
+    with pytest.raises(WorkerError, match=r"the Dask scheduler at .* is gone"):
+        list(results)
+    assert time.monotonic() - began < 20
+
+
+def test_a_cluster_without_workers(monkeypatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(engines, "PATIENCE_SECONDS", 1.0)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as started,
+        pytest.raises(WorkerError, match="has no worker"),
+    ):
+        list(map_blocks(square, range(4), at(started)))
