@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from riskeval.comparison.catalogue import CATALOGUE
-from synthpop.microdata.text import BLANK, number, short_percent
-
-SMALL = 5
-"""External readers do not see numbers of records below this one."""
+from synthpop.microdata import suppression
+from synthpop.microdata.text import BLANK, number
 
 
 def shown(measure: str, value: float, records: int, external: bool = False) -> str:
@@ -36,8 +34,7 @@ def shown(measure: str, value: float, records: int, external: bool = False) -> s
     kind = CATALOGUE[measure]
     risk = kind.group != "utility"
     if kind.unit == "records":
-        return f"< {SMALL}" if external and 0 < value < SMALL else number(value)
+        return suppression.shown(value, external, text=number)
     if kind.unit in ("share", "overlap"):
-        small = external and risk and records and 0 < value * records < SMALL
-        return f"< {short_percent(SMALL / records)}" if small else short_percent(value)
+        return suppression.shown_share(value, records if risk else 0, external)
     return number(value)

@@ -9,8 +9,9 @@ import pandas as pd
 
 from riskeval.comparison.catalogue import CATALOGUE, FILE, LINK, NONE
 from riskeval.comparison.result import ORIGINAL, limits_of
-from riskeval.comparison.show import SMALL, shown
+from riskeval.comparison.show import shown
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import number
 
 if TYPE_CHECKING:
@@ -85,8 +86,10 @@ def limits_table(comparison: Comparison) -> Table:
 
 
 def visible(overlaps: pd.DataFrame, external: bool) -> pd.DataFrame:
-    """Estimates that readers may see: for external ones, none of domains below 5 records."""
-    return overlaps[overlaps["original"].notna() & ~(external & (overlaps["records"] < SMALL))]
+    """Estimates that readers may see: for external ones, only domains of 5 records or more."""
+    return overlaps[
+        overlaps["original"].notna() & ~(external & (overlaps["records"] < SMALLEST_COUNT))
+    ]
 
 
 def overlap_table(comparison: Comparison, external: bool) -> Table:

@@ -13,12 +13,12 @@ from matplotlib.ticker import FuncFormatter
 
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import POPULATION, RC, SAMPLE, WIDE, new_figure, to_svg
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_mean
 from synthpop.microdata.text import change, count, number, tick
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
 
-SMALL = 5
 ROLES = {
     "keys": "Keys",
     "numeric": "Numeric keys",
@@ -102,13 +102,6 @@ def _names(value: Any) -> str:
     return ", ".join(parts)
 
 
-def _count(value: Any, external: bool) -> str:
-    """Show a number of records or cells; external readers do not see 1 to 4."""
-    if value is None or pd.isna(value):
-        return "–"
-    return f"< {SMALL}" if external and 0 < value < SMALL else count(value)
-
-
 def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     table, history = session.risk().table, session.history()
 
@@ -119,32 +112,22 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
         {"title": "Steps", "value": f"{len(history)}", "note": "in effect"},
         {
             "title": "Cells changed",
-            "value": _count(session.cells_changed, external),
+            "value": shown(session.cells_changed, external),
             "note": f"of {count(session.original.size)} in the file",
         },
         {
             "title": "Records below 3",
-            "value": change("records below 3", lambda x: _count(x, external)),
+            "value": change("records below 3", lambda x: shown(x, external)),
             "note": "violations of 3-anonymity, before to after",
         },
         {
             "title": "Re-identifications",
-            "value": change("expected re-identifications", lambda x: _expected(x, external)),
+            "value": change(
+                "expected re-identifications", lambda x: shown(x, external, text=number)
+            ),
             "note": "expected among all records, before to after",
         },
     ]
-
-
-def _expected(value: float, external: bool) -> str:
-    """Show an expected number of records; external readers do not see what is below 5."""
-    if external and 0 < value < SMALL:
-        return f"< {SMALL}"
-    return number(value)
-
-
-def _mean_risk(value: float, n: int, external: bool) -> str:
-    """Show a mean risk; n times it is the expected number, which stays hidden with it."""
-    return f"< {number(SMALL / n, 2)}" if external and 0 < value * n < SMALL else number(value)
 
 
 def _first(session: ProtectionSession, external: bool) -> str:
@@ -153,9 +136,9 @@ def _first(session: ProtectionSession, external: bool) -> str:
         return "No step is in effect: the file is the original."
     values = session.risk().table.loc[["mean individual risk"]].iloc[0]
     before, after = float(values["original"]), float(values["current"])
-    shown = [_mean_risk(x, len(session.original), external) for x in (before, after)]
-    went = f"went from {shown[0]} to {shown[1]}"
-    if before and "<" not in "".join(shown):
+    texts = [shown_mean(x, len(session.original), external) for x in (before, after)]
+    went = f"went from {texts[0]} to {texts[1]}"
+    if before and "<" not in "".join(texts):
         went += f" ({change(after / before - 1, 0)})"
     word = "step" if n == 1 else "steps"
     return f"{n} {word} in effect. The mean probability of a correct link over the keys {went}."
@@ -167,7 +150,7 @@ def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
     for row in session.history().to_dict("records"):
         seed = "–" if pd.isna(row["seed"]) else str(row["seed"])
         inside = () if external else (row["arguments"], seed)
-        counts = (_count(row[name], external) for name in ("cells", "records"))
+        counts = (shown(row[name], external) for name in ("cells", "records"))
         rows.append((row["step"], row["verb"], *inside, *counts))
     if external:
         head = [name for name in head if name not in ("Arguments", "Seed")]
@@ -182,14 +165,14 @@ def _risk(table: pd.DataFrame, n: int, external: bool) -> dict[str, Any]:
         meaning = MEANINGS.get(str(name), "fewest different values among records of one key")
         sides = (float(values["original"]), float(values["current"]))
         if str(name).startswith("records below"):
-            shown = [_count(x, external) for x in sides]
+            texts = [shown(x, external) for x in sides]
         elif name == "expected re-identifications":
-            shown = [_expected(x, external) for x in sides]
+            texts = [shown(x, external, text=number) for x in sides]
         elif name == "mean individual risk":
-            shown = [_mean_risk(x, n, external) for x in sides]
+            texts = [shown_mean(x, n, external) for x in sides]
         else:
-            shown = [number(x) for x in sides]
-        rows.append((name, meaning, *shown))
+            texts = [number(x) for x in sides]
+        rows.append((name, meaning, *texts))
     return {
         "caption": "",
         "head": ("Number", "What it means", "Original", "Current"),
@@ -203,10 +186,10 @@ def _utility(table: pd.DataFrame, external: bool) -> dict[str, Any]:
     for place, values in table.iterrows():
         column, what = (str(part) for part in cast("tuple[str, str]", place))
         before, after = float(values["original"]), float(values["current"])
-        shown = ["–" if np.isnan(x) else number(x, 4) for x in (before, after)]
-        if external and what == "filled" and 0 < abs(before - after) < SMALL:
-            shown[1] = f"less than {SMALL} fewer"
-        rows.append((column, UTILITY.get(what, what), *shown))
+        texts = ["–" if np.isnan(x) else number(x, 4) for x in (before, after)]
+        if external and what == "filled" and is_small(abs(before - after)):
+            texts[1] = f"less than {SMALLEST_COUNT} fewer"
+        rows.append((column, UTILITY.get(what, what), *texts))
     return {
         "caption": "",
         "head": ("Column", "What it means", "Original", "Current"),

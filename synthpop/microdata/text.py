@@ -139,7 +139,7 @@ def difference(value: Number) -> str:
     return _signed(_without_sign_of_zero(f"{_finite(value):+,.0f}"))
 
 
-def tick(value: float, position: int | None = None) -> str:
+def tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick: six significant digits (for ``FuncFormatter``).
 
     Examples
@@ -150,7 +150,7 @@ def tick(value: float, position: int | None = None) -> str:
     return number(value, 6)
 
 
-def percent_tick(value: float, position: int | None = None) -> str:
+def percent_tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick of an axis of shares.
 
     Examples

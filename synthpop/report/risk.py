@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.text import count, number, percent
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown
+from synthpop.microdata.text import BLANK, count, number, percent
 from synthpop.report.tables import table
 
-SMALLEST = 5
 STORIES = {
     1: (
         "One match, interval known",
@@ -82,8 +82,8 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     worst = rows.loc[rows["accuracy"] == rows["accuracy"].max()].iloc[0]
     told = f"Within {percent(worst['accuracy'], 0)} of the truth they find "
     tau, rate = float(worst["tau"]), float(worst["rate"])
-    if external and 0 < tau < SMALLEST:
-        told += "fewer than 5 of the survey persons."
+    if external and is_small(tau):
+        told += f"fewer than {SMALLEST_COUNT} of the survey persons."
     elif tau == 0:
         told += "nobody."
     else:
@@ -104,8 +104,8 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
         for accuracy in accuracies:
             row = by_accuracy.loc[accuracy]
             tau, rate = float(row["tau"]), float(row["rate"])
-            if external and 0 < tau < SMALLEST:
-                cells += ["< 5", "–"]
+            if external and is_small(tau):
+                cells += [shown(tau), BLANK]
             else:
                 cells += [number(tau), percent(rate)]
         title = STORIES.get(int(str(key)), ("",))[0]

@@ -9,6 +9,7 @@ import numpy as np
 from synthpop.evaluation.assess_fit import FitReport
 from synthpop.figures.gallery import main_numbers, overall_distances
 from synthpop.figures.style import Names
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import change, count, percent, plural
 from synthpop.population.population import Population
@@ -45,9 +46,13 @@ def key_figures(
         scenario, accuracy, rate = highest(risk)
         if scenario:
             note = f"of survey persons found within {percent(accuracy, 0)}, scenario {scenario}"
-            hidden = external and 0 < rate * fit.n_sample < 5
+            hidden = external and is_small(rate * fit.n_sample)
             cards.append(
-                _card("Highest intruder rate", "< 5 persons" if hidden else percent(rate), note)
+                _card(
+                    "Highest intruder rate",
+                    f"< {SMALLEST_COUNT} persons" if hidden else percent(rate),
+                    note,
+                )
             )
     return cards
 
@@ -186,10 +191,9 @@ def _risk(risk: Any, fit: FitReport, external: bool) -> list[str]:
     scenario, accuracy, rate = highest(risk)
     if not scenario:
         return []
-    found = rate * fit.n_sample
     many = f"{percent(rate)} of the survey persons"
-    if external and 0 < found < 5:
-        many = "fewer than 5 survey persons"
+    if external and is_small(rate * fit.n_sample):
+        many = f"fewer than {SMALLEST_COUNT} survey persons"
     return [
         f"Disclosure: the most successful of five intruders who know the keys of everybody in the "
         f"survey (scenario {scenario}) comes within {percent(accuracy, 0)} of the true value for "

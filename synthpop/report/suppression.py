@@ -1,25 +1,24 @@
-"""What may leave the house: small cells out, nothing that is the value of one person."""
+"""Output suppression: an external report has no small cells and no value of a single person."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.values import COMPARED
+from synthpop.microdata.suppression import SMALLEST_COUNT, drop_small, hide
 
 if TYPE_CHECKING:
     from synthpop.evaluation.assess_fit import FitReport
 
-SMALLEST = 5
 DIGITS = 3
 BOX = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.25, "p95": 0.05}
 
 
-def suppressed(fit: FitReport, smallest: int = SMALLEST) -> FitReport:
+def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
     """Return the report without small cells and without values of single persons.
 
     Parameters
@@ -81,24 +80,18 @@ def _masked(
             if hidden[rows].sum() == 1 and len(rows) > 1:
                 others = rows[~hidden[rows]]
                 hidden[others[np.argmin(table["n_sample"].to_numpy()[others])]] = True
-    return _hidden(table, [*columns, "n_sample"], hidden)
-
-
-def _hidden(table: pd.DataFrame, columns: Sequence[str], hidden: Any) -> pd.DataFrame:
-    """Return the table with NaN in these columns of these rows."""
-    rows = np.asarray(hidden, dtype=bool)
-    return table.assign(**{c: np.where(rows, np.nan, table[c].astype(float)) for c in columns})
+    return hide(table, [*columns, "n_sample"], hidden)
 
 
 def _statistics(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     table = table[~table["statistic"].isin(["smallest", "largest"])].reset_index(drop=True)
     kept = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
-    return _hidden(table, COMPARED, ~kept & (table["n_sample"] < smallest))
+    return hide(table, COMPARED, ~kept & (table["n_sample"] < smallest))
 
 
 def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     beyond = table["n_sample"] * np.fmin(table["p"], 1 - table["p"])
-    table = _hidden(table, COMPARED, beyond < smallest)
+    table = hide(table, COMPARED, beyond < smallest)
     for column in ("sample", "population", "difference"):
         table[column] = rounded(table[column].to_numpy(dtype=float))
     return table
@@ -119,7 +112,7 @@ def _groups(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     if table.empty:
         return table
     numbers = [c for c in table.columns if c not in ("variable", "by", "level")]
-    return _hidden(table, numbers, table["n_sample"] < smallest)
+    return drop_small(table, "n_sample", numbers, smallest)
 
 
 def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
@@ -144,7 +137,7 @@ def _components(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
         return table
     columns = ["sample", "population", "sample_share", "population_share"]
     few = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
-    return _hidden(table, [*columns, "n_with_value"], few)
+    return hide(table, [*columns, "n_with_value"], few)
 
 
 def rounded(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
+from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.population import Population
 from synthpop.report.tables import table
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
-SMALLEST = 5.0
 EXACT, HALF = 1e-9, 0.5
 
 
@@ -100,7 +100,7 @@ class _Cells:
     def shown(self) -> np.ndarray:
         """Cells that may be named."""
         n = len(self.table)
-        return np.abs(self.target) >= SMALLEST if self.external else np.ones(n, dtype=bool)
+        return np.abs(self.target) >= SMALLEST_COUNT if self.external else np.ones(n, dtype=bool)
 
     def met(self, relative: float, absolute: float) -> int:
         """Return how many targets are met within either tolerance."""
