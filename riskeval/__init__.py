@@ -44,6 +44,7 @@ _WHERE = {
     "membership": "attacks.distance.membership",
     "population_uniqueness": "measures.uniqueness",
     "rapid": "attacks.prediction.rapid",
+    "recover": "recovery.recover",
     "record_linkage": "measures.linkage.linkage",
     "replicated_uniques": "attacks.counting.attribution",
     "risky_cells": "measures.risky_cells",

@@ -1,0 +1,215 @@
+"""`recover`: an intruder who computes suppressed values from what the file still shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.recovery.columns import Evidence, household_numbers, names_of, read_column
+from riskeval.recovery.result import Recovery, make_result
+from riskeval.recovery.rules import RULES, Deduction, Ways, apply
+from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
+from synthpop.microdata.errors import Faults
+
+MOST_ROUNDS = 50
+CERTAINTY = 0.99
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fill:
+    """Cells that one deduction filled in one round."""
+
+    deduction: Deduction
+    rows: np.ndarray
+    values: list[Any]
+    round: int
+
+
+def recover(
+    release: Any,
+    *,
+    household: str | None = None,
+    weights: str | Sequence[str] | None = None,
+    strata: str | Sequence[str] | None = None,
+    components: Mapping[str, Sequence[str]] | None = None,
+    earlier: Any = None,
+    original: Any = None,
+    suppressed: pd.DataFrame | None = None,
+    keys: Sequence[str] = (),
+    k: int = 3,
+    household_variables: Sequence[str] = (),
+    household_size: str | None = None,
+    columns: Sequence[str] | None = None,
+    rules: Sequence[str] | None = None,
+    certainty: float = CERTAINTY,
+) -> Recovery:
+    """Fill the holes of a released file as a careful intruder does, and name the source of each.
+
+    The rules use the file alone: the other members of a household, the number of its rows, weights
+    that occur in one stratum only, sums, other columns that determine a value, numbers beside
+    their classes, the order of the records, an earlier state of the file. They are repeated until
+    nothing more follows. Nothing is drawn at random.
+
+    Parameters
+    ----------
+    release : DataFrame or Arrow table, n records
+        The file with missing values.
+    household : str, optional
+        Column of household ids. A missing id is a household that nobody knows.
+    weights : str or sequence of str, optional
+        Columns of sampling weights.
+    strata : str or sequence of str, optional
+        Columns within which the weights were made: one weight that occurs in one stratum only is
+        believed without further proof.
+    components : mapping, optional
+        Total -> its parts: {"income": ["wages", "pensions"]}.
+    earlier : DataFrame or Arrow table, optional
+        An earlier state of the same records in the same order.
+    original : DataFrame or Arrow table, optional
+        The file before suppression, same order: tells which cells are filled rightly, and which
+        values were missing from the start (those are then no holes).
+    suppressed : DataFrame of bool, optional
+        Cells that were suppressed, for the columns it has; every missing value of them otherwise.
+    keys : sequence of str, optional
+        Key variables: records that share them with fewer than `k` are counted before and after.
+    k : int
+    household_variables : sequence of str, optional
+        Columns that are the same for all members. Others are believed to be so only if at least
+        `certainty` of the visible cells agree with the other members.
+    household_size : str, optional
+        Column of the number of members.
+    columns : sequence of str, optional
+        Columns that the intruder uses. Default: all.
+    rules : sequence of str, optional
+        Names among "household", "household size", "weights", "sums", "earlier", "classes",
+        "dependency", "order". Default: all.
+    certainty : float, above 0.5 and at most 1
+        Share of the visible cells on which a rule must be right before the intruder relies on it;
+        it must also make at most a tenth of the errors of guessing the commonest value, and say
+        something about at least 20 visible cells.
+
+    Returns
+    -------
+    Recovery
+
+    Raises
+    ------
+    InputError
+        Unknown columns or rules, files of another length.
+
+    Notes
+    -----
+    A dependency is found by leaving each visible cell out: the other records with the same value
+    of the source must agree on one value, and this value must be right. A missing value of a
+    source tells nothing. That weights tell a suppressed stratum was described by de Waal and
+    Willenborg (1997), Journal of Official Statistics 13, 417-434; that values of a household must
+    be suppressed for all its members in Templ (2017), sections 8.5.1.1 and 8.6.2.2.
+
+    A filled cell is the one value that agrees with the file; where no `original` is given nobody
+    knows whether it is right.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"home": [1, 1, 2], "region": ["north", None, "south"]})
+    >>> result = recover(people, household="home", household_variables=["region"])
+    >>> result.cells[["row", "column", "value", "rule"]].values.tolist()
+    [[1, 'region', 'north', 'household']]
+    """
+    frame = as_frame(release)
+    faults = Faults("recover")
+    files = {
+        name: None if other is None else as_frame(other)
+        for name, other in (("original", original), ("earlier", earlier))
+    }
+    parts = {total: tuple(names_of(names)) for total, names in (components or {}).items()}
+    ways = Ways(
+        certainty, tuple(names_of(household_variables)), household_size, tuple(names_of(weights)),
+        tuple(names_of(strata)), parts,
+    )  # fmt: skip
+    names = list(frame.columns) if columns is None else names_of(columns)
+    _check(faults, frame, household, ways, names, files, names_of(keys), k, rules)
+    faults.raise_if_any()
+    used = dict.fromkeys([*names, *ways.weights, *parts, *(n for p in parts.values() for n in p)])
+    evidence = _evidence(frame, [n for n in used if n != household], household, files, suppressed)
+    n_holes = {name: len(column.holes) for name, column in evidence.columns.items()}
+    fills = fill_holes(evidence, ways, list(RULES) if rules is None else list(rules))
+    return make_result(frame, fills, n_holes, files["original"], names_of(keys), int(k))
+
+
+def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fill]:
+    """Apply the rules until no hole is filled any more; the evidence is changed in place."""
+    fills: list[Fill] = []
+    for number in range(1, MOST_ROUNDS + 1):
+        before = len(fills)
+        for name in rules:
+            for deduction in RULES[name](evidence, ways):
+                rows, values = apply(evidence, deduction)
+                if len(rows):
+                    fills.append(Fill(deduction, rows, values, number))
+        if len(fills) == before:
+            break
+    return fills
+
+
+def _evidence(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    household: str | None,
+    files: Mapping[str, pd.DataFrame | None],
+    suppressed: pd.DataFrame | None,
+) -> Evidence:
+    original, earlier = files["original"], files["earlier"]
+    columns = {}
+    for name in names:
+        hidden = np.array(frame[name].isna())
+        if suppressed is not None and name in suppressed:
+            hidden &= suppressed[name].to_numpy(dtype=bool)
+        elif original is not None and name in original:
+            hidden &= original[name].notna().to_numpy()
+        columns[name] = read_column(frame[name], hidden)
+    return Evidence(
+        columns,
+        None if household is None else household_numbers(frame[household]),
+        {} if earlier is None else {str(n): read_column(earlier[n]) for n in earlier},
+    )
+
+
+def _check(
+    faults: Faults,
+    frame: pd.DataFrame,
+    household: str | None,
+    ways: Ways,
+    names: Sequence[str],
+    files: Mapping[str, pd.DataFrame | None],
+    keys: Sequence[str],
+    k: int,
+    rules: Sequence[str] | None,
+) -> None:
+    roles = {
+        "columns": names,
+        "household": names_of(household),
+        "household_variables": ways.household_variables,
+        "household_size": names_of(ways.household_size),
+        "strata": ways.strata,
+        "keys": keys,
+    }
+    for role, role_names in roles.items():
+        check_columns(faults, frame, dict.fromkeys(role_names), role)
+    check_numeric(faults, frame, ways.weights, "weights")
+    for total, parts in (ways.components or {}).items():
+        check_numeric(faults, frame, [total, *parts], "components")
+        if len(parts) < 2 or total in parts:
+            faults.add("components", f"{total!r} has no two parts beside itself")
+    for name, other in files.items():
+        if other is not None and len(other) != len(frame):
+            faults.add(name, f"has {len(other):,} records, the release {len(frame):,}")
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+        faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
+    if not isinstance(ways.certainty, (int, float)) or not 0.5 < ways.certainty <= 1:
+        faults.add("certainty", f"is {ways.certainty!r}", remedy="Give a share above 0.5.")
+    for rule in rules or ():
+        check_choice(faults, "rules", rule, RULES)

@@ -1,0 +1,258 @@
+"""What an intruder filled: cells, sources, shares, and records that are rare again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.codes import encode, level_text
+from synthpop.microdata.results import Result
+from synthpop.microdata.wording import plural
+
+if TYPE_CHECKING:
+    from riskeval.recovery.recover import Fill
+
+CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Recovery(Result):
+    """Values that a released file does not hide although they are missing in it.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        One row a filled cell: ``row`` (position, from 0), ``column``, ``value``, ``rule``,
+        ``source``, ``support`` (visible records on which it rests), ``round``, and ``right``
+        (bool, with an original only).
+    sources : DataFrame
+        One row a rule, source and column: ``rule``, ``source``, ``column``, ``cells``, ``cases``
+        (visible cells on which it was tried), ``agreement`` (share of them on which it is
+        right), and ``right`` with an original.
+    data : DataFrame, n records
+        The release with the filled cells.
+    holes : mapping of str to int
+        Missing values that were asked for, by column (columns without one are left out).
+    n_records : int
+    n_right : int or None
+        Filled cells that hold the true value; None without an original.
+    below : tuple of two ints, or None
+        Records that fewer than `k` records match on the keys: in the release, and after the holes
+        that are filled (rightly, with an original); None without keys.
+    k : int
+
+    Examples
+    --------
+    >>> from riskeval.recovery.recover import recover
+    >>> people = pd.DataFrame({"home": [1, 1], "region": ["north", None]})
+    >>> recover(people, household="home", household_variables="region").share
+    1.0
+    """
+
+    cells: pd.DataFrame
+    sources: pd.DataFrame
+    data: pd.DataFrame
+    holes: Mapping[str, int]
+    n_records: int
+    n_right: int | None
+    below: tuple[int, int] | None
+    k: int
+
+    @property
+    def n_holes(self) -> int:
+        """Missing values that were asked for."""
+        return sum(self.holes.values())
+
+    @property
+    def n_filled(self) -> int:
+        """Holes that the intruder fills."""
+        return len(self.cells)
+
+    @property
+    def share(self) -> float:
+        """Share of the holes that are filled; 0 for a file without holes."""
+        return self.n_filled / self.n_holes if self.n_holes else 0.0
+
+    @property
+    def share_right(self) -> float:
+        """Share of the holes that are filled rightly; NaN without an original."""
+        if self.n_right is None:
+            return float("nan")
+        return self.n_right / self.n_holes if self.n_holes else 0.0
+
+    @property
+    def share_wrong(self) -> float:
+        """Share of the holes that are filled with a wrong value; NaN without an original."""
+        return self.share - self.share_right
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `sources`."""
+        return self.sources
+
+    def by_column(self) -> pd.DataFrame:
+        """One row a column: ``holes``, ``filled``, and ``right`` with an original."""
+        table = pd.DataFrame({"holes": pd.Series(dict(self.holes), dtype="int64")})
+        table["filled"] = self.cells["column"].value_counts().reindex(table.index, fill_value=0)
+        if self.n_right is not None:
+            right = self.cells.loc[self.cells["right"], "column"].value_counts()
+            table["right"] = right.reindex(table.index, fill_value=0)
+        return table.rename_axis("column").reset_index()
+
+    def summary(self) -> str:
+        """Say how many holes an intruder fills, from what, and who is rare again."""
+        if not self.n_holes:
+            text = "The file has no missing values to recover."
+        elif not self.n_filled:
+            text = f"None of {plural(self.n_holes, 'missing value')} follows from the file itself."
+        else:
+            text = (
+                f"{self.n_filled:,} of {plural(self.n_holes, 'missing value')} "
+                f"({100 * self.share:.1f} %) follow from the file itself"
+            )
+            if self.n_right is not None:
+                wrong = self.n_filled - self.n_right
+                text += f"; {self.n_right:,} of them are right and {wrong:,} wrong"
+            by_rule = self.cells["rule"].value_counts()
+            named = ", ".join(f"{rule} {count:,}" for rule, count in by_rule.items())
+            text += f". By source: {named}."
+        if self.below is not None:
+            before, after = self.below
+            text += (
+                f" {before:,} of {plural(self.n_records, 'record')} match fewer than {self.k} "
+                f"on the keys as released, {after:,} after these values are filled in."
+            )
+        return text
+
+
+def make_result(
+    frame: pd.DataFrame,
+    fills: Sequence[Fill],
+    n_holes: Mapping[str, int],
+    original: pd.DataFrame | None,
+    keys: Sequence[str],
+    k: int,
+) -> Recovery:
+    """Collect what was filled, compare it with the original and count the keys."""
+    parts = [
+        pd.DataFrame(
+            {
+                "row": fill.rows,
+                "column": fill.deduction.target,
+                "value": pd.Series(fill.values, dtype=object),
+                "rule": fill.deduction.rule,
+                "source": fill.deduction.source,
+                "support": _support(fill),
+                "round": fill.round,
+            }
+        )
+        for fill in fills
+    ]
+    names = ["row", "column", "value", "rule", "source", "support", "round"]
+    cells = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
+    cells = cells.astype({"row": "int64", "support": "int64", "round": "int64"})
+    cells = cells.sort_values(["row", "column"], kind="stable", ignore_index=True)
+    n_right = None
+    if original is not None:
+        cells["right"] = _right(frame, cells, original)
+        n_right = int(cells["right"].sum())
+    data = with_values(frame, cells)
+    below = None
+    if keys:
+        believed = data if original is None else with_values(frame, cells[cells["right"]])
+        below = (_below(frame, keys, k), _below(believed, keys, k))
+    holes = {name: count for name, count in n_holes.items() if count}
+    return Recovery(cells, _sources(fills, cells), data, holes, len(frame), n_right, below, k)
+
+
+def _support(fill: Fill) -> np.ndarray:
+    where = np.isin(fill.deduction.rows, fill.rows)
+    return fill.deduction.support[where]
+
+
+def _sources(fills: Sequence[Fill], cells: pd.DataFrame) -> pd.DataFrame:
+    names = ["rule", "source", "column"]
+    tried = pd.DataFrame(
+        [
+            (f.deduction.rule, f.deduction.source, f.deduction.target, f.deduction.cases,
+             f.deduction.agreement)
+            for f in fills
+        ],
+        columns=[*names, "cases", "agreement"],
+    ).drop_duplicates(names)  # fmt: skip
+    counts = cells.groupby(names, sort=False).agg(
+        cells=("row", "size"), **({"right": ("right", "sum")} if "right" in cells else {})
+    )
+    table = tried.merge(counts.reset_index(), on=names)
+    order = [*names, "cells", *(["right"] if "right" in cells else []), "cases", "agreement"]
+    return table[order].sort_values("cells", ascending=False, kind="stable", ignore_index=True)
+
+
+def with_values(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the values of `cells` (columns row, column, value) put in."""
+    data = frame.copy(deep=False)
+    for name, part in cells.groupby("column", sort=False):
+        data[str(name)] = _filled(frame[str(name)], part["row"].to_numpy(), part["value"].tolist())
+    return data
+
+
+def _filled(values: pd.Series, rows: np.ndarray, new: list[Any]) -> pd.Series:
+    filled: Any = values.copy()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        lost = [value for value in dict.fromkeys(new) if value not in values.cat.categories]
+        filled = values.cat.add_categories(lost)
+    elif pd.api.types.is_integer_dtype(values.dtype):
+        whole = all(float(value).is_integer() for value in new)
+        new = [int(value) for value in new] if whole else new
+        filled = filled if whole else filled.astype("Float64")
+    filled.iloc[rows] = new
+    return pd.Series(filled)
+
+
+def _right(frame: pd.DataFrame, cells: pd.DataFrame, original: pd.DataFrame) -> np.ndarray:
+    right = np.zeros(len(cells), dtype=bool)
+    for name, part in cells.groupby("column", sort=False):
+        if name not in original:
+            continue
+        rows = part["row"].to_numpy()
+        truth = expected_values(frame[str(name)], original[str(name)])[rows]
+        right[part.index] = [_equal(a, b) for a, b in zip(part["value"], truth, strict=True)]
+    return right
+
+
+def _equal(value: Any, truth: Any) -> bool:
+    if isinstance(value, (int, float)) and isinstance(truth, (int, float)):
+        return abs(value - truth) <= CLOSE * max(abs(truth), 1.0)
+    return truth is not None and level_text(value) == level_text(truth)
+
+
+def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
+    """Return what each cell would show had it not been suppressed, as objects; None for unknown.
+
+    Where a column was recoded, an original value stands for the commonest released value beside
+    it.
+    """
+    filled = (released.notna() & original.notna()).to_numpy()
+    was, levels = encode(original)
+    now, shown = encode(released)
+    truth = np.array([*levels, None], dtype=object)[was]
+    same = [level_text(level) for level in levels]
+    here = [level_text(level) for level in shown]
+    equal = np.array([*same, ""], dtype=object)[was] == np.array([*here, ""], dtype=object)[now]
+    if not filled.any() or equal[filled].mean() >= 0.5:
+        return truth
+    pairs = np.bincount(
+        was[filled].astype(np.int64) * len(shown) + now[filled], minlength=len(levels) * len(shown)
+    ).reshape(len(levels), len(shown))
+    known = pairs.sum(axis=1) > 0
+    place = np.append(np.where(known, pairs.argmax(axis=1), -1), -1)
+    return np.array([*shown, None], dtype=object)[place[was]]
+
+
+def _below(frame: pd.DataFrame, keys: Sequence[str], k: int) -> int:
+    from riskeval.measures.frequencies import frequency_counts
+
+    return int((frequency_counts(frame, list(keys)).f < k).sum())

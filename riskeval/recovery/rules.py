@@ -1,0 +1,331 @@
+"""Rules by which holes of a file are filled; a new rule is one more entry of `RULES`.
+
+A rule looks at the evidence and returns deductions; it draws nothing at random. A rule that is
+not declared by the user must first be right on the values that the file shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from riskeval.recovery.columns import Column, Evidence, can_determine, group_rows
+from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, trial_of, unanimous
+
+TOLERANCE = 1e-6
+FEW_CLASSES = 200
+MOST_MEMBERS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What the intruder was told about the file.
+
+    Attributes
+    ----------
+    certainty : float
+        Share of visible cells on which a rule that was not declared must be right.
+    household_variables : tuple of str
+        Declared to be the same for all members.
+    household_size : str or None
+        Declared to be the number of members.
+    weights, strata : tuple of str
+        Columns of weights, and columns that they may tell.
+    components : mapping of str to tuple of str
+        Total -> its parts.
+    """
+
+    certainty: float
+    household_variables: tuple[str, ...] = ()
+    household_size: str | None = None
+    weights: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
+    components: Mapping[str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deduction:
+    """Values of holes that follow from one source.
+
+    Attributes
+    ----------
+    rule, source, target : str
+    rows : int64 array, shape (h,)
+    codes : int64 array, shape (h,), or None
+        Levels of the target.
+    numbers : float64 array, shape (h,), or None
+        Numbers, where they need not be levels.
+    support : int64 array, shape (h,)
+        Visible records on which each value rests.
+    cases : int
+        Visible cells on which the rule was tried.
+    agreement : float
+        Share of them on which it is right.
+    """
+
+    rule: str
+    source: str
+    target: str
+    rows: np.ndarray
+    codes: np.ndarray | None
+    numbers: np.ndarray | None
+    support: np.ndarray
+    cases: int
+    agreement: float
+
+
+def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """Other members of the household show the value."""
+    if evidence.household is None:
+        return
+    members = group_rows(evidence.household)
+    for target in evidence.targets():
+        answer = unanimous(members, target.codes, target.hidden)
+        if target.name not in ways.household_variables:
+            answer = answer.convincing(ways.certainty)
+        yield from _answered("household", "other members of the household", target, answer)
+
+
+def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """The number of rows of the household is its size, or tells its class."""
+    if evidence.household is None:
+        return
+    household = evidence.household
+    sizes = np.bincount(household[household >= 0], minlength=1)
+    n_rows = np.where(household >= 0, sizes[household], -1)
+    by_size = group_rows(n_rows)
+    source = "number of rows of the household"
+    for target in evidence.targets():
+        if target.numbers is not None:
+            same = trial_of(n_rows, _whole_numbers(target.numbers))
+            rows = target.holes[n_rows[target.holes] >= 0]
+            if len(rows) and (same.convinces(ways.certainty) or _is_size(target, ways, same)):
+                yield Deduction(
+                    "household size", source, target.name, rows, None,
+                    n_rows[rows].astype(np.float64), np.ones(len(rows), dtype=np.int64),
+                    same.cases, same.agreement,
+                )  # fmt: skip
+                continue
+        answer = unanimous(by_size, target.codes, target.hidden)
+        if target.name != ways.household_size:
+            answer = answer.convincing(ways.certainty)
+        yield from _answered("household size", source, target, answer)
+
+
+def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as codes: -1 for a hole, a code that no household has for what is no size."""
+    whole = (numbers >= 0) & (numbers < MOST_MEMBERS) & (numbers == np.floor(numbers))
+    codes = np.full(len(numbers), MOST_MEMBERS, dtype=np.int64)
+    codes[whole] = numbers[whole].astype(np.int64)
+    codes[np.isnan(numbers)] = -1
+    return codes
+
+
+def _is_size(target: Column, ways: Ways, same: Trial) -> bool:
+    return target.name == ways.household_size and (same.cases == 0 or same.agreement == 1.0)
+
+
+def from_weights(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """A weight occurs in one stratum only."""
+    for name in ways.weights:
+        groups = evidence.groups_of(evidence.columns[name])
+        for target in evidence.targets():
+            if target.name == name:
+                continue
+            answer = unanimous(groups, target.codes, target.hidden)
+            if target.name not in ways.strata:
+                answer = answer.convincing(ways.certainty)
+            yield from _answered("weights", f"weight {name}", target, answer)
+
+
+def from_sums(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """A part is the total less the other parts, and the total the sum of its parts."""
+    for total, parts in (ways.components or {}).items():
+        names = [total, *parts]
+        values = np.column_stack([_numbers(evidence.columns[name]) for name in names])
+        signs = np.array([-1.0, *[1.0] * len(parts)])
+        missing = np.isnan(values)
+        gap = np.where(missing, 0.0, values) @ signs
+        scale = np.maximum(np.nanmax(np.abs(np.where(missing, 0.0, values)), axis=1), 1.0)
+        complete = ~missing.any(axis=1)
+        cases = int(complete.sum())
+        holds = np.abs(gap[complete]) <= TOLERANCE * scale[complete]
+        agreement = float(holds.mean()) if cases else float("nan")
+        if cases and agreement < ways.certainty:
+            continue
+        alone = missing.sum(axis=1) == 1
+        for j, name in enumerate(names):
+            target = evidence.columns[name]
+            rows = np.flatnonzero(alone & missing[:, j] & target.hidden)
+            if not len(rows):
+                continue
+            numbers = -gap[rows] * signs[j]
+            numbers[np.abs(numbers) <= TOLERANCE * scale[rows]] = 0.0
+            source = f"{total} = {' + '.join(parts)}"
+            ones = np.ones(len(rows), dtype=np.int64)
+            yield Deduction("sums", source, name, rows, None, numbers, ones, cases, agreement)
+
+
+def _numbers(column: Column) -> np.ndarray:
+    assert column.numbers is not None
+    return column.numbers
+
+
+def from_columns(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """Another column determines this one."""
+    sources = [(column, "") for column in evidence.columns.values()]
+    sources += [(column, "earlier ") for column in evidence.earlier.values()]
+    for column, label in sources:
+        if not can_determine(column) or (not label and column.name in ways.weights):
+            continue
+        for target in evidence.targets():
+            if target is column:
+                continue
+            groups = evidence.groups_of(column, label)
+            answer = unanimous(groups, target.codes, target.hidden).convincing(ways.certainty)
+            yield from _answered("dependency", f"{label}{column.name}", target, answer)
+
+
+def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """A number stands beside its class: classes are intervals that do not overlap."""
+    numbers = [column for column in evidence.columns.values() if column.numbers is not None]
+    numbers += [column for column in evidence.earlier.values() if column.numbers is not None]
+    for target in evidence.targets():
+        if len(target.levels) > FEW_CLASSES:
+            continue
+        for column in numbers:
+            if column is target or len(column.levels) <= len(target.levels):
+                continue
+            found = _intervals(column, target)
+            if found is None:
+                continue
+            lows, highs, classes, cases = found
+            x = _numbers(column)[target.holes]
+            place = np.searchsorted(lows, x, side="right") - 1
+            inside = (place >= 0) & (x <= highs[np.maximum(place, 0)])
+            rows = target.holes[inside]
+            if len(rows):
+                support = np.bincount(target.codes[target.codes >= 0], minlength=len(target.levels))
+                codes = classes[place[inside]]
+                yield Deduction(
+                    "classes", f"value of {column.name}", target.name, rows, codes, None,
+                    support[codes], cases, 1.0,
+                )  # fmt: skip
+
+
+def _intervals(
+    column: Column, target: Column
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int] | None:
+    """Limits of the classes of `target` in the numbers of `column`; None where they overlap."""
+    both = (target.codes >= 0) & ~np.isnan(_numbers(column))
+    if int(both.sum()) < LEAST_CASES:
+        return None
+    codes, x = target.codes[both], _numbers(column)[both]
+    lows = np.full(len(target.levels), np.inf)
+    highs = np.full(len(target.levels), -np.inf)
+    np.minimum.at(lows, codes, x)
+    np.maximum.at(highs, codes, x)
+    sizes = np.bincount(codes, minlength=len(target.levels))
+    used = np.flatnonzero(sizes)
+    order = used[np.argsort(lows[used], kind="stable")]
+    if (sizes[used] >= 3).sum() < 2 or not (highs[order][:-1] < lows[order][1:]).all():
+        return None
+    return lows[order], highs[order], order, int(both.sum())
+
+
+def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """The records before and after show the same value in a file that is sorted by it."""
+    for target in evidence.targets():
+        codes = target.codes
+        place = np.where(codes >= 0, np.arange(len(codes)), -1)
+        before = np.maximum.accumulate(place)
+        after = np.where(codes >= 0, np.arange(len(codes)), len(codes))
+        after = np.minimum.accumulate(after[::-1])[::-1]
+        # neighbours of each record, itself left out
+        left = np.append(-1, before[:-1])
+        right = np.append(after[1:], len(codes))
+        inside = (left >= 0) & (right < len(codes))
+        agreed = np.full(len(codes), -1, dtype=np.int64)
+        agreed[inside] = np.where(
+            codes[left[inside]] == codes[right[inside]], codes[left[inside]], -1
+        )
+        trial = trial_of(agreed, codes)
+        rows = target.holes[agreed[target.holes] >= 0]
+        if trial.convinces(ways.certainty) and len(rows):
+            support = np.full(len(rows), 2, dtype=np.int64)
+            yield Deduction(
+                "order", "records before and after", target.name, rows, agreed[rows], None,
+                support, trial.cases, trial.agreement,
+            )  # fmt: skip
+
+
+def from_earlier(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """An earlier state of the file shows the value."""
+    for target in evidence.targets():
+        column = evidence.earlier.get(target.name)
+        if column is None:
+            continue
+        place = {level: code for code, level in enumerate(target.levels)}
+        table = np.array([*(place.get(level, -1) for level in column.levels), -1])
+        shown = table[column.codes]
+        both = (column.codes >= 0) & (target.codes >= 0)
+        trial = trial_of(np.where(column.codes >= 0, shown, -1), target.codes)
+        if trial.cases < both.sum() or (trial.cases and trial.agreement < ways.certainty):
+            continue
+        lost = [level for level in column.levels if level not in place]
+        target.levels += lost  # values that only the earlier state still shows
+        place.update({level: len(place) + j for j, level in enumerate(lost)})
+        table = np.array([*(place[level] for level in column.levels), -1])
+        shown = table[column.codes]
+        rows = target.holes[shown[target.holes] >= 0]
+        if len(rows):
+            ones = np.ones(len(rows), dtype=np.int64)
+            yield Deduction(
+                "earlier", f"earlier {target.name}", target.name, rows, shown[rows], None, ones,
+                trial.cases, trial.agreement,
+            )  # fmt: skip
+
+
+def _answered(rule: str, source: str, target: Column, answer: Answer) -> Iterator[Deduction]:
+    if not len(answer.rows):
+        return
+    trials = [trial for trial in (answer.single, answer.several) if trial.cases]
+    cases = sum(trial.cases for trial in trials)
+    right = sum(trial.cases * trial.agreement for trial in trials)
+    yield Deduction(
+        rule, source, target.name, answer.rows, answer.codes, None, answer.support, cases,
+        right / cases if cases else float("nan"),
+    )  # fmt: skip
+
+
+Rule = Callable[[Evidence, Ways], Iterator[Deduction]]
+
+RULES: dict[str, Rule] = {
+    "household": from_members,
+    "household size": from_rows,
+    "weights": from_weights,
+    "sums": from_sums,
+    "earlier": from_earlier,
+    "classes": from_classes,
+    "dependency": from_columns,
+    "order": from_order,
+}
+"""Rules in the order in which an intruder tries them: the surest first."""
+
+
+def apply(evidence: Evidence, deduction: Deduction) -> tuple[np.ndarray, list[Any]]:
+    """Fill the holes of a deduction that are still open; return their rows and values."""
+    target = evidence.columns[deduction.target]
+    open_ = target.codes[deduction.rows] < 0
+    rows = deduction.rows[open_]
+    if deduction.numbers is not None:
+        numbers = deduction.numbers[open_]
+        target.fill_numbers(rows, numbers)
+        return rows, numbers.tolist()
+    assert deduction.codes is not None
+    codes = deduction.codes[open_]
+    target.fill(rows, codes)
+    return rows, [target.levels[code] for code in codes]

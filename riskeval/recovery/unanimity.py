@@ -1,0 +1,128 @@
+"""Values that all other records of a group agree on, and how often such a guess is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskeval.recovery.columns import Groups
+
+LEAST_CASES = 20
+GAIN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a rule does on cells whose value is in the file (each as if it were missing).
+
+    Attributes
+    ----------
+    cases : int
+        Cells on which the rule says something.
+    agreement : float
+        Share of them on which it is right; NaN without a case.
+    gain : float
+        Its errors over those of always guessing the commonest value; NaN where nothing varies.
+    """
+
+    cases: int
+    agreement: float
+    gain: float
+
+    def convinces(self, certainty: float) -> bool:
+        """Whether an intruder would rely on the rule."""
+        return self.cases >= LEAST_CASES and self.agreement >= certainty and self.gain <= GAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Holes that the groups answer.
+
+    Attributes
+    ----------
+    rows, codes, support : int64 arrays, shape (h,)
+        Row of each hole, the one level of its group, and the records that have it.
+    single, several : Trial
+        Of answers that rest on one other record, and on two and more.
+    """
+
+    rows: np.ndarray
+    codes: np.ndarray
+    support: np.ndarray
+    single: Trial
+    several: Trial
+
+    def convincing(self, certainty: float) -> Answer:
+        """Keep the answers whose kind of support convinces."""
+        fine = np.where(
+            self.support == 1, self.single.convinces(certainty), self.several.convinces(certainty)
+        ).astype(bool)
+        rows, codes, support = self.rows[fine], self.codes[fine], self.support[fine]
+        return Answer(rows, codes, support, self.single, self.several)
+
+
+def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
+    """Answer the holes of a column whose group has filled cells that all agree.
+
+    Parameters
+    ----------
+    groups : Groups
+    codes : int64 array, shape (n,), -1 for a hole
+    hidden : bool array, shape (n,)
+        Cells that are asked for.
+    """
+    empty = np.empty(0, dtype=np.int64)
+    nothing = Trial(0, float("nan"), float("nan"))
+    if not len(groups.order):
+        return Answer(empty, empty, empty, nothing, nothing)
+    # 1. of each group: filled cells, smallest and largest level
+    sorted_codes = codes[groups.order]
+    is_filled = sorted_codes >= 0
+    top = int(codes.max(initial=0)) + 1
+    lowest = np.minimum.reduceat(np.where(is_filled, sorted_codes, top), groups.starts)
+    highest = np.maximum.reduceat(sorted_codes, groups.starts)
+    filled = np.add.reduceat(is_filled, groups.starts).astype(np.int64)
+    pure = (filled > 0) & (lowest == highest)
+    # 2. holes of pure groups get their level
+    asked = hidden[groups.order] & ~is_filled
+    group_of = np.repeat(np.arange(len(groups.starts)), groups.sizes)
+    answered = asked & pure[group_of]
+    rows, which = groups.order[answered], group_of[answered]
+    # 3. leave each filled cell out: others of a pure group are right; in a group with exactly one
+    #    deviating cell the others agree on a wrong level for it
+    at_lowest = np.add.reduceat(sorted_codes == lowest[group_of], groups.starts)
+    at_highest = np.add.reduceat(sorted_codes == highest[group_of], groups.starts)
+    deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
+    by_guessing = _error_of_guessing(codes)
+    trials = [
+        _trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, by_guessing)
+        for size, wrong in ((filled == 2, 2), (filled > 2, 1))
+    ]
+    return Answer(rows, lowest[which], filled[which], *trials)
+
+
+def _trial(right: int, wrong: int, by_guessing: float) -> Trial:
+    cases = right + wrong
+    if not cases:
+        return Trial(0, float("nan"), float("nan"))
+    gain = wrong / cases / by_guessing if by_guessing > 0 else float("nan")
+    return Trial(cases, right / cases, gain)
+
+
+def trial_of(predicted: np.ndarray, codes: np.ndarray) -> Trial:
+    """Compare predictions (-1 for none) with the filled cells of a column.
+
+    Examples
+    --------
+    >>> trial_of(np.array([0, 1, -1]), np.array([0, 0, 1])).agreement
+    0.5
+    """
+    both = (predicted >= 0) & (codes >= 0)
+    right = int((predicted[both] == codes[both]).sum())
+    return _trial(right, int(both.sum()) - right, _error_of_guessing(codes))
+
+
+def _error_of_guessing(codes: np.ndarray) -> float:
+    counts = np.bincount(codes[codes >= 0], minlength=1)
+    return float(1.0 - counts.max() / counts.sum()) if counts.sum() else 0.0
