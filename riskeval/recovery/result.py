@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from synthpop.microdata.wording import plural
 
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
-from synthpop.microdata.wording import plural
 
 if TYPE_CHECKING:
     from riskeval.recovery.recover import Fill
