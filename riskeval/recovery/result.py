@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from synthpop.microdata.wording import plural
 
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent, plural
 
 if TYPE_CHECKING:
     from riskeval.recovery.recover import Fill
@@ -111,7 +111,7 @@ class Recovery(Result):
         else:
             text = (
                 f"{self.n_filled:,} of {plural(self.n_holes, 'missing value')} "
-                f"({100 * self.share:.1f} %) follow from the file itself"
+                f"({percent(self.share)}) follow from the file itself"
             )
             if self.n_right is not None:
                 wrong = self.n_filled - self.n_right
