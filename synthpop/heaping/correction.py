@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.checks import as_frame, check_choice, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -34,12 +34,16 @@ class HeapCorrection(Result):
         In whole years; missing ages stay missing. ``np.asarray(result)`` gives the same.
     changed : bool array, shape (n,)
     heaps : DataFrame
-        One row a heap: age, persons, expected (mean of the two neighbouring ages), drawn (persons
-        who got a new age, which may be the old one) and moved (to another age).
+        One row a heap (and group): age, persons, expected (mean of the two neighbouring ages),
+        drawn (persons who got a new age, which may be the old one) and moved (to another age).
+        With weights persons and expected are weighted.
     whipple_before, whipple_after : float
-        Standard Whipple index; 100 means no preference for 0 and 5.
+        Standard Whipple index, weighted where weights were given; 100 means no preference for 0
+        and 5.
     method : str
     seed : int
+    groups : DataFrame or None
+        One row a group of `by`: persons, and the index before and after.
     """
 
     ages: np.ndarray = field(repr=False)
@@ -49,6 +53,7 @@ class HeapCorrection(Result):
     whipple_after: float
     method: str
     seed: int
+    groups: pd.DataFrame | None = field(default=None, repr=False)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.ages, dtype=dtype)
@@ -59,13 +64,20 @@ class HeapCorrection(Result):
 
     def summary(self) -> str:
         """Return what was changed, in sentences."""
-        return (
+        text = (
             f"{int(self.changed.sum()):,} of {len(self.ages):,} ages were changed at "
             f"{plural(int((self.heaps['moved'] > 0).sum()), 'heap')} ({self.method} draws, seed "
             f"{self.seed}). Whipple index {self.whipple_before:.1f} before, "
             f"{self.whipple_after:.1f} after; 100 means no preference for ages that end in 0 or "
             "5, and the United Nations call 105 and less very accurate."
         )
+        if self.groups is not None:
+            before, after = self.groups["whipple_before"], self.groups["whipple_after"]
+            text += (
+                f" By group it was {before.min():.1f} to {before.max():.1f} before and is "
+                f"{after.min():.1f} to {after.max():.1f} after."
+            )
+        return text
 
 
 def correct_heaps(
@@ -78,6 +90,8 @@ def correct_heaps(
     fixed: npt.ArrayLike | None = None,
     predictors: Any = None,
     model: Any = None,
+    weights: npt.ArrayLike | None = None,
+    by: Any = None,
     seed: int | None = None,
 ) -> HeapCorrection:
     """Give the surplus of persons at heaped ages new ages near by.
@@ -107,6 +121,13 @@ def correct_heaps(
         values are a category of their own, or the mean.
     model : scikit-learn regressor, optional
         Used for `predictors` instead of linear regression.
+    weights : array, shape (n,), optional
+        Survey weights, positive: the surplus is then one of weight, and persons are drawn until
+        their weights reach it.
+    by : array, shape (n,), optional
+        Groups (regions) in which heaps are corrected each by itself. Where heaping differs, a
+        common correction leaves heaps in one group and makes hollows in another. Missing groups
+        make a group of their own.
     seed : int, optional
         Recorded in the result.
 
@@ -122,8 +143,10 @@ def correct_heaps(
     -----
     The surplus of a heap is the number of persons less the mean number at the two neighbouring
     ages, rounded up; so many persons are drawn at random (without `fixed`) and get a new age,
-    rounded to years. An age with no younger person in the data is no heap. Randomness: one stream
-    for each heap ("correct_heaps", age).
+    rounded to years. With weights the last person, whose weight would exceed the surplus, is taken
+    with the probability that makes the moved weight right on average. An age with no younger
+    person in the data is no heap. Randomness: one stream for each heap ("correct_heaps", age), or
+    ("correct_heaps", age, group) with `by`.
 
     Examples
     --------
@@ -135,7 +158,9 @@ def correct_heaps(
     seed = resolve_seed(seed)
     faults = Faults("correct_heaps")
     values = _as_ages(ages, faults)
-    held = _as_mask(fixed, len(values), faults)
+    fixed_rows = _as_mask(fixed, len(values), faults)
+    w = _as_weights(weights, len(values), faults)
+    codes, labels = _as_groups(by, len(values), faults)
     check_choice(faults, "method", method, METHODS)
     positions = _heap_ages(values, heaps, start, faults)
     limits = _limits(heaps, window, method, faults)
@@ -153,29 +178,107 @@ def correct_heaps(
         )
     draw = _Draws(method, *_log_moments(values[known]))
     streams, new, rows = Streams(seed), values.copy(), []
-    for heap in positions:
-        at = np.flatnonzero(known & (whole == heap))
-        neighbours = [int((whole == heap - 1).sum()), int((whole == heap + 1).sum())]
-        expected = sum(neighbours) / 2.0
-        free = at[~held[at]]
-        surplus = max(0, int(np.ceil(len(at) - expected)))
-        rng = streams.at("correct_heaps", float(heap))
-        chosen = np.sort(rng.choice(free, min(surplus, len(free)), replace=False))
-        drawn = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
-        if predicted is not None:
-            drawn = np.sort(drawn)[np.argsort(np.argsort(predicted[chosen], kind="stable"))]
-        new[chosen] = drawn
-        rows.append((float(heap), len(at), expected, len(chosen), int((drawn != heap).sum())))
-    table = pd.DataFrame(rows, columns=["age", "persons", "expected", "drawn", "moved"])
+    for code, label in enumerate(labels):
+        inside = known & (codes == code)
+        names = () if by is None else (label,)
+        for heap in positions:
+            rng = streams.at("correct_heaps", float(heap), *names)
+            surplus = _surplus(whole, inside, heap, w)
+            chosen = surplus.choose(fixed_rows, rng)
+            drawn = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
+            if predicted is not None:
+                drawn = np.sort(drawn)[np.argsort(np.argsort(predicted[chosen], kind="stable"))]
+            new[chosen] = drawn
+            moved = int((drawn != heap).sum())
+            rows.append((*names, heap, surplus.persons, surplus.expected, len(chosen), moved))
+    first = () if by is None else ("by",)
+    columns = [*first, "age", "persons", "expected", "drawn", "moved"]
     return HeapCorrection(
         ages=new,
         changed=known & (np.floor(new) != whole),
-        heaps=table,
-        whipple_before=whipple_index(values),
-        whipple_after=whipple_index(new),
+        heaps=pd.DataFrame(rows, columns=columns),
+        whipple_before=whipple_index(values, w),
+        whipple_after=whipple_index(new, w),
         method=method,
         seed=seed,
+        groups=None if by is None else _by_group(values, new, w, codes, labels),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Surplus:
+    """Persons at a heap, and how many should be there."""
+
+    rows: np.ndarray
+    weights: np.ndarray | None
+    persons: float
+    expected: float
+
+    def choose(self, fixed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the rows that get a new age."""
+        free = self.rows[~fixed[self.rows]]
+        if self.weights is None:
+            number = max(0, int(np.ceil(self.persons - self.expected)))
+            return np.sort(rng.choice(free, min(number, len(free)), replace=False))
+        order = rng.permutation(free)
+        ends = np.cumsum(self.weights[order])
+        excess = max(0.0, self.persons - self.expected)
+        number = int(np.searchsorted(ends, excess, side="right"))
+        if number < len(order):
+            rest = excess - (ends[number - 1] if number else 0.0)
+            number += int(rng.random() * self.weights[order[number]] < rest)
+        return np.sort(order[:number])
+
+
+def _surplus(whole: np.ndarray, inside: np.ndarray, heap: float, w: np.ndarray | None) -> _Surplus:
+    def count(age: float) -> float:
+        rows = inside & (whole == age)
+        return float(rows.sum() if w is None else w[rows].sum())
+
+    rows = np.flatnonzero(inside & (whole == heap))
+    persons = count(heap) if w is not None else len(rows)
+    return _Surplus(rows, w, persons, (count(heap - 1) + count(heap + 1)) / 2.0)
+
+
+def _by_group(
+    before: np.ndarray,
+    after: np.ndarray,
+    w: np.ndarray | None,
+    codes: np.ndarray,
+    labels: Sequence[Any],
+) -> pd.DataFrame:
+    records = []
+    for code in range(len(labels)):
+        rows = codes == code
+        part = None if w is None else w[rows]
+        indices = (whipple_index(ages[rows], part) for ages in (before, after))
+        records.append((int(rows.sum()), *indices))
+    columns = ["persons", "whipple_before", "whipple_after"]
+    return pd.DataFrame(records, columns=columns, index=pd.Index(list(labels), name="by"))
+
+
+def _as_weights(weights: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray | None:
+    if weights is None:
+        return None
+    column = pd.Series(np.asarray(weights))
+    if len(column) != n:
+        faults.add("weights", f"{len(column)} weights for {n} ages", remedy="Give one per age.")
+        return None
+    return check_weights(faults, column, "weights")
+
+
+def _as_groups(by: Any, n: int, faults: Faults) -> tuple[np.ndarray, list[Any]]:
+    """Return the group of each row and the labels of the groups."""
+    if by is None:
+        return np.zeros(n, dtype=np.int64), ["all"]
+    column = by if isinstance(by, pd.Series) else pd.Series(by)
+    if len(column) != n:
+        faults.add("by", f"{len(column)} groups for {n} ages", remedy="Give one per age.")
+        return np.zeros(n, dtype=np.int64), ["all"]
+    codes, levels = encode(column)
+    present = np.unique(codes)
+    labels = ["missing" if code < 0 else levels[code] for code in present]
+    return np.searchsorted(present, codes), labels
 
 
 def _as_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:

@@ -8,9 +8,11 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
+from synthpop.sampling.pps import EDGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,10 @@ class Total(Result):
     ----------
     estimate : float
     variance : float
-        May be negative when it comes from joint probabilities; the interval is then NaN.
+        May be negative when it comes from joint probabilities; the interval is then NaN. NaN
+        where a single unit was not certain: its variance cannot be estimated.
     method : str
-        "sen-yates-grundy", "horvitz-thompson" or "hajek-deville".
+        "sen-yates-grundy", "horvitz-thompson", "deville" or "hajek".
     level : float
     n : int
     """
@@ -47,6 +50,11 @@ class Total(Result):
 
     def summary(self) -> str:
         """Return the total with its interval."""
+        if np.isnan(self.variance):
+            return (
+                f"Estimated total {self.estimate:.6g} from {plural(self.n, 'unit')}; one of them "
+                "alone was not certain, so that the variance cannot be estimated."
+            )
         low, high = self.interval
         return (
             f"Estimated total {self.estimate:.6g} from {plural(self.n, 'unit')}, "
@@ -72,11 +80,11 @@ def horvitz_thompson(
         Their inclusion probabilities.
     joint : array, shape (n, n), optional
         Their joint inclusion probabilities, positive.
-    method : {"sen-yates-grundy", "horvitz-thompson", "hajek-deville"}, optional
+    method : {"sen-yates-grundy", "horvitz-thompson", "deville", "hajek"}, optional
         The first is for designs of fixed size, the second also for random size; both need `joint`.
-        The third needs none: an approximation for designs near to maximum entropy (conditional
-        Poisson, Sampford, Brewer, Tillé, pivotal in random order). Default: the first with
-        `joint`, the third without.
+        The others need none: approximations for designs near to maximum entropy (conditional
+        Poisson, Sampford, Brewer, Tillé, pivotal in random order). Units with probability one add
+        nothing. Default: the first with `joint`, "deville" without.
     level : float
 
     Returns
@@ -91,8 +99,11 @@ def horvitz_thompson(
     Notes
     -----
     Sen, Yates and Grundy: sum_{k<l} (p_k p_l - p_kl) / p_kl (y_k/p_k - y_l/p_l)^2. Horvitz and
-    Thompson: sum_kl (p_kl - p_k p_l) / p_kl y_k/p_k y_l/p_l. Deville (1993): sum c_k (y_k/p_k -
-    B)^2 with c_k = (1 - p_k) n / (n - 1), B the mean of y/p weighted by c (Tillé 2006, chapter 7).
+    Thompson: sum_kl (p_kl - p_k p_l) / p_kl y_k/p_k y_l/p_l. The approximations are sum c_k
+    (y_k/p_k - B)^2 with B the mean of y/p weighted by c. Hájek (1964),
+    doi:10.1214/aoms/1177700375: c_k = (1 - p_k) m / (m - 1) with m units of p_k < 1. Deville
+    (1993): c_k = (1 - p_k) / (1 - sum a_l^2), a_l = (1 - p_l) / sum (1 - p). Both are n / (n - 1)
+    times (1 - p) where all probabilities are equal. Tillé (2006), Sampling Algorithms, chapter 7.
 
     Examples
     --------
@@ -113,11 +124,10 @@ def horvitz_thompson(
     if pairs is not None and pairs.shape != (n, n):
         faults.add("joint", f"has shape {pairs.shape}", remedy=f"Give ({n}, {n}).")
     elif pairs is not None and not bool(np.all(pairs > 0)):
-        faults.add("joint", "has pairs that cannot be drawn", remedy="Use 'hajek-deville'.")
-    chosen = method or ("hajek-deville" if pairs is None else "sen-yates-grundy")
-    if chosen not in ("sen-yates-grundy", "horvitz-thompson", "hajek-deville"):
-        faults.add("method", f"{chosen!r} is not allowed")
-    elif chosen != "hajek-deville" and pairs is None:
+        faults.add("joint", "has pairs that cannot be drawn", remedy="Use 'deville'.")
+    chosen = method or ("deville" if pairs is None else "sen-yates-grundy")
+    check_choice(faults, "method", chosen, (*WITH_PAIRS, *APPROXIMATIONS))
+    if chosen in WITH_PAIRS and pairs is None:
         faults.add("joint", f"is needed by {chosen}")
     if not 0 < level < 1:
         faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
@@ -127,12 +137,29 @@ def horvitz_thompson(
     return Total(float(expanded.sum()), variance, chosen, level, n)
 
 
+def _deville(q: np.ndarray) -> np.ndarray:
+    """Factors of Deville (1993) from q = 1 - p of the units that are not certain."""
+    share = q / q.sum()
+    return np.asarray(q / (1.0 - np.dot(share, share)))
+
+
+def _hajek(q: np.ndarray) -> np.ndarray:
+    """Factors of Hájek (1964) from q = 1 - p of the units that are not certain."""
+    return np.asarray(q * len(q) / (len(q) - 1))
+
+
+WITH_PAIRS = ("sen-yates-grundy", "horvitz-thompson")
+APPROXIMATIONS = {"deville": _deville, "hajek": _hajek}
+
+
 def _variance(method: str, expanded: np.ndarray, p: np.ndarray, pairs: np.ndarray | None) -> float:
-    if pairs is None or method == "hajek-deville":
-        n = len(p)
-        c = (1 - p) * n / max(n - 1, 1)
-        level = np.dot(c, expanded) / c.sum() if c.sum() > 0 else 0.0
-        return float(np.dot(c, (expanded - level) ** 2))
+    if method in APPROXIMATIONS or pairs is None:
+        uncertain = p < 1 - EDGE
+        if uncertain.sum() < 2:
+            return float("nan") if uncertain.any() else 0.0
+        c = APPROXIMATIONS[method](1 - p[uncertain])
+        y = expanded[uncertain]
+        return float(np.dot(c, (y - np.dot(c, y) / c.sum()) ** 2))
     full = pairs.copy()
     np.fill_diagonal(full, p)
     ratio = 1 - np.outer(p, p) / full

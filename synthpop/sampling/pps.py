@@ -7,13 +7,14 @@ sampling the probabilities must add up to a whole number, the size of the sample
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.text import plural
 from synthpop.sampling.conditional_poisson import (
     conditional_joint,
@@ -23,6 +24,8 @@ from synthpop.sampling.conditional_poisson import (
 
 EDGE = 1e-9
 MOST_TRIES = 100_000_000
+SAMPFORD_TRIES = 200
+MOST_CELLS = 5_000_000
 
 
 def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
@@ -214,13 +217,82 @@ def _rejective(p: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def sampford(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Conditional Poisson samples with working odds p / (1 - p), accepted by their sum of 1 - p."""
+    """Sampford's design: probability of s proportional to sum_s (1 - p) times the odds of s.
+
+    Conditional Poisson samples with odds p / (1 - p) are accepted by their sum of 1 - p. Where
+    that fails `SAMPFORD_TRIES` times (sizes of very different magnitude), the same design is drawn
+    directly.
+    """
     n = round(p.sum())
     bound = float(np.sort(1 - p)[-n:].sum())
-    while True:
+    for _ in range(SAMPFORD_TRIES):
         chosen = _rejective(p, n, rng)
         if rng.random() * bound <= float((1 - p[chosen]).sum()):
             return chosen
+    if len(p) * n <= MOST_CELLS:
+        return sampford_direct(p, rng)
+    warnings.warn(
+        f"Sampford samples of {n:,} from {len(p):,} units with such sizes are too rare to be drawn:"
+        " the pivotal method was used, which has the same inclusion probabilities but other joint "
+        "ones",
+        SparseDataWarning,
+        stacklevel=2,
+    )
+    return pivotal(p, rng)
+
+
+def sampford_direct(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw Sampford's design without rejection, cost N n.
+
+    sum_{k in s} (1 - p_k) prod_{l in s} w_l with odds w = p / (1 - p) equals sum_{k in s} p_k
+    prod_{l in s, l != k} w_l: a first unit k is drawn with probability proportional to p_k times
+    the n - 1 elementary symmetric function of the odds of the others, and the other n - 1 units
+    are a conditional Poisson sample of the rest.
+    """
+    n = round(p.sum())
+    log_odds = np.log(p) - np.log1p(-p)
+    # 1. Symmetric functions of the first i and of the last N - i units, in logarithms.
+    forward = log_symmetric(log_odds, n)
+    backward = log_symmetric(log_odds[::-1], n)[::-1]
+    # 2. Those without unit k: units before k and after k share the n - 1 others.
+    before, after = forward[:-1, :n], backward[1:, :n]
+    without = np.logaddexp.reduce(before + after[:, ::-1], axis=1)
+    chance = np.log(p) + without
+    chance = np.exp(chance - chance.max())
+    first = int(np.searchsorted(np.cumsum(chance), rng.random() * chance.sum(), side="right"))
+    # 3. The rest one unit after the other, given how many are still to come.
+    rest = np.delete(np.arange(len(p)), first)
+    tails = log_symmetric(log_odds[rest][::-1], n - 1)[::-1]
+    chosen, left = [first], n - 1
+    for i, unit in enumerate(rest.tolist()):
+        if left == 0:
+            break
+        log_share = log_odds[unit] + tails[i + 1, left - 1] - tails[i, left]
+        if np.log(rng.random()) < log_share:
+            chosen.append(unit)
+            left -= 1
+    return np.sort(np.array(chosen))
+
+
+def log_symmetric(log_odds: np.ndarray, n: int) -> np.ndarray:
+    """Return logarithms of the elementary symmetric functions of orders 0 to n.
+
+    Parameters
+    ----------
+    log_odds : array, shape (N,)
+    n : int
+
+    Returns
+    -------
+    array, shape (N + 1, n + 1)
+        Row i: of the first i units.
+    """
+    table = np.full((len(log_odds) + 1, n + 1), -np.inf)
+    table[0, 0] = 0.0
+    for i, value in enumerate(log_odds):
+        table[i + 1] = table[i]
+        table[i + 1, 1:] = np.logaddexp(table[i, 1:], table[i, :-1] + value)
+    return table
 
 
 METHODS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {

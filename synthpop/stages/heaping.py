@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.heaping.correction import METHODS, STEPS, correct_heaps
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.checks import check_choice
+from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import keep_own
@@ -36,6 +36,10 @@ class CorrectHeaping:
         See `correct_heaps`.
     window : (before, after), optional
         Years before and after the heap; needed with a list of ages.
+    by : str, optional
+        Column of groups (regions) in which heaps are corrected each by itself. Where heaping
+        differs between them, a common correction makes a hollow in one and leaves a heap in
+        another.
 
     Notes
     -----
@@ -43,9 +47,9 @@ class CorrectHeaping:
     years, say) keeps the answers of the old age. Give a list of `heaps` without those near such a
     limit where that matters. Weights that were calibrated to totals by age met them with the
     reported ages: correct the ages with `correct_heaps` before calibrating then. The surplus is
-    that of survey persons, not weighted; the record in the manifest has Whipple's index before and
-    after, unweighted and weighted. Randomness: streams ("correct_heaps", age) of the seed of the
-    fit.
+    weighted; the record in the manifest has Whipple's index before and after, unweighted and
+    weighted, and by group. Randomness: streams ("correct_heaps", age), or ("correct_heaps", age,
+    group) with `by`, of the seed of the fit.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class CorrectHeaping:
     heaps: str | Sequence[float] = "5year"
     method: str = "lognormal"
     window: tuple[float, float] | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -81,6 +86,8 @@ class CorrectHeaping:
             faults.add(self.label, what, remedy=did_you_mean(self.name, columns))
         else:
             self._check_column(faults, survey)
+        if self.by is not None:
+            check_columns(faults, survey.frame, [self.by], f"by of {self.label}")
         check_choice(faults, f"{self.label}, method", self.method, METHODS)
         if isinstance(self.heaps, str):
             check_choice(faults, f"{self.label}, heaps", self.heaps, STEPS)
@@ -105,18 +112,26 @@ class CorrectHeaping:
         column = survey.frame[self.name]
         ages = column.to_numpy(dtype=np.float64, na_value=np.nan)
         result = correct_heaps(
-            ages, heaps=self.heaps, method=self.method, window=self.window, seed=seed
+            ages,
+            heaps=self.heaps,
+            method=self.method,
+            window=self.window,
+            weights=survey.weights,
+            by=None if self.by is None else survey.frame[self.by],
+            seed=seed,
         )
         record = {
             "stage": self.label,
             "summary": result.summary(),
             "seed": result.seed,
             "n_changed": int(result.changed.sum()),
-            "whipple_before": result.whipple_before,
-            "whipple_after": result.whipple_after,
-            "weighted_whipple_before": whipple_index(ages, survey.weights),
-            "weighted_whipple_after": whipple_index(result.ages, survey.weights),
+            "whipple_before": whipple_index(ages),
+            "whipple_after": whipple_index(result.ages),
+            "weighted_whipple_before": result.whipple_before,
+            "weighted_whipple_after": result.whipple_after,
             "heaps": as_lists(result.heaps),
         }
+        if result.groups is not None:
+            record["groups"] = as_lists(result.groups.reset_index())
         new = pd.Series(np.where(result.changed, result.ages, ages), name=self.name)
         return survey.with_column(self.name, new.astype(column.dtype)), record

@@ -1,4 +1,4 @@
-"""Bootstrap variance of any indicator of a survey, naive or calibrated."""
+"""Rescaled bootstrap of any indicator of a survey, naive or calibrated."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
-from synthpop.microdata.codes import encode
-from synthpop.microdata.errors import Faults, SparseDataWarning
+from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.indicators.results import OVERALL, Indicator
+from synthpop.microdata.indicators.variance import sampled_units, t_quantile
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
+from synthpop.variance.resampling import rescaled_bootstrap
 
 Estimator = Callable[..., Any]
 Calibrator = Callable[[Any, np.ndarray], Any]
@@ -44,7 +45,11 @@ class Bootstrap(Result):
         Whether the weights were calibrated anew in each replicate.
     n_units : int
         Units that were resampled.
+    degrees_of_freedom : int
+        First-stage units less strata.
     seed : int
+    failures : tuple of (replicate, reason)
+        Replicates whose calibration or indicator failed; their numbers are NaN.
     """
 
     labels: tuple[Any, ...]
@@ -56,7 +61,9 @@ class Bootstrap(Result):
     interval_method: str
     calibrated: bool
     n_units: int
+    degrees_of_freedom: int
     seed: int
+    failures: tuple[tuple[int, str], ...] = ()
 
     def _shaped(self, numbers: np.ndarray) -> Any:
         if len(self.labels) == 1:
@@ -102,12 +109,19 @@ class Bootstrap(Result):
         """Return what the numbers mean."""
         kind = "calibrated anew" if self.calibrated else "not calibrated anew"
         low, high = self.intervals[0]
-        return (
+        text = (
             f"Estimate {self.estimates[0]:.4g}, standard error {np.sqrt(self.variances[0]):.3g}, "
             f"{100 * self.level:g} % {self.interval_method} interval {low:.4g} to {high:.4g}: "
-            f"{len(self.replicates)} bootstrap samples of {plural(self.n_units, 'unit')} within "
-            f"strata, weights {kind} (seed {self.seed})."
+            f"{len(self.replicates)} rescaled bootstrap samples of {plural(self.n_units, 'unit')} "
+            f"within strata, weights {kind} (seed {self.seed})."
         )
+        if self.failures:
+            replicate, reason = self.failures[0]
+            text += (
+                f" {plural(len(self.failures), 'replicate')} gave no number; the first, "
+                f"{replicate}, because of: {reason}"
+            )
+        return text
 
 
 def bootstrap(
@@ -118,10 +132,12 @@ def bootstrap(
     by: Any = None,
     strata: Any = None,
     cluster: Any = None,
+    fpc: Any = None,
+    household: Any = None,
     calibrate: Calibrator | Sequence[Any] | None = None,
     replicates: int = 200,
     level: float = 0.95,
-    interval: str = "percentile",
+    interval: str = "t",
     seed: int | None = None,
 ) -> Bootstrap:
     """Bootstrap an indicator: variance and confidence interval.
@@ -131,23 +147,31 @@ def bootstrap(
     indicator : function (data, weights) or (data, weights, by=...)
         `gini` and its siblings for a column of values, or any function of your own that returns a
         number, an `Indicator`, a mapping or a Series. **It must use its weights**: a replicate is
-        the rows that were drawn, with their weight times the number of times they were drawn.
+        the rows that were drawn, with rescaled weights.
     data : DataFrame, Series or array of n rows
         Handed to `indicator` (the drawn rows).
     weights : column name or array, shape (n,)
     by : column name or array, shape (n,), optional
         Domains, handed to `indicator` as `by`.
     strata, cluster : column name or array, shape (n,), optional
-        Units (clusters; by default rows) are drawn with replacement within each stratum, as many
-        as there are.
+        Design strata, and the units that were drawn in them (default: rows). A list of names, or
+        a DataFrame, for several stages, first stage first.
+    fpc : number, column name or array, shape (n,), optional
+        Finite population correction: sampling fraction of the stratum (up to 1), or its number of
+        units in the population (above 1). A list of names, or a DataFrame, for several stages.
+    household : column name or array, shape (n,), optional
+        Members of a household keep one weight when `calibrate` is a list of margins, whatever
+        unit is resampled.
     calibrate : function (data, weights) -> weights, or list of Margin, optional
         Calibrates each replicate (calibrated bootstrap), so that the variance is that of a
         calibrated estimator; without it weights stay as they are (naive bootstrap). Margins need
-        `data` to be a frame; members of a cluster then keep one weight.
+        `data` to be a frame.
     replicates : int
     level : float
         Confidence level.
-    interval : {"percentile", "normal", "basic"}
+    interval : {"t", "normal", "percentile", "basic"}
+        "t": estimate and standard error with the t distribution of (units - strata) degrees of
+        freedom.
     seed : int, optional
         Replicate r draws from the stream ("bootstrap", r).
 
@@ -158,13 +182,18 @@ def bootstrap(
     Raises
     ------
     InputError
-        Faulty weights, absent columns, missing strata or clusters, unknown options.
+        Faulty weights, absent columns, missing strata or clusters, unknown options, or a
+        calibration that fails on the sample itself.
 
     Notes
     -----
+    Rescaled bootstrap of Rao and Wu (1988), doi:10.1080/01621459.1988.10478591: n_h - 1 units are
+    drawn with replacement in each stratum and weights grow by n_h / (n_h - 1), shrunk towards the
+    start weights with a finite population correction (see `rescaled_bootstrap` for more stages).
     A stratum with a single unit adds nothing to the variance; a `SparseDataWarning` says so.
-    Replicates without a number (an empty domain) are left out and counted in `to_frame`. Source:
-    Alfons and Templ (2013), doi:10.18637/jss.v054.i15, section 6.
+    Replicates without a number (an empty domain, a calibration or an indicator that fails) are
+    left out, counted in `to_frame`, and their reasons are in `failures`. Calibrated and naive
+    bootstrap: Alfons and Templ (2013), doi:10.18637/jss.v054.i15, section 6.
 
     Examples
     --------
@@ -176,53 +205,72 @@ def bootstrap(
     """
     faults = Faults("bootstrap")
     check_choice(faults, "interval", interval, tuple(INTERVALS))
-    if replicates < 2:
-        faults.add("replicates", f"is {replicates}", remedy="Give 200 or more.")
-    if not 0 < level < 1:
-        faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
+    _check_numbers(faults, replicates, level)
     if isinstance(data, (list, tuple)):
         data = np.asarray(data)
     n = len(data)
     w_column = _column(faults, data, weights, "weights", n)
-    columns = {
-        name: None if value is None else _column(faults, data, value, name, n)
-        for name, value in (("by", by), ("strata", strata), ("cluster", cluster))
+    domains = None if by is None else _column(faults, data, by, "by", n)
+    members = None if household is None else _column(faults, data, household, "household", n)
+    design = {
+        name: None if value is None else _design_columns(faults, data, value, name, n)
+        for name, value in (("strata", strata), ("cluster", cluster), ("fpc", fpc))
     }
     faults.raise_if_any()
-    w = check_weights(faults, w_column, "weights")
-    unit, stratum = _units(faults, columns["strata"], columns["cluster"], n)
+    w, units = check_weights(faults, w_column, "weights"), None
+    with faults.gathering():
+        units = sampled_units(n, single="it adds nothing to the variance", **design)
     faults.raise_if_any()
     assert w is not None
-    cluster_name = cluster if isinstance(cluster, str) else None
-    calibrator = _calibrator(calibrate, cluster_name)
+    assert units is not None
+    plan = _Plan(indicator, data, w, domains, _calibrator(calibrate), members)
     rows = _presorted(data, calibrate)
-    plan = _Plan(indicator, data, w, columns["by"], calibrator)
-    start = plan.evaluate(rows, np.ones(n, dtype=np.int64))
+    start = plan.evaluate(rows, np.ones(n))
     seed = resolve_seed(seed)
-    streams = Streams(seed)
-    drawn = [
-        plan.evaluate(rows, _multiplicities(streams.at("bootstrap", r), stratum)[unit])
-        for r in range(replicates)
-    ]
+    streams, failures, drawn = Streams(seed), [], []
+    for r in range(replicates):
+        factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
+        try:
+            drawn.append(plan.evaluate(rows, factors))
+        except (InputError, ArithmeticError, ValueError) as problem:
+            failures.append((r, first_line(problem)))
+            drawn.append({})
     labels = tuple(start)
     values = np.array([[one.get(label, np.nan) for label in labels] for one in drawn])
     estimates = np.array(list(start.values()), dtype=np.float64)
+    freedom = units.degrees_of_freedom
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # all replicates of a label may be NaN
         variances = np.nanvar(values, axis=0, ddof=1)
-        intervals = np.column_stack(INTERVALS[interval](estimates, values, variances, level))
+        limits = INTERVALS[interval](estimates, values, variances, level, freedom)
     return Bootstrap(
         labels,
         estimates,
         values,
         variances,
-        intervals,
+        np.column_stack(limits),
         level,
         interval,
         calibrate is not None,
-        len(stratum),
+        len(units.stratum),
+        freedom,
         seed,
+        tuple(failures),
     )
+
+
+def first_line(problem: BaseException) -> str:
+    """Return what an error says, on one line, with its kind."""
+    text = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {text[:300]}"
+
+
+def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
+    whole = isinstance(replicates, (int, np.integer)) and not isinstance(replicates, bool)
+    if not whole or int(replicates) < 2:  # type: ignore[call-overload]
+        faults.add("replicates", f"is {replicates!r}", remedy="Give a whole number such as 200.")
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,15 +279,17 @@ class _Plan:
     data: Any
     weights: np.ndarray
     by: pd.Series | None
-    calibrator: Calibrator | None
+    calibrator: Callable[[Any, np.ndarray, pd.Series | None], Any] | None
+    household: pd.Series | None
 
-    def evaluate(self, rows: np.ndarray, times: np.ndarray) -> dict[Any, float]:
-        """Estimate from the rows with their weights times `times`."""
-        drawn = rows[times[rows] > 0]
+    def evaluate(self, rows: np.ndarray, factors: np.ndarray) -> dict[Any, float]:
+        """Estimate from the rows with their weights times `factors`."""
+        drawn = rows[factors[rows] > 0]
         part = self.data.iloc[drawn] if hasattr(self.data, "iloc") else self.data[drawn]
-        weights = self.weights[drawn] * times[drawn]
+        weights = self.weights[drawn] * factors[drawn]
         if self.calibrator is not None:
-            weights = np.asarray(self.calibrator(part, weights), dtype=np.float64)
+            members = None if self.household is None else self.household.iloc[drawn]
+            weights = np.asarray(self.calibrator(part, weights, members), dtype=np.float64)
         if self.by is None:
             return _numbers(self.indicator(part, weights))
         return _numbers(self.indicator(part, weights, by=self.by.iloc[drawn]))
@@ -267,53 +317,21 @@ def _column(faults: Faults, data: Any, value: Any, name: str, n: int) -> pd.Seri
         faults.add(
             name,
             f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}",
-            remedy="Give one a row.",
+            remedy="Give one value per row.",
         )
     return column
 
 
-def _units(
-    faults: Faults, strata: pd.Series | None, cluster: pd.Series | None, n: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Unit of each row, shape (n,), and stratum of each unit."""
-    h = np.zeros(n, dtype=np.int64)
-    if strata is not None:
-        h = encode(strata)[0].astype(np.int64)
-        if (h < 0).any():
-            faults.add("strata", "is missing", rows=np.flatnonzero(h < 0), remedy="Fill it.")
-    unit = np.arange(n)
-    if cluster is not None:
-        codes = encode(cluster)[0].astype(np.int64)
-        if (codes < 0).any():
-            faults.add("cluster", "is missing", rows=np.flatnonzero(codes < 0), remedy="Fill it.")
-        unit = np.unique(codes, return_inverse=True)[1].reshape(-1)
-    if faults:
-        return unit, h
-    stratum = np.zeros(int(unit.max()) + 1 if n else 0, dtype=np.int64)
-    stratum[unit] = h
-    if not np.array_equal(stratum[unit], h):
-        faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
-    single = int((np.bincount(stratum) == 1).sum()) if n else 0
-    if single and not faults:
-        warnings.warn(
-            f"nothing is added to the variance by {plural(single, 'stratum', 'strata')} of one "
-            "unit",
-            SparseDataWarning,
-            stacklevel=3,
-        )
-    return unit, stratum
-
-
-def _multiplicities(rng: np.random.Generator, stratum: np.ndarray) -> np.ndarray:
-    """How often each unit is drawn: n_h draws with replacement in each stratum."""
-    order = np.argsort(stratum, kind="stable")
-    sizes = np.bincount(stratum)
-    sizes = sizes[sizes > 0]
-    starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    picks = starts + (rng.random(len(stratum)) * np.repeat(sizes, sizes)).astype(np.int64)
-    times = np.empty(len(stratum), dtype=np.int64)
-    times[order] = np.bincount(picks, minlength=len(stratum))
-    return times
+def _design_columns(faults: Faults, data: Any, value: Any, name: str, n: int) -> Any:
+    """One column, or a frame of one column a stage; numbers as they are."""
+    if isinstance(value, pd.DataFrame):
+        return value.reset_index(drop=True)
+    several = isinstance(value, (list, tuple)) and isinstance(data, pd.DataFrame)
+    if several and all(isinstance(one, str) and one in data.columns for one in value):
+        return data[list(value)].reset_index(drop=True)
+    if np.ndim(value) == 0 and not isinstance(value, str):
+        return value
+    return _column(faults, data, value, name, n)
 
 
 def _presorted(data: Any, calibrate: Any) -> np.ndarray:
@@ -328,43 +346,59 @@ def _presorted(data: Any, calibrate: Any) -> np.ndarray:
 
 
 def _calibrator(
-    calibrate: Calibrator | Sequence[Any] | None, cluster: str | None
-) -> Calibrator | None:
-    if calibrate is None or callable(calibrate):
-        return calibrate
+    calibrate: Calibrator | Sequence[Any] | None,
+) -> Callable[[Any, np.ndarray, pd.Series | None], Any] | None:
+    if calibrate is None:
+        return None
+    if callable(calibrate):
+        function = calibrate
+        return lambda part, weights, members: function(part, weights)
     from synthpop.calibration import calibrate as fit_weights
     from synthpop.microdata.survey import Survey
 
     margins = list(calibrate)
 
-    def to_margins(part: pd.DataFrame, weights: np.ndarray) -> np.ndarray:
-        name = "bootstrap weight"
-        survey = Survey(part.assign(**{name: weights}), weight=name, household=cluster)
-        fitted = fit_weights(survey, margins, household_equal=cluster is not None)
-        return np.asarray(fitted.weights, dtype=np.float64)
+    def to_margins(part: pd.DataFrame, weights: np.ndarray, members: pd.Series | None) -> Any:
+        weight, household = "bootstrap weight", None
+        frame = part.assign(**{weight: weights})
+        if members is not None:
+            household = "bootstrap household"
+            frame[household] = members.to_numpy()
+        survey = Survey(frame, weight=weight, household=household)
+        return fit_weights(survey, margins, household_equal=household is not None).weights
 
     return to_margins
 
 
+Limits = tuple[np.ndarray, np.ndarray]
+
+
 def _percentile(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
+    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
+) -> Limits:
     low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
 
 
 def _normal(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
+    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
+) -> Limits:
     half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variances)
     return estimates - half, estimates + half
 
 
+def _t(
+    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
+) -> Limits:
+    half = t_quantile((1 + level) / 2, freedom) * np.sqrt(variances)
+    return estimates - half, estimates + half
+
+
 def _basic(
-    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    low, high = _percentile(estimates, values, variances, level)
+    estimates: np.ndarray, values: np.ndarray, variances: np.ndarray, level: float, freedom: int
+) -> Limits:
+    low, high = _percentile(estimates, values, variances, level, freedom)
     return 2 * estimates - high, 2 * estimates - low
 
 
-INTERVALS = {"percentile": _percentile, "normal": _normal, "basic": _basic}
+INTERVALS = {"t": _t, "normal": _normal, "percentile": _percentile, "basic": _basic}

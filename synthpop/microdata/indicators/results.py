@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.variance import sampled_units
+from synthpop.microdata.indicators.variance import sampled_units, t_quantile
 from synthpop.microdata.results import Result
 
 OVERALL = "all"
@@ -129,8 +127,9 @@ class Indicator(Result):
     def with_variance(
         self,
         *,
-        strata: npt.ArrayLike | None = None,
-        cluster: npt.ArrayLike | None = None,
+        strata: Any = None,
+        cluster: Any = None,
+        fpc: Any = None,
         level: float = 0.95,
     ) -> Indicator:
         """Add standard errors and confidence intervals by linearisation.
@@ -141,8 +140,13 @@ class Indicator(Result):
             Design strata; sampling is independent between them.
         cluster : array, shape (n,), optional
             Units that were drawn (households, primary sampling units). Default: rows.
+        fpc : number or array, shape (n,), optional
+            Finite population correction: sampling fractions, or numbers of units in the
+            population. `strata`, `cluster` and `fpc` take an array of shape (n, stages) or a
+            DataFrame for several stages.
         level : float
-            Confidence level of the normal intervals.
+            Confidence level of the intervals, which use the t distribution with (first-stage
+            units - strata) degrees of freedom.
 
         Returns
         -------
@@ -150,10 +154,9 @@ class Indicator(Result):
 
         Notes
         -----
-        Variance of the weighted total of the linearised variable between clusters within strata,
-        as if clusters had been drawn with replacement (see `design_variance`); calibrated weights
-        are taken as they are. Deville (1999), Survey Methodology 25; Osier (2009), Survey Research
-        Methods 3(3).
+        Variance of the weighted total of the linearised variable between clusters within strata
+        (see `design_variance`); calibrated weights are taken as they are. Deville (1999), Survey
+        Methodology 25; Osier (2009), Survey Research Methods 3(3).
 
         Examples
         --------
@@ -167,10 +170,10 @@ class Indicator(Result):
             faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
             faults.raise_if_any()
         first = self._column(0)
-        units = sampled_units(len(first), strata=strata, cluster=cluster)
+        units = sampled_units(len(first), strata=strata, cluster=cluster, fpc=fpc)
         columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))
         errors = np.sqrt([units.variance(z, self._weights) for z in columns])
-        half = NormalDist().inv_cdf((1 + level) / 2) * errors
+        half = t_quantile((1 + level) / 2, units.degrees_of_freedom) * errors
         intervals = np.column_stack([self.values - half, self.values + half])
         return replace(self, standard_errors=errors, intervals=intervals, level=level)
 

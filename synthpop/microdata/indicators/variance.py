@@ -1,9 +1,11 @@
-"""Variance of a weighted total under a stratified, clustered sample."""
+"""Variance of a weighted total under a stratified sample of one or several stages."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +20,11 @@ def design_variance(
     values: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
     *,
-    strata: npt.ArrayLike | None = None,
-    cluster: npt.ArrayLike | None = None,
+    strata: Any = None,
+    cluster: Any = None,
+    fpc: Any = None,
 ) -> float:
-    """Variance of the total sum(w z), from the spread of cluster totals within strata.
+    """Variance of the total sum(w z), from the spread of unit totals within strata.
 
     Parameters
     ----------
@@ -29,8 +32,13 @@ def design_variance(
         A variable, or the linearised variable of an indicator.
     weights : array, shape (n,), optional
     strata : array, shape (n,), optional
-    cluster : array, shape (n,), optional
-        First-stage units. Default: every row.
+        For several stages an array of shape (n, stages) or a DataFrame, first stage first.
+    cluster : array, shape (n,) or (n, stages), optional
+        Sampling units of each stage. Default: every row.
+    fpc : number or array, shape (n,) or (n, stages), optional
+        Finite population correction: the sampling fraction of the stratum (up to 1) or the number
+        of units that it has in the population (above 1). Default: none, as if units were drawn
+        with replacement.
 
     Returns
     -------
@@ -39,94 +47,254 @@ def design_variance(
     Raises
     ------
     InputError
-        Lengths differ, a stratum or cluster is missing, a cluster lies in two strata, or there
-        are fewer than two clusters.
+        Lengths differ, a stratum, unit or correction is missing, a unit lies in two strata, there
+        are fewer than two units, or more units in the sample than in the population.
 
     Notes
     -----
-    sum_h n_h / (n_h - 1) sum_i (u_hi - mean_h)^2 with cluster totals u_hi = sum w z: unbiased when
-    clusters are drawn with replacement, a little too large otherwise. A stratum with one cluster
-    is compared with the mean over all clusters, and a `SparseDataWarning` says so. Source: Särndal,
-    Swensson and Wretman (1992), section 4.6.
+    One stage: sum_h (1 - f_h) n_h / (n_h - 1) sum_i (u_hi - mean_h)^2 with unit totals
+    u_hi = sum w z; unbiased with f_h = 0 when units are drawn with replacement. The variance of a
+    later stage is added with the sampling fractions of all stages before it as a factor, so that
+    later stages count only with a correction at the earlier ones. A first-stage stratum with one
+    sampled unit is compared with the mean over all units, a later one adds nothing, and a
+    `SparseDataWarning` says so. Source: Särndal, Swensson and Wretman (1992), sections 4.3 to 4.6.
 
     Examples
     --------
     >>> design_variance([1.0, 3.0, 10.0, 14.0], [2, 2, 1, 1], strata=["a", "a", "b", "b"])
     32.0
+    >>> design_variance([1.0, 3.0, 10.0, 14.0], [2, 2, 1, 1], strata=["a", "a", "b", "b"], fpc=0.5)
+    16.0
     """
     z = np.asarray(values, dtype=np.float64)
     w = None if weights is None else np.asarray(weights, dtype=np.float64)
-    return sampled_units(len(z), strata=strata, cluster=cluster).variance(z, w)
+    return sampled_units(len(z), strata=strata, cluster=cluster, fpc=fpc).variance(z, w)
+
+
+def t_quantile(p: float, degrees_of_freedom: float) -> float:
+    """Return the quantile of the t distribution; of the normal one for infinite freedom.
+
+    Examples
+    --------
+    >>> round(t_quantile(0.975, 15), 3), round(t_quantile(0.975, float("inf")), 3)
+    (2.131, 1.96)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    if np.isinf(degrees_of_freedom):
+        return float(ndtri(p))
+    return float(stdtrit(degrees_of_freedom, p))
 
 
 @dataclass(frozen=True)
-class SampledUnits:
-    """Which unit each row belongs to, and the stratum of each unit.
+class Stage:
+    """One stage of a sample, coded.
 
     Attributes
     ----------
     unit : int array, shape (n,), or None
-        None where every row is a unit.
+        Unit of each row; None where every row is a unit.
     stratum : int array, shape (units,)
+        Stratum of each unit.
+    fraction : array, shape (strata,)
+        Sampling fraction of each stratum, 0 without a correction.
+    factor : array, shape (strata,)
+        Product of the sampling fractions of the earlier stages.
     """
 
     unit: np.ndarray | None
     stratum: np.ndarray
+    fraction: np.ndarray
+    factor: np.ndarray
 
-    def variance(self, z: np.ndarray, w: np.ndarray | None) -> float:
-        """Return the variance of sum(w z) (see `design_variance`)."""
-        u: np.ndarray = z if w is None else z * w
+    def variance(self, u: np.ndarray, first: bool) -> float:
+        """Return the part of this stage in the variance of the sum of u, shape (n,)."""
         h = self.stratum
         if self.unit is not None:
             u = np.bincount(self.unit, weights=u, minlength=len(h)).astype(np.float64)
         count = np.bincount(h)
         level = np.asarray(np.bincount(h, weights=u) / np.maximum(count, 1), dtype=np.float64)
         single = count == 1
-        level[single] = u.mean()
-        factor = np.where(single, 1.0, count / np.maximum(count - 1, 1))
-        return float(np.dot(factor[h], (u - level[h]) ** 2))
+        if first:
+            level[single] = u.mean()
+        scale = np.where(single, 1.0, count / np.maximum(count - 1, 1))
+        scale = scale * (1.0 - self.fraction) * self.factor
+        return float(np.dot(scale[h], (u - level[h]) ** 2))
+
+
+@dataclass(frozen=True)
+class SampledUnits:
+    """Which unit each row belongs to, and the stratum of each unit, stage by stage.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+        First stage first.
+    """
+
+    stages: tuple[Stage, ...]
+
+    @property
+    def unit(self) -> np.ndarray | None:
+        """First-stage unit of each row, shape (n,); None where every row is a unit."""
+        return self.stages[0].unit
+
+    @property
+    def stratum(self) -> np.ndarray:
+        """Stratum of each first-stage unit."""
+        return self.stages[0].stratum
+
+    @property
+    def fraction(self) -> np.ndarray:
+        """Sampling fraction of each first-stage stratum."""
+        return self.stages[0].fraction
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Number of first-stage units less the number of strata."""
+        return max(len(self.stratum) - len(np.unique(self.stratum)), 1)
+
+    def variance(self, z: np.ndarray, w: np.ndarray | None) -> float:
+        """Return the variance of sum(w z) (see `design_variance`)."""
+        u: np.ndarray = z if w is None else z * w
+        return sum(stage.variance(u, k == 0) for k, stage in enumerate(self.stages))
 
 
 def sampled_units(
-    n: int, *, strata: npt.ArrayLike | None, cluster: npt.ArrayLike | None
+    n: int,
+    *,
+    strata: Any = None,
+    cluster: Any = None,
+    fpc: Any = None,
+    single: str = "compared with the overall mean",
 ) -> SampledUnits:
-    """Check and code strata and clusters of n rows (see `design_variance`)."""
+    """Check and code strata, units and sampling fractions of n rows (see `design_variance`).
+
+    `single` says in the warning what becomes of first-stage strata of one unit.
+    """
     faults = Faults("variance")
-    h = _codes(faults, strata, "strata", n)
-    c = None if cluster is None else _codes(faults, cluster, "cluster", n)
+    units = [_codes(faults, one, "cluster", n) for one in _columns(cluster)]
+    levels = [_codes(faults, one, "strata", n) for one in _columns(strata)]
+    sizes = [_fractions(faults, one, n) for one in _columns(fpc)]
+    n_stages = max(len(units), len(levels), len(sizes), 1)
     faults.raise_if_any()
-    stratum = h
-    if c is not None:
-        stratum = np.zeros(int(c.max()) + 1 if n else 0, dtype=np.int64)
-        stratum[c] = h
-        if not np.array_equal(stratum[c], h):
-            faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
-    if len(stratum) < 2:
-        faults.add(
-            "cluster", f"{plural(len(stratum), 'unit')}", remedy="A variance needs two at least."
-        )
+    stages: list[Stage] = []
+    parent, factor = np.zeros(n, dtype=np.int64), np.ones(n)
+    for k in range(n_stages):
+        # 1. Strata of this stage are nested in the units of the stage before.
+        rows = parent if k >= len(levels) else _nested(parent, levels[k])
+        # 2. Units are nested in strata; without a column every row is a unit.
+        unit: np.ndarray | None = None
+        if k < len(units):
+            unit = units[k] if k == 0 else _nested(rows, units[k])
+            _check_nesting(faults, unit, rows)
+        faults.raise_if_any()
+        stage = _stage(faults, unit, rows, sizes[k] if k < len(sizes) else np.zeros(n), factor)
+        faults.raise_if_any()
+        stages.append(stage)
+        # 3. The next stage counts by the sampling fractions up to here.
+        factor = factor * stage.fraction[rows]
+        parent = rows if unit is None else unit
+    if len(stages[0].stratum) < 2:
+        what = plural(len(stages[0].stratum), "unit")
+        faults.add("cluster", what, remedy="A variance needs two at least.")
     faults.raise_if_any()
-    single = int((np.bincount(stratum) == 1).sum())
-    if single:
-        warnings.warn(
-            f"{plural(single, 'stratum has', 'strata have')} one sampled unit: compared with the "
-            "overall mean",
-            SparseDataWarning,
-            stacklevel=3,
-        )
-    return SampledUnits(c, stratum)
+    _warn_of_single_units(stages, single)
+    return SampledUnits(tuple(stages))
 
 
-def _codes(faults: Faults, values: npt.ArrayLike | None, name: str, n: int) -> np.ndarray:
+def _columns(values: Any) -> list[Any]:
+    """Columns of the stages, first stage first."""
     if values is None:
-        return np.zeros(n, dtype=np.int64)
+        return []
+    if isinstance(values, pd.DataFrame):
+        return [values.iloc[:, j] for j in range(values.shape[1])]
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return [values[:, j] for j in range(values.shape[1])]
+    return [values]
+
+
+def _nested(outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    pairs = outer.astype(np.int64) * (int(inner.max(initial=0)) + 1) + inner
+    return np.unique(pairs, return_inverse=True)[1].reshape(-1)
+
+
+def _check_nesting(faults: Faults, unit: np.ndarray, rows: np.ndarray) -> None:
+    stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
+    stratum[unit] = rows
+    if not np.array_equal(stratum[unit], rows):
+        faults.add("cluster", "some lie in two strata", remedy="Clusters nest in strata.")
+
+
+def _stage(
+    faults: Faults,
+    unit: np.ndarray | None,
+    rows: np.ndarray,
+    sizes: np.ndarray,
+    factor: np.ndarray,
+) -> Stage:
+    """Collect one stage: `rows` is the stratum and `sizes` the correction of each row."""
+    n_strata = int(rows.max(initial=-1)) + 1
+    stratum = rows
+    if unit is not None:
+        stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
+        stratum[unit] = rows
+    count = np.bincount(stratum, minlength=n_strata)
+    given, multiplier = np.zeros(n_strata), np.ones(n_strata)
+    given[rows], multiplier[rows] = sizes, factor
+    if not np.array_equal(given[rows], sizes):
+        what = "differs within a stratum"
+        faults.add("fpc", what, remedy="Give the same number for all rows of a stratum.")
+    fraction = np.where(given > 1.0, count / np.maximum(given, 1.0), given)
+    if (fraction > 1.0 + 1e-9).any():
+        what = "a stratum has more units in the sample than in the population"
+        faults.add("fpc", what, remedy="Give the number of first-stage units, not of persons.")
+    return Stage(unit, stratum, np.minimum(fraction, 1.0), multiplier)
+
+
+def _warn_of_single_units(stages: Sequence[Stage], text: str) -> None:
+    for k, stage in enumerate(stages):
+        count = np.bincount(stage.stratum)
+        matters = (stage.fraction < 1.0) & (stage.factor > 0.0)
+        single = int(((count == 1) & matters).sum())
+        if not single:
+            continue
+        how = text if k == 0 else f"stage {k + 1} adds nothing there"
+        warnings.warn(
+            f"{plural(single, 'stratum has', 'strata have')} one sampled unit: {how}",
+            SparseDataWarning,
+            stacklevel=4,
+        )
+
+
+def _fractions(faults: Faults, values: Any, n: int) -> np.ndarray:
+    """Sampling fraction or population size of each row, shape (n,)."""
+    column: np.ndarray | None
+    try:
+        column = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        column = None
+    if column is None:
+        faults.add("fpc", "is no number", remedy="Give sampling fractions or numbers of units.")
+        return np.zeros(n)
+    if column.ndim == 0:
+        column = np.full(n, float(column))
+    if len(column) != n:
+        what = f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}"
+        faults.add("fpc", what, remedy="Give one value per row.")
+        return np.zeros(n)
+    wrong = ~(np.isfinite(column) & (column >= 0))
+    if wrong.any():
+        faults.add("fpc", "is missing, infinite or negative", rows=np.flatnonzero(wrong))
+        return np.zeros(n)
+    return column
+
+
+def _codes(faults: Faults, values: Any, name: str, n: int) -> np.ndarray:
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values))
     if len(series) != n:
-        faults.add(
-            name,
-            f"{plural(len(series), 'entry', 'entries')} for {plural(n, 'row')}",
-            remedy="Give one a row.",
-        )
+        what = f"{plural(len(series), 'entry', 'entries')} for {plural(n, 'row')}"
+        faults.add(name, what, remedy="Give one value per row.")
         return np.zeros(n, dtype=np.int64)
     codes = encode(series)[0].astype(np.int64)
     if (codes < 0).any():

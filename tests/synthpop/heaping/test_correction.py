@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.heaping import correct_heaps
+from synthpop.heaping import correct_heaps, whipple_index
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden
 
@@ -165,3 +165,66 @@ def test_refuses_ages():
         correct_heaps([np.nan])
     with pytest.raises(InputError, match="not numbers"):
         correct_heaps(["a"])
+
+
+def regions(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ages without heaping in one region, with strong heaping in the other, and weights."""
+    rng = np.random.default_rng(seed)
+    ages = rng.integers(1, 90, 8000).astype(float)
+    region = np.repeat(["none", "strong"], 4000)
+    heap = (region == "strong") & (rng.random(8000) < 0.4)
+    ages[heap] = np.clip(5 * np.round(ages[heap] / 5), 5, 85)
+    return ages, region, np.where(region == "strong", 1.0, 3.0) * rng.uniform(0.5, 1.5, 8000)
+
+
+def test_each_region_is_corrected_by_itself():
+    """One correction for all made a hollow where there was no heap."""
+    ages, region, _ = regions()
+    common = correct_heaps(ages, seed=1).ages
+    assert whipple_index(common[region == "none"]) < 90
+    assert whipple_index(common[region == "strong"]) > 115
+    result = correct_heaps(ages, by=region, seed=1)
+    assert result.groups.index.tolist() == ["none", "strong"]
+    assert result.groups["whipple_before"].tolist() == [
+        whipple_index(ages[region == name]) for name in ("none", "strong")
+    ]
+    after = result.groups["whipple_after"]
+    assert abs(after["none"] - 100) < 8
+    assert after["strong"] < whipple_index(common[region == "strong"]) - 4
+    assert "By group it was" in result.summary()
+    alone = correct_heaps(ages[region == "strong"], heaps=[40], window=(2, 2), seed=1)
+    inside = correct_heaps(ages, heaps=[40], window=(2, 2), by=region, seed=1)
+    drawn = inside.heaps.set_index("by").loc["strong", "drawn"]
+    assert drawn == alone.heaps["drawn"][0]
+    gaps = correct_heaps(ages, by=pd.Series(region).where(region == "none"), seed=1)
+    assert sorted(gaps.groups.index) == ["missing", "none"]
+
+
+def test_surplus_by_weight():
+    ages, region, weights = regions()
+    weighted = correct_heaps(ages, weights=weights, by=region, seed=1)
+    assert weighted.whipple_before == pytest.approx(whipple_index(ages, weights))
+    assert weighted.whipple_after == pytest.approx(100, abs=5)
+    one = [
+        correct_heaps(ages, heaps=[40], window=(2, 2), weights=weights, seed=seed)
+        for seed in range(200)
+    ]
+    row = one[0].heaps.iloc[0]
+    at = np.floor(ages) == 40
+    assert row["persons"] == pytest.approx(weights[at].sum())
+    beside = weights[np.isin(ages, [39, 41])].sum() / 2
+    assert row["expected"] == pytest.approx(beside)
+    again = [
+        correct_heaps(ages, heaps=[40], method="uniform", window=(2, 2), weights=weights, seed=s)
+        for s in range(3)
+    ]
+    assert len({tuple(result.changed) for result in again}) == 3
+    equal = correct_heaps(ages, heaps=[40], window=(2, 2), weights=np.full(8000, 2.0), seed=1)
+    plain = correct_heaps(ages, heaps=[40], window=(2, 2), seed=1)
+    assert abs(equal.heaps["drawn"][0] - plain.heaps["drawn"][0]) <= 1
+
+
+def test_groups_and_weights_are_checked():
+    with pytest.raises(InputError) as caught:
+        correct_heaps([30.0, 31.0, 29.0], weights=[1.0, -1.0, 1.0], by=["a"])
+    assert len(caught.value.faults) == 2

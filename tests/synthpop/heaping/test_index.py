@@ -101,3 +101,29 @@ def test_sprague_refuses():
         sprague([1, 2, 3, 4])
     with pytest.raises(InputError, match="missing or negative"):
         sprague([1, 2, 3, 4, np.nan])
+
+
+def spoorenberg_by_hand(counts: np.ndarray) -> float:
+    """Spoorenberg (2007), table of ages: W_0 has 30, 40, 50, 60 ... W_3 has 23, 33, 43, 53."""
+    total = 0.0
+    for ages in (
+        [30, 40, 50, 60], [31, 41, 51, 61], [32, 42, 52, 62], [23, 33, 43, 53], [24, 34, 44, 54],
+        [25, 35, 45, 55], [26, 36, 46, 56], [27, 37, 47, 57], [28, 38, 48, 58], [29, 39, 49, 59],
+    ):  # fmt: skip
+        around = sum(counts[age - 2 : age + 3].sum() for age in ages)
+        total += abs(5 * sum(counts[age] for age in ages) / around - 1)
+    return total
+
+
+def test_spoorenberg_takes_the_ages_of_its_definition() -> None:
+    """Uneven ages: where a digit starts must matter, for every digit."""
+    rng = np.random.default_rng(6)
+    counts = rng.integers(1, 60, 80)
+    ages = np.repeat(np.arange(80), counts)
+    got = whipple_index(ages, method="spoorenberg")
+    assert got == pytest.approx(spoorenberg_by_hand(counts), rel=1e-12)
+    for digit in range(10):
+        lowest = counts.copy()
+        lowest[23 + (digit - 3) % 10] += 500
+        moved = whipple_index(np.repeat(np.arange(80), lowest), method="spoorenberg")
+        assert moved == pytest.approx(spoorenberg_by_hand(lowest), rel=1e-12)

@@ -24,7 +24,7 @@ def test_simple_random_sampling_is_the_textbook_formula() -> None:
         assert total.estimate == pytest.approx(20 * y.mean())
         assert total.variance == pytest.approx(textbook)
     assert horvitz_thompson(y, p).variance == pytest.approx(textbook)
-    assert horvitz_thompson(y, p).method == "hajek-deville"
+    assert horvitz_thompson(y, p).method == "deville"
     assert horvitz_thompson(y, p, joint=joint).method == "sen-yates-grundy"
 
 
@@ -82,3 +82,36 @@ def test_arguments_and_faults() -> None:
         horvitz_thompson(y, p, method="jackknife")
     with pytest.raises(InputError, match="between 0 and 1"):
         horvitz_thompson(y, [0.0, 0.3, 0.4])
+
+
+def test_certain_units_add_nothing() -> None:
+    """The first number is that of sampling::varest in R, the second of Hájek's formula by hand."""
+    y, p = [10.0, 20.0, 5.0, 7.0, 8.0], [1.0, 1.0, 0.3, 0.5, 0.2]
+    deville = horvitz_thompson(y, p).variance
+    assert deville == pytest.approx(441.1, abs=0.05)
+    hajek = horvitz_thompson(y, p, method="hajek").variance
+    assert hajek == pytest.approx(433.3, abs=0.05)
+    without = [
+        horvitz_thompson(y[2:], p[2:], method=name).variance for name in ("deville", "hajek")
+    ]
+    assert [deville, hajek] == pytest.approx(without)
+    assert horvitz_thompson(y[:2], p[:2]).variance == 0
+    single = horvitz_thompson(y[:3], p[:3])
+    assert np.isnan(single.variance)
+    assert np.isnan(single.interval).all()
+    assert "cannot be estimated" in single.summary()
+
+
+@pytest.mark.slow
+def test_many_certain_units() -> None:
+    """The count of certain units in the factor made it 0.82 of the true variance."""
+    rng = np.random.default_rng(2)
+    size = np.concatenate([np.full(50, 1e6), rng.lognormal(0, 0.5, 150)])
+    p, y = inclusion_probabilities(size, 55), np.concatenate([np.full(50, 3.0), size[50:] * 2 + 1])
+    totals, variances = [], []
+    for _ in range(3000):
+        rows = draw_unequal(p, rng)
+        total = horvitz_thompson(y[rows], p[rows])
+        totals.append(total.estimate)
+        variances.append(total.variance)
+    assert np.mean(variances) / np.var(totals) == pytest.approx(1.0, abs=0.08)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthpop.kernels import sampling as kernels
-from synthpop.microdata.errors import InputError
+from synthpop.microdata.errors import InputError, SparseDataWarning
+from synthpop.sampling import pps
 from synthpop.sampling.conditional_poisson import (
     _scaling,
     conditional_joint,
@@ -21,6 +22,7 @@ from synthpop.sampling.pps import (
     draw_unequal,
     inclusion_probabilities,
     joint_probabilities,
+    sampford_direct,
 )
 
 SIZES = np.array([1.0, 2.0, 2.5, 4.0, 0.5, 3.0, 6.0, 1.5])
@@ -264,3 +266,35 @@ def test_sums_agree_with_their_python_form_and_with_numpy() -> None:
     out = np.empty(1, dtype=np.complex128)
     kernels.log_generating(small, np.exp(np.array([3.0j])), out)
     assert out[0].real == pytest.approx(3000 * np.log(abs(0.5 + 0.5 * np.exp(3.0j))))
+
+
+def test_sampford_without_rejection_is_the_same_design() -> None:
+    p = np.array([0.2, 0.35, 0.6, 0.7, 0.55, 0.6])
+    rng = np.random.default_rng(7)
+    joint = np.zeros((6, 6))
+    for _ in range(20_000):
+        rows = sampford_direct(p, rng)
+        assert len(np.unique(rows)) == 3
+        joint[np.ix_(rows, rows)] += 1 / 20_000
+    np.testing.assert_allclose(joint, enumerated(p, 3, 1 - p), atol=0.015)
+
+
+def test_sampford_with_tiny_sizes_returns() -> None:
+    """It tried for ever: one sample in ten million was accepted."""
+    p = inclusion_probabilities([1e-7] * 6 + [1.0] * 6, 6)
+    rng = np.random.default_rng(1)
+    rows = [draw_unequal(p, rng, method="sampford") for _ in range(20)]
+    assert all(set(one) == set(range(6, 12)) for one in rows)
+    tilted = inclusion_probabilities([1e-5] * 6 + [1.0, 1.5, 2.0], 2)
+    counts = np.zeros(9)
+    for _ in range(2000):
+        counts[sampford_direct(tilted, rng)] += 1 / 2000
+    np.testing.assert_allclose(counts, tilted, atol=0.04)
+
+
+def test_sampford_of_many_units_says_what_it_drew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pps, "MOST_CELLS", 10)
+    monkeypatch.setattr(pps, "SAMPFORD_TRIES", 0)
+    with pytest.warns(SparseDataWarning, match="pivotal method"):
+        rows = draw_unequal([0.5] * 8, np.random.default_rng(1), method="sampford")
+    assert len(rows) == 4
