@@ -87,7 +87,7 @@ def test_means_and_shares() -> None:
     found = interval_overlap(x, y, ["income", "sex"], by="region")
     assert len(found.table) == 9
     row = found.table.iloc[0]
-    half = 1.959964 * x["income"].std() / np.sqrt(200)
+    half = 1.971957 * x["income"].std() / np.sqrt(200)  # t, 199 degrees of freedom
     assert row["lower_original"] == pytest.approx(x["income"].mean() - half, rel=1e-6)
     sex = found.table[(found.table["term"] == "sex=male") & (found.table["domain"] == "all")]
     assert sex["original"].item() == pytest.approx((x["sex"] == "male").mean())
