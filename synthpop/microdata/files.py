@@ -8,9 +8,12 @@ from typing import Any
 
 import pandas as pd
 
+from synthpop.microdata.atomic import replacing
 from synthpop.microdata.delimited import read_delimited
 from synthpop.microdata.errors import Fault, InputError, OutputError
 from synthpop.microdata.survey import Survey
+
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_survey(path: Path | str, **roles: Any) -> Survey:
@@ -59,28 +62,64 @@ def read_table(path: Path | str) -> pd.DataFrame:
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
 
 
-def write_table(frame: pd.DataFrame, path: Path | str) -> None:
+def write_table(
+    frame: pd.DataFrame, path: Path | str, *, private: bool = False, safe_csv: bool = False
+) -> None:
     """Write a frame as ``.csv`` or ``.parquet``, whole or not at all.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    path : path
+    private : bool
+        Only the user may read the file (mode 0600).
+    safe_csv : bool
+        In a ``.csv``, put an apostrophe before text that a spreadsheet takes for a formula (it
+        begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end).
 
     Raises
     ------
     OutputError
-        The file cannot be written.
+        The file cannot be written, or a column holds what such a file cannot hold.
     """
     file = Path(path)
-    temporary = file.with_name(f".{file.name}.tmp")
-    try:
-        if file.suffix.lower() == ".csv":
-            frame.to_csv(temporary, index=False)
-        elif file.suffix.lower() == ".parquet":
-            frame.to_parquet(temporary, index=False)
-        else:
-            raise OutputError(f"{file}: tables are written as .csv or .parquet.")
-        temporary.replace(file)
-    except OSError as problem:
-        temporary.unlink(missing_ok=True)
-        reason = problem.strerror or str(problem)
-        raise OutputError(f"cannot write {file}: {reason}. Nothing was left there.") from None
+    kind = file.suffix.lower()
+    if kind not in (".csv", ".parquet"):
+        raise OutputError(f"{file}: tables are written as .csv or .parquet.")
+    with replacing(file, private=private) as draft:
+        if kind == ".csv":
+            (without_formulas(frame) if safe_csv else frame).to_csv(draft, index=False)
+            return
+        import pyarrow as pa
+
+        try:
+            frame.to_parquet(draft, index=False)
+        except (pa.ArrowException, TypeError, ValueError) as problem:
+            reason = str(problem).splitlines()[0]
+            raise OutputError(
+                f"cannot write {file}: {reason}. Turn the column into text or numbers first."
+            ) from None
+
+
+def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts and names no spreadsheet takes for formulas.
+
+    Examples
+    --------
+    >>> without_formulas(pd.DataFrame({"=a": ["=1+1", "b"]}))["'=a"].tolist()
+    ["'=1+1", 'b']
+    """
+    changed = frame.copy(deep=False)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            texts = column.astype(object)
+            changed.isetitem(place, texts.map(_as_text_cell))
+    return changed.set_axis([_as_text_cell(name) for name in frame.columns], axis=1)
+
+
+def _as_text_cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from synthpop._version import __version__
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.atomic import write_text
 
 PAGES = "synthpop.microdata"
 
@@ -47,23 +45,18 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     return environment.get_template(template).render(known)
 
 
-def write_page(path: Path | str, text: str) -> Path:
+def write_page(path: Path | str, text: str, *, private: bool = False) -> Path:
     """Write a page whole or not at all; its folder is made where it is missing.
+
+    Parameters
+    ----------
+    private : bool
+        Only the user may read the file (mode 0600); for pages that are not to be released.
 
     Raises
     ------
     OutputError
         The file cannot be written.
     """
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, target)
-    except OSError as problem:
-        with suppress(OSError):  # where not even the folder is one
-            draft.unlink(missing_ok=True)
-        reason = problem.strerror or str(problem)
-        raise OutputError(f"cannot write {target}: {reason}. Nothing was left there.") from None
-    return target
+    write_text(path, text, private=private)
+    return Path(path)

@@ -1,0 +1,117 @@
+"""Files that appear whole or not at all, whoever else writes there and whenever the power fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from synthpop.microdata.errors import OutputError
+
+LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
+TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
+PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
+
+
+@contextmanager
+def replacing(path: Path | str, *, private: bool = False, kept: str = "") -> Iterator[Path]:
+    """Give a temporary file to write; what it holds at the end becomes `path`.
+
+    Parameters
+    ----------
+    path : path
+        Its folder is made where it is missing.
+    private : bool
+        Only the user may read the file (mode 0600); for confidential data.
+    kept : str
+        A sentence for the message of a fault: what is still there.
+
+    Yields
+    ------
+    Path
+        An empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
+        ``O_NOFOLLOW``: no link that somebody laid is followed, and two writers of one name do not
+        meet. File and folder are on the disk (fsync) when this returns.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; nothing half-written is left and `path` is as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "table.txt"
+    >>> with replacing(target) as draft:
+    ...     _ = draft.write_text("whole")
+    >>> target.read_text(), [item.name for item in target.parent.iterdir()]
+    ('whole', ['table.txt'])
+    """
+    target = Path(path)
+    token = f"{os.getpid()}-{secrets.token_hex(8)}"
+    draft = target.with_name(f".{target.name[:LONGEST_NAME]}-{token}.tmp")
+    created = False
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        os.close(os.open(draft, flags, PRIVATE if private else SHARED))
+        created = True
+        yield draft
+        _sync(draft, os.O_RDWR)
+        os.replace(draft, target)
+        created = False
+        if os.name == "posix":  # elsewhere a folder cannot be opened
+            _sync(target.parent, os.O_RDONLY)
+    except (OSError, ValueError) as problem:
+        if isinstance(problem, ValueError) and "null" not in str(problem):
+            raise
+        raise write_error(target, problem, kept) from None
+    finally:
+        if created:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, text: str, *, private: bool = False, kept: str = "") -> None:
+    """Write a text file (UTF-8) whole or not at all; see `replacing`."""
+    with replacing(path, private=private, kept=kept) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def is_temporary(path: Path, *names: str) -> bool:
+    """Return whether a file is what a killed writer of a file of one of these names left.
+
+    Parameters
+    ----------
+    names : str
+        Regular expressions of whole names.
+
+    Examples
+    --------
+    >>> is_temporary(Path(".part-0001.parquet-17-0123456789abcdef.tmp"), r"part-[0-9]+[.]parquet")
+    True
+    """
+    match = TEMPORARY.fullmatch(path.name)
+    return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
+
+
+def write_error(path: Path, problem: Exception, kept: str = "") -> OutputError:
+    """Return the error of a file that cannot be written, with the remedy."""
+    reason = getattr(problem, "strerror", None) or str(problem)
+    remedy = "Check the folder and run again."
+    if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        reason, remedy = "the disk is full", "Make room and run again."
+    text = f"cannot write {path}: {reason}. Nothing half-written was left. {remedy} {kept}"
+    return OutputError(text.rstrip())
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
