@@ -21,6 +21,8 @@ from synthpop.microdata.results import Result
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
+MOST_CODES = 20
+"""Distinct numbers up to which a numeric column may well hold codes of categories."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,14 +68,15 @@ def sensitive_groups(
         Sensitive value of each record, 0 ... n_values - 1; -1 is left out.
     n_values : int
     missing : str
-        Treatment of missing keys.
+        Treatment of missing keys. Whatever it is, records that have no known key in common (a
+        record whose keys are all missing, for instance) do not make each other's group diverse.
     """
-    kept = np.flatnonzero(values >= 0)
-    cell = table.cell[kept]
-    pair, n_pairs = number_rows([cell, values[kept]], [len(table.codes), n_values])
-    at = np.zeros(n_pairs, dtype=np.int64)
-    at[pair] = kept
-    of_pair, value = table.cell[at].astype(np.int64), values[at].astype(np.int64)
+    rows = np.flatnonzero(values >= 0)
+    pair, n_pairs = number_rows([table.cell[rows], values[rows]], [len(table.codes), n_values])
+    row_of_pair = np.zeros(n_pairs, dtype=np.int64)
+    row_of_pair[pair] = rows
+    of_pair = table.cell[row_of_pair].astype(np.int64)
+    value = values[row_of_pair].astype(np.int64)
     count = np.bincount(pair, minlength=n_pairs).astype(np.float64)
     treatment = missing if (table.codes < 0).any() else "own-category"
     if treatment == "own-category":
@@ -91,7 +94,9 @@ def sensitive_groups(
         return
     starts = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
     shares = shares_of(table) if treatment == "category-size" else None
-    for targets, meetings in matching_patterns(table, treatment):
+    for targets, matches in matching_patterns(table, treatment):
+        blank = bool((table.codes[targets[0]] < 0).all())
+        meetings = [item for item in matches if blank or len(item[0])]
         yield _merged(table, targets, meetings, starts, value, count, n_values, shares)
 
 
@@ -165,6 +170,8 @@ class LDiversity(Result):
     keys, sensitive : tuple of str
     recursive_c : float
     missing, missing_sensitive : str
+    notes : tuple of str
+        What to check before the numbers are used.
     """
 
     per_record: pd.DataFrame
@@ -173,6 +180,7 @@ class LDiversity(Result):
     recursive_c: float
     missing: str
     missing_sensitive: str
+    notes: tuple[str, ...] = ()
 
     @property
     def l(self) -> pd.DataFrame:  # noqa: E743 - the letter of the literature
@@ -198,19 +206,21 @@ class LDiversity(Result):
         """Return how many records have one sensitive value in common with their whole group."""
         n = len(self.per_record)
         parts = []
-        given = ", ".join(self.keys)
+        keys = ", ".join(self.keys)
+        none = " (or none)" if self.missing_sensitive == "ignore" else ""
         for name in self.sensitive:
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             parts.append(
                 f"{name}: for {same:,} of {n:,} records ({same / max(n, 1):.2%}) all records with "
-                f"the same {given} have the same value (or none), so the key alone "
+                f"the same {keys} have the same value{none}, so the key alone "
                 f"discloses it; the smallest distinct l of the file is {smallest:g}."
             )
-        return " ".join(parts) + (
+        text = " ".join(parts) + (
             " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "
             "how much more is needed is a decision of the office."
         )
+        return " ".join([text, *self.notes])
 
 
 def l_diversity(
@@ -219,8 +229,8 @@ def l_diversity(
     sensitive: str | Sequence[str],
     *,
     recursive_c: float = 2.0,
-    missing: str = "wildcard",
-    missing_sensitive: str = "category",
+    missing: str = "own-category",
+    missing_sensitive: str = "ignore",
 ) -> LDiversity:
     """Measure how diverse the sensitive values are among records that share a key.
 
@@ -233,13 +243,16 @@ def l_diversity(
         Sensitive variables; every distinct value is a category.
     recursive_c : float, default 2
         Constant c of recursive (c, l)-diversity, above 0.
-    missing : str, default "wildcard"
-        Treatment of missing keys: see `frequency_counts`. The group of a record are the records
-        that count for its f. sdcMicro uses "own-category" here.
-    missing_sensitive : {"category", "ignore"}
-        "category": the missing values of a group are together one more value, as long as the
-        group has others. "ignore": they are left out. A group without any value has distinct 0,
-        entropy 1 and recursive 1 under both.
+    missing : str, default "own-category"
+        Treatment of missing keys: see `frequency_counts`. By default a group are the records with
+        the same key pattern, where missing is a category, as in sdcMicro. Under "wildcard" the
+        group of a record are the records that count for its f and share a known key with it: a
+        record that is blank on the keys says nothing about the group of others.
+    missing_sensitive : {"ignore", "category"}
+        "ignore": missing values are left out, so that two persons with the same illness and one
+        without an answer are not diverse. "category": the missing values of a group are together
+        one more value, as long as the group has others. A group without any value has distinct
+        0, entropy 1 and recursive 1 under both.
 
     Returns
     -------
@@ -305,7 +318,32 @@ def l_diversity(
         recursive_c=float(recursive_c),
         missing=missing,
         missing_sensitive=missing_sensitive,
+        notes=category_notes(frame, variables),
     )
+
+
+def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, ...]:
+    """Say which variables are numbers of so many values that counting them as categories misleads.
+
+    Examples
+    --------
+    >>> category_notes(pd.DataFrame({"income": range(99), "sex": [1, 2, 2] * 33}),
+    ...                ["income", "sex"])[0][:62]
+    'income has 99 distinct numbers, each counted as a category of '
+    """
+    notes = []
+    for name in variables:
+        dtype = frame[name].dtype
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+            continue
+        distinct = int(frame[name].nunique())
+        if distinct > MOST_CODES:
+            notes.append(
+                f"{name} has {distinct:,} distinct numbers, each counted as a category of its own: "
+                "near values count as different. Group an amount into classes first "
+                "(pandas.cut)."
+            )
+    return tuple(notes)
 
 
 def read_sensitive(

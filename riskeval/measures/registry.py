@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from riskeval.measures.alpha_k import alpha_k_anonymity
+from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.frequencies import FrequencyCounts
 from riskeval.measures.individual import FORMULAS, IndividualRisk, read_factors, risk_of_counts
 from riskeval.measures.k_anonymity import KAnonymity, anonymity_of_counts
 from riskeval.measures.l_diversity import LDiversity, l_diversity
-from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.request import Headline, Limits, Measure, Request, Several
 from riskeval.measures.risky_cells import RiskyCells, risky_cells
 from riskeval.measures.t_closeness import TCloseness, t_closeness

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.l_diversity import Segments, per_cell, read_sensitive
+from riskeval.measures.l_diversity import (
+    MOST_CODES,
+    Segments,
+    category_notes,
+    per_cell,
+    read_sensitive,
+)
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
@@ -34,6 +40,8 @@ class TCloseness(Result):
         For each variable "equal", "ordered" or "hierarchical".
     keys : tuple of str
     missing : str
+    notes : tuple of str
+        What to check before the numbers are used.
     """
 
     t: float
@@ -41,6 +49,7 @@ class TCloseness(Result):
     distance: dict[str, str]
     keys: tuple[str, ...]
     missing: str
+    notes: tuple[str, ...] = ()
 
     def violations(self, t: float) -> dict[str, int]:
         """Number of records whose group is further than `t`, for each sensitive variable."""
@@ -58,12 +67,14 @@ class TCloseness(Result):
             for name, kind in self.distance.items()
             if len(self.per_record)
         ]
-        return (
-            f"The file is t-close with t = {self.t:.3f}: who knows the keys of a person changes "
-            "the distribution of the sensitive value by no more than that, on a scale from 0 "
-            f"(nothing learned) to 1. {'; '.join(parts)}. There is no agreed limit: it is a "
-            "decision of the office (Li et al. 2007)."
+        text = (
+            f"The file satisfies t-closeness with t = {self.t:.3f}: within any group of records "
+            "that share the keys, the distribution of the sensitive value differs from that of "
+            "the file by at most this earth mover's distance (0: nothing is learned; 1: "
+            f"everything). {'; '.join(parts)}. There is no agreed limit: it is a decision of the "
+            "office (Li et al. 2007)."
         )
+        return " ".join([text, *self.notes])
 
 
 def t_closeness(
@@ -72,7 +83,7 @@ def t_closeness(
     sensitive: str | Sequence[str],
     *,
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None = None,
-    missing: str = "wildcard",
+    missing: str = "own-category",
 ) -> TCloseness:
     """Measure the earth mover's distance between each group and the file (Li et al. 2007).
 
@@ -88,8 +99,9 @@ def t_closeness(
         number; two values are as far apart as the height of their lowest common ancestor (the
         root, above all, need not be named). None: "ordered" for numbers and ordered
         categories, "equal" for others.
-    missing : str, default "wildcard"
-        Treatment of missing keys: see `frequency_counts`.
+    missing : str, default "own-category"
+        Treatment of missing keys: see `frequency_counts`. By default a group are the records with
+        the same key pattern, where missing is a category, as in sdcMicro.
 
     Returns
     -------
@@ -137,7 +149,29 @@ def t_closeness(
         columns[name] = cells[table.cell, 0]
     per_record = pd.DataFrame(columns)
     largest = float(per_record.to_numpy().max()) if len(per_record) else 0.0
-    return TCloseness(largest, per_record, kinds, names, missing)
+    notes = _scale_notes(frame, kinds, distance)
+    return TCloseness(largest, per_record, kinds, names, missing, notes)
+
+
+def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -> tuple[str, ...]:
+    """Say which few-valued numbers were taken as amounts, and which amounts as categories."""
+    notes = []
+    for name, kind in kinds.items():
+        values = frame[name]
+        numeric = pd.api.types.is_numeric_dtype(values.dtype)
+        if (
+            kind == "ordered"
+            and numeric
+            and distance is None
+            and 2 < values.nunique() <= MOST_CODES
+        ):
+            notes.append(
+                f"{name} holds {values.nunique()} distinct numbers and was taken as an amount "
+                '(ordered distance). If they are codes of categories, give distance="equal" or '
+                "make the column categorical."
+            )
+    unordered = [name for name, kind in kinds.items() if kind == "equal"]
+    return (*notes, *category_notes(frame, unordered))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

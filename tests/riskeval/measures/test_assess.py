@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 from riskeval.measures import registry
+from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.assess import assess
+from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
-from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.registry import MEASURES, Headline, Limits
 from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.report.assessment import CAPTIONS, RULES, write_assessment

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from riskeval.kernels import diversity as kernels
+from riskeval.measures.alpha_k import alpha_k_anonymity
+from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.delta_presence import delta_presence
-from riskeval.measures.likeness import alpha_k_anonymity, beta_likeness
 from riskeval.measures.t_closeness import t_closeness
 from synthpop.microdata.errors import InputError
 
@@ -107,10 +108,33 @@ def test_missing_sensitive_values_are_left_out():
 
 def test_missing_keys_follow_the_treatment():
     data = pd.DataFrame({"k": [1, 2, NAN], "s": ["a", "b", "a"]})
-    wild = t_closeness(data, ["k"], "s").per_record["s"]
-    own = t_closeness(data, ["k"], "s", missing="own-category").per_record["s"]
-    np.testing.assert_allclose(wild, [1 / 3, 1 / 6, 0], atol=1e-12)
+    wild = t_closeness(data, ["k"], "s", missing="wildcard").per_record["s"]
+    own = t_closeness(data, ["k"], "s").per_record["s"]
+    # the blank record may be anybody, and nobody's group is like the file because of it
+    np.testing.assert_allclose(wild, [1 / 3, 2 / 3, 0], atol=1e-12)
     np.testing.assert_allclose(own, [1 / 3, 2 / 3, 1 / 3])
+
+
+def test_partly_missing_keys_may_match():
+    data = pd.DataFrame({"k": [1, 1, 2], "m": [1, NAN, 1], "s": ["a", "b", "a"]})
+    wild = t_closeness(data, ["k", "m"], "s", missing="wildcard").per_record["s"]
+    np.testing.assert_allclose(wild, [1 / 6, 1 / 6, 1 / 3])
+
+
+def test_codes_taken_for_amounts_are_named():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"k": np.arange(200) % 20, "ill": rng.integers(1, 10, 200)})
+    found = t_closeness(data, ["k"], "ill")
+    assert "ill holds 9 distinct numbers and was taken as an amount" in found.summary()
+    assert t_closeness(data, ["k"], "ill", distance="equal").notes == ()
+    assert t_closeness(data.astype({"ill": str}), ["k"], "ill").notes == ()
+    incomes = data.assign(income=rng.normal(size=200))
+    for result in (
+        t_closeness(incomes, ["k"], "income", distance="equal"),
+        beta_likeness(incomes, ["k"], "income"),
+        alpha_k_anonymity(incomes, ["k"], "income", alpha=0.5, k=2),
+    ):
+        assert "income has 200 distinct numbers" in result.summary()
 
 
 def test_one_distance_a_variable():
@@ -169,8 +193,8 @@ def test_alpha_k_by_hand():
 
 def test_alpha_k_treats_missing_keys_as_asked():
     holed = ILL.assign(zip=[1, NAN, 2, 2, 2, 3])
-    wild = alpha_k_anonymity(holed, ["zip"], "ill", alpha=1, k=2)
-    own = alpha_k_anonymity(holed, ["zip"], "ill", alpha=1, k=2, missing="own-category")
+    wild = alpha_k_anonymity(holed, ["zip"], "ill", alpha=1, k=2, missing="wildcard")
+    own = alpha_k_anonymity(holed, ["zip"], "ill", alpha=1, k=2)
     assert (wild.n_rare, own.n_rare) == (0, 3)
 
 
@@ -193,8 +217,8 @@ def test_beta_by_hand():
     assert same.enhanced
     assert same.beta == pytest.approx(0.0)
     holed = ILL.assign(zip=[1, 1, 2, 2, 2, NAN])
-    assert beta_likeness(holed, ["zip"], "ill").beta < 1.5
-    assert beta_likeness(holed, ["zip"], "ill", missing="own-category").beta == pytest.approx(2.0)
+    assert beta_likeness(holed, ["zip"], "ill", missing="wildcard").beta < 1.5
+    assert beta_likeness(holed, ["zip"], "ill").beta == pytest.approx(2.0)
 
 
 def test_presence_by_hand():

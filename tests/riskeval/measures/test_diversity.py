@@ -41,9 +41,17 @@ def naive(codes, values, missing, c, gap):
     ]
     rows = []
     for i in range(n):
-        parts = [contribution(codes, i, j, missing, 1.0, shares) for j in range(n)]
+        parts = [
+            contribution(codes, i, j, missing, 1.0, shares) * in_common(codes[i], codes[j])
+            for j in range(n)
+        ]
         rows.append(naive_of(values, parts, c, gap))
     return np.array(rows, dtype=float)
+
+
+def in_common(own, other):
+    """Whether two records share a known key, or the first has none, or they are alike."""
+    return bool((own == other).all() or (own < 0).all() or ((own >= 0) & (other >= 0)).any())
 
 
 ROWS = st.lists(
@@ -140,7 +148,11 @@ def test_missing_sensitive_values_are_one_category_not_many():
     """The reference package counts each missing value as a value of its own."""
     reference = golden("sdc", "c7_ldiv_eusilc_NAsensitive.parquet")
     result = l_diversity(
-        survey_data("eusilc"), ["db040", "hsize", "pb220a"], "pl030", missing="own-category"
+        survey_data("eusilc"),
+        ["db040", "hsize", "pb220a"],
+        "pl030",
+        missing="own-category",
+        missing_sensitive="category",
     )
     for kind in ("Distinct", "Entropy", "Recursive"):
         found = result.per_record[f"pl030_{kind.lower()}"]
@@ -151,9 +163,9 @@ def test_missing_sensitive_values_are_one_category_not_many():
 
 def test_missing_sensitive_values_by_hand():
     data = pd.DataFrame({"k": [1, 1, 1, 2, 2], "s": ["a", None, None, None, None]})
-    kept = l_diversity(data, ["k"], "s").per_record["s_distinct"]
-    left_out = l_diversity(data, ["k"], "s", missing_sensitive="ignore").per_record["s_distinct"]
-    assert kept.tolist() == [2, 2, 2, 0, 0]
+    counted = l_diversity(data, ["k"], "s", missing_sensitive="category").per_record["s_distinct"]
+    left_out = l_diversity(data, ["k"], "s").per_record["s_distinct"]
+    assert counted.tolist() == [2, 2, 2, 0, 0]
     assert left_out.tolist() == [1, 1, 1, 0, 0]
 
 
@@ -164,12 +176,40 @@ def test_missing_keys_by_hand():
         for missing in TREATMENTS
     }
     assert found == {
-        "wildcard": [2, 2, 3],
+        "wildcard": [1, 1, 3],
         "conservative": [1, 1, 3],
-        "category-size": [2, 2, 3],
+        "category-size": [1, 1, 3],
         "conservative-2": [1, 1, 3],
         "own-category": [1, 1, 1],
     }
+
+
+@pytest.mark.parametrize("missing", TREATMENTS)
+def test_blank_records_do_not_make_groups_diverse(missing):
+    groups = np.repeat(np.arange(100), 3)
+    ill = np.where(groups % 2 == 0, "cancer", "flu")
+    data = pd.DataFrame({"group": groups.astype(float), "ill": ill})
+    blank = pd.DataFrame({"group": [NAN] * 2, "ill": ["cancer", "flu"]})
+    both = pd.concat([data, blank])
+    assert l_diversity(data, ["group"], "ill").violations(2) == {"ill": 300}
+    assert l_diversity(both, ["group"], "ill", missing=missing).violations(2) == {"ill": 300}
+
+
+def test_a_missing_illness_is_not_a_second_illness():
+    data = pd.DataFrame({"group": [1, 1, 1], "ill": ["HIV", "HIV", None]})
+    assert l_diversity(data, ["group"], "ill").violations(2) == {"ill": 3}
+    assert "the same value (or none)" in l_diversity(data, ["group"], "ill").summary()
+
+
+def test_amounts_counted_as_categories_are_named():
+    data = pd.DataFrame({"k": np.arange(60) % 3, "income": np.arange(60) * 10.5})
+    assert "income has 60 distinct numbers" in l_diversity(data, ["k"], "income").summary()
+    assert (
+        l_diversity(
+            data.assign(income=data["k"] // 2), ["k"], "income", missing="own-category"
+        ).notes
+        == ()
+    )
 
 
 def test_several_variables_use_each_other_as_keys():

@@ -37,9 +37,12 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "k_anonymity": (["data", "keys"], {"k": (2, 3, 5), "missing": "wildcard", "alpha": 1.0}),
     "l_diversity": (
         ["data", "keys", "sensitive"],
-        {"recursive_c": 2.0, "missing": "wildcard"},
+        {"recursive_c": 2.0, "missing": "own-category", "missing_sensitive": "ignore"},
     ),
-    "t_closeness": (["data", "keys", "sensitive"], {"distance": None}),
+    "t_closeness": (
+        ["data", "keys", "sensitive"],
+        {"distance": None, "missing": "own-category"},
+    ),
     "individual_risk": (
         ["data", "keys"],
         {

@@ -1,0 +1,147 @@
+"""(alpha, k)-anonymity: sensitive values that dominate a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.keys.table import read_keys
+from riskeval.measures.beta_likeness import group_gains
+from riskeval.measures.l_diversity import category_notes, read_sensitive
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlphaKAnonymity(Result):
+    """Rare keys and dominant sensitive values together.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether every group has at least k records and no watched value has more than the share
+        alpha in it.
+    alpha, k : float, int
+        What was asked for.
+    share : float64 array, shape (n,)
+        Largest share of a watched value in the group of each record.
+    f : float64 array, shape (n,)
+        Size of the group of each record.
+    largest_share : float
+        Smallest alpha that the file satisfies.
+    n_rare, n_dominated, n_violating : int
+        Records with f < k, with share > alpha, with either.
+    keys : tuple of str
+    sensitive : str
+    notes : tuple of str
+        What to check before the numbers are used.
+    """
+
+    holds: bool
+    alpha: float
+    k: int
+    share: np.ndarray
+    f: np.ndarray
+    largest_share: float
+    n_rare: int
+    n_dominated: int
+    n_violating: int
+    keys: tuple[str, ...]
+    sensitive: str
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a record: `f` and `share`."""
+        return pd.DataFrame({"f": self.f, "share": self.share})
+
+    def summary(self) -> str:
+        """Return how many records violate either condition."""
+        return (
+            f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
+            f"{self.n_rare:,} of {len(self.f):,} records are in groups of fewer than {self.k}, and "
+            f"{self.n_dominated:,} in groups in which one value of {self.sensitive} has more than "
+            f"{self.alpha:.0%} of the records. The most dominant value of a group has "
+            f"{self.largest_share:.1%}. Alpha and k are chosen by the office (Wong et al. 2006)."
+            + "".join(f" {note}" for note in self.notes)
+        )
+
+
+def alpha_k_anonymity(
+    data: Any,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    alpha: float,
+    k: int,
+    values: Sequence[Any] | None = None,
+    missing: str = "own-category",
+) -> AlphaKAnonymity:
+    """Check that groups are large and that no sensitive value dominates them.
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+    sensitive : str
+    alpha : float
+        Largest share of a sensitive value in a group, from 0 to 1.
+    k : int
+        Smallest group, at least 1.
+    values : sequence, optional
+        Sensitive values to watch; all of them when not given.
+    missing : str, default "own-category"
+        Treatment of missing keys: see `frequency_counts`. By default a group are the records with
+        the same key pattern, where missing is a category, as in sdcMicro.
+
+    Returns
+    -------
+    AlphaKAnonymity
+        Shares are of the records with a sensitive value. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+
+    Notes
+    -----
+    Wong, Li, Fu and Wang (2006), doi:10.1145/1150402.1150499.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"zip": [1, 1, 2, 2], "ill": ["HIV", "flu", "HIV", "HIV"]})
+    >>> result = alpha_k_anonymity(data, ["zip"], "ill", alpha=0.5, k=2, values=["HIV"])
+    >>> result.holds, result.n_dominated, result.largest_share
+    (False, 2, 1.0)
+    """
+    frame = as_frame(data)
+    faults = Faults("(alpha, k)-anonymity")
+    names = read_keys(faults, frame, keys, missing, 1.0)
+    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    if not 0 <= alpha <= 1:
+        faults.add("alpha", f"is {alpha!r}", remedy="Give a share from 0 to 1.")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        faults.add("k", f"is {k!r}", remedy="Give a whole number from 1 on.")
+    faults.raise_if_any()
+    gains = group_gains(frame, names, variable, missing, values)
+    rare = gains.f < k
+    dominated = gains.share > alpha * (1 + 1e-12)
+    return AlphaKAnonymity(
+        holds=not bool((rare | dominated).any()),
+        alpha=float(alpha),
+        k=int(k),
+        share=gains.share,
+        f=gains.f,
+        largest_share=float(gains.share.max()) if len(gains.share) else 0.0,
+        n_rare=int(rare.sum()),
+        n_dominated=int(dominated.sum()),
+        n_violating=int((rare | dominated).sum()),
+        keys=names,
+        sensitive=variable,
+        notes=category_notes(frame, [variable]),
+    )
