@@ -35,7 +35,18 @@ def grown(values, size):
 
 @kernel
 def minimal_uniques(
-    items, absent, column_of, copies, wildcard, max_size, weight, score, share, found, sizes
+    items,
+    absent,
+    column_of,
+    copies,
+    wildcard,
+    max_size,
+    weight,
+    score,
+    share,
+    n_sets,
+    sizes,
+    smallest,
 ):
     """Find every minimal sample unique of up to `max_size` items and add up the scores.
 
@@ -57,8 +68,9 @@ def minimal_uniques(
     weight : float64, shape (n_keys + 1,); score of a set by its size
     score : float64, shape (n_rows,); out, sum of the scores
     share : float64, shape (n_rows, n_keys); out, sum of the scores of the sets with each key
-    found : int64, shape (n_rows,); out, number of sets
+    n_sets : int64, shape (n_rows,); out, number of sets
     sizes : int64, shape (n_keys + 1,); out, number of sets by size
+    smallest : int64, shape (n_rows,); out, keys of the smallest set, 0 for none
     """
     n_rows, n_cols = items.shape
     n_items = len(column_of)
@@ -157,7 +169,9 @@ def minimal_uniques(
                             if (mask >> c) & 1:
                                 share[row, c] += weight[depth + 1]
                         score[row] += weight[depth + 1]
-                        found[row] += 1
+                        n_sets[row] += 1
+                        if smallest[row] == 0 or depth + 1 < smallest[row]:
+                            smallest[row] = depth + 1
                         sizes[depth + 1] += 1
             # rows of each item that goes on
             cursor[depth] = n_seen

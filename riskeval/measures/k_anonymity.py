@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, read_weights, tabulate
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import KeyTable, read_keys, read_weights, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
@@ -28,6 +29,9 @@ class KAnonymity(Result):
     weighted_violations : dict of int to int, or None
         For each k, the number of records with F < k: fewer than k persons of the population are
         estimated to share the key. None without weights.
+    visible_violations : dict of int to int
+        For each k, the number of records that violate it when records whose keys are all missing
+        match nobody: these may be anybody, yet hide nobody whose keys are printed.
     k : int
         The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
     f, F : float64 arrays, shape (n,)
@@ -37,6 +41,7 @@ class KAnonymity(Result):
 
     violations: dict[int, int]
     weighted_violations: dict[int, int] | None
+    visible_violations: dict[int, int]
     k: int
     f: np.ndarray
     F: np.ndarray
@@ -68,7 +73,7 @@ class KAnonymity(Result):
             "Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
             "k-anonymity says nothing about the population or about what a group has in common."
         )
-        return text + blank_sentence(self.counts)
+        return text + blank_sentence(self)
 
 
 def k_anonymity(
@@ -133,22 +138,29 @@ def n_blank(counts: FrequencyCounts) -> int:
     return int(counts.keys.counts[(counts.keys.codes < 0).all(axis=1)].sum())
 
 
-def blank_sentence(counts: FrequencyCounts) -> str:
-    """Say where k-anonymity is kept because no key is left; empty where that is nowhere so."""
-    n, blank = len(counts.f), n_blank(counts)
+def blank_sentence(result: KAnonymity) -> str:
+    """Say what records without any key do to the counts; empty where there are none."""
+    n, blank = len(result.f), n_blank(result.counts)
     if not blank:
         return ""
     if blank == n:
         return (
-            " Every key of every record is missing: where no k is violated, that is because "
-            "nothing is told."
+            " Every key of every record is missing: the file says nothing on these keys, and no "
+            "record can be rare."
         )
     have = plural(blank, "record has", "records have")
-    return f" {have} every key missing: where no k is violated, that is because nothing is told."
+    visible = "; ".join(
+        f"{count:,} of the other {n - blank:,} violate {k}-anonymity"
+        for k, count in result.visible_violations.items()
+    )
+    return (
+        f" {have} every key missing and may be anybody, so every other record counts them as "
+        f"matches. Without them, {visible}."
+    )
 
 
 def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnonymity:
-    """`KAnonymity` from frequency counts that are there already."""
+    """`KAnonymity` from frequency counts that were made before."""
     records = counts.keys.counts
     slack = 1 - 1e-12  # sums of weights and of parts of records are not exact
     by_f = {k: int(records[counts.cell_f < k * slack].sum()) for k in limits}
@@ -156,8 +168,28 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
     return KAnonymity(
         violations=by_f,
         weighted_violations=by_population if counts.weighted else None,
+        visible_violations=_visible_violations(counts, limits) if n_blank(counts) else by_f,
         k=int(counts.cell_f.min() * (2 - slack)) if len(counts.cell_f) else 0,
         f=counts.f,
         F=counts.F,
         counts=counts,
     )
+
+
+def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[int, int]:
+    """Violations among records with at least one key, counted without the others."""
+    table = counts.keys
+    rows = np.flatnonzero((table.codes >= 0).any(axis=1))
+    cell = np.full(len(table.codes), -1)
+    cell[rows] = np.arange(len(rows))
+    cells = cell[table.cell]
+    visible = KeyTable(
+        table.names,
+        table.levels,
+        table.codes[rows],
+        cells[cells >= 0],
+        table.counts[rows],
+        table.weights[rows],
+    )
+    f, _ = match_counts(visible, counts.missing, counts.alpha)
+    return {k: int(visible.counts[f < k * (1 - 1e-12)].sum()) for k in limits}

@@ -23,7 +23,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
-NORMALISATIONS = ("book", "original", "factorial")
+NORMALISATIONS = ("original", "factorial", "book")
 MOST_KEYS = 62
 PLACES = 2**31 - 1
 
@@ -48,6 +48,8 @@ class Suda(Result):
         NaN where the variable contributes nothing.
     n_msu : int64, shape (n,)
         MSUs of each record.
+    smallest_msu : int64, shape (n,)
+        Keys of the smallest MSU of each record; 0 where it has none.
     msu_sizes : DataFrame
         ``size``, ``n_msu``: MSUs in the file by number of keys.
     dis : float
@@ -64,6 +66,7 @@ class Suda(Result):
     attribute_contribution: pd.DataFrame
     level_contribution: pd.DataFrame
     n_msu: np.ndarray
+    smallest_msu: np.ndarray
     msu_sizes: pd.DataFrame
     dis: float
     keys: tuple[str, ...]
@@ -72,10 +75,24 @@ class Suda(Result):
     normalise: str
     missing: str
 
+    @property
+    def special(self) -> np.ndarray:
+        """Whether fewer than all keys single a record out: special uniques, bool, shape (n,)."""
+        special: np.ndarray = (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
+        return special
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``score``, ``dis_score``, ``n_msu``, ``<key>_contribution``."""
+        """Return one row a record.
+
+        ``score``, ``dis_score``, ``n_msu``, ``smallest_msu`` and ``<key>_contribution``.
+        """
         frame = pd.DataFrame(
-            {"score": self.score, "dis_score": self.dis_score, "n_msu": self.n_msu}
+            {
+                "score": self.score,
+                "dis_score": self.dis_score,
+                "n_msu": self.n_msu,
+                "smallest_msu": self.smallest_msu,
+            }
         )
         for j, key in enumerate(self.keys):
             frame[f"{key}_contribution"] = self.contribution[:, j]
@@ -99,15 +116,30 @@ class Suda(Result):
                 f"SUDA: none of {n:,} records is unique on any combination of up to "
                 f"{self.max_size} of {len(self.keys)} keys."
             )
-        best = self.attribute_contribution["contribution"].to_numpy()
-        by = "" if np.isnan(best).any() else f" Most of it comes from {self.keys[best.argmax()]}."
+        shares = self.attribute_contribution["contribution"].to_numpy()
+        by = (
+            ""
+            if np.isnan(shares).any()
+            else f" Most of it comes from {self.keys[shares.argmax()]}."
+        )
+        special = int(self.special.sum())
+        fewer = (
+            f" For {plural(special, 'record')} of them fewer than all keys do (special uniques)."
+            if len(self.keys) > 1
+            else ""
+        )
+        match = (
+            "The file is the population: a unique match is right."
+            if self.dis_fraction == 1
+            else f"A unique match of an intruder in this file is right with probability "
+            f"{self.dis:.3g} (DIS, if the file holds {self.dis_fraction:.3%} of the "
+            f"population); the highest DIS-SUDA score of a record is {self.dis_score.max():.3g}."
+        )
         return (
             f"SUDA: {singled:,} of {n:,} records are singled out by a combination of at most "
             f"{self.max_size} of {len(self.keys)} keys, through {int(self.n_msu.sum()):,} minimal "
-            f"combinations.{by} A unique match of an intruder in this file is right with "
-            f"probability {self.dis:.3g} (DIS, if the file holds {self.dis_fraction:.3%} of the "
-            f"population); the highest DIS-SUDA score of a record is "
-            f"{self.dis_score.max():.3g}. Scores rank records; there is no published threshold."
+            f"combinations.{fewer}{by} {match} Scores rank records; there is no published "
+            "threshold."
         )
 
 
@@ -120,7 +152,7 @@ def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
         q of the paper.
     max_size : int
         M of the paper.
-    normalise : {"book", "original", "factorial"}
+    normalise : {"original", "factorial", "book"}
         See `suda`.
 
     Returns
@@ -215,14 +247,14 @@ def ranked_items(
         codes = np.where(absent, sizes - 1, codes)
         absent = np.zeros_like(absent)
     names = codes + offsets
-    held = ~absent
-    weights = np.broadcast_to(copies[:, None], names.shape)[held]
-    support = np.bincount(names[held], weights=weights, minlength=int(sizes.sum()))
+    present = ~absent
+    weights = np.broadcast_to(copies[:, None], names.shape)[present]
+    support = np.bincount(names[present], weights=weights, minlength=int(sizes.sum()))
     order = np.argsort(support, kind="stable")
     order = order[support[order] > 0]
     rank = np.empty(int(sizes.sum()), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    items = np.where(held, rank[names * held], np.int32(len(order))).astype(np.int32)
+    items = np.where(present, rank[names * present], np.int32(len(order))).astype(np.int32)
     items.sort(axis=1)
     column_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
     return items, column_of, absent
@@ -254,8 +286,12 @@ def _check(
         faults.add(
             "max_size", f"is {max_size!r}", remedy=f"Give a whole number from 1 to {len(keys)}."
         )
-    if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction < 1:
-        faults.add("dis_fraction", f"is {dis_fraction!r}", remedy="Give a number between 0 and 1.")
+    if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction <= 1:
+        faults.add(
+            "dis_fraction",
+            f"is {dis_fraction!r}",
+            remedy="Give a number above 0 and at most 1 (a census).",
+        )
     check_choice(faults, "normalise", normalise, NORMALISATIONS)
     check_choice(faults, "missing", missing, MISSING_RULES)
     faults.raise_if_any()
@@ -267,7 +303,7 @@ def suda(
     *,
     max_size: int | None = None,
     dis_fraction: float = 0.01,
-    normalise: str = "book",
+    normalise: str = "original",
     missing: str = "exclude",
 ) -> Suda:
     """Find the minimal sample uniques of every record and score them.
@@ -281,13 +317,14 @@ def suda(
     max_size : int, optional
         Largest MSU to look for; all sizes when not given. Fewer is faster.
     dis_fraction : float
-        Share of the population that is in the file, between 0 and 1.
-    normalise : {"book", "original", "factorial"}
+        Share of the population that is in the file, above 0; 1 for a census.
+    normalise : {"original", "factorial", "book"}
         Score of a MSU of k of q keys. "original": the product of q - i for i = k ... M, with
         M the smaller of `max_size` and q - 1, as in the original program (equation 3.3 without
         its factor). "factorial": the same divided by q! (equation 3.3 as printed). "book":
-        (2^(q-k) - 1) k! (q-k)! / q!, which gives the figures of the book's Table 3.3; a MSU of
-        all q keys scores 0 there.
+        (2^(q-k) - 1) k! (q-k)! / q!, which gives the figures of the book's Table 3.3; there a
+        record that only all q keys single out has score and DIS-SUDA score 0, although a match
+        with it can be right. The others are positive for every record with a MSU.
     missing : {"exclude", "category", "wildcard"}
         "exclude": a missing value is never part of a MSU and matches nothing. "category": missing
         is a value like another. "wildcard": never part of a MSU, and matches every value, so that
@@ -318,11 +355,11 @@ def suda(
     Examples
     --------
     >>> people = pd.DataFrame({"age": ["20s"] * 3 + ["60s"], "sex": list("mmff")})
-    >>> result = suda(people, ["age", "sex"], normalise="original")
+    >>> result = suda(people, ["age", "sex"])
     >>> result.score.tolist()  # row 2 through (20s, f), row 3 through 60s alone
     [0.0, 0.0, 1.0, 1.0]
-    >>> result.n_msu.tolist()
-    [0, 0, 1, 1]
+    >>> result.smallest_msu.tolist(), result.special.tolist()
+    ([0, 0, 2, 1], [False, False, False, True])
     """
     frame = as_frame(data)
     keys = [keys] if isinstance(keys, str) else list(keys)
@@ -332,7 +369,7 @@ def suda(
     ids, n_cells = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
     copies = np.bincount(ids, minlength=n_cells)
     weights = msu_weights(len(keys), largest, normalise)
-    score, share, n_msu, sizes = _search(coded, ids, copies, largest, weights, missing)
+    score, share, n_msu, smallest, sizes = _search(coded, ids, copies, largest, weights, missing)
     contribution = np.divide(
         share, score[:, None], out=np.zeros_like(share), where=score[:, None] > 0
     )
@@ -348,6 +385,7 @@ def suda(
         attribute_contribution=attribute,
         level_contribution=level,
         n_msu=n_msu,
+        smallest_msu=smallest,
         msu_sizes=pd.DataFrame(
             {"size": np.arange(1, largest + 1), "n_msu": sizes[1 : largest + 1]}
         ),
@@ -367,7 +405,7 @@ def _search(
     max_size: int,
     weights: np.ndarray,
     missing: str,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Run the kernel over distinct rows and bring its sums back to records."""
     from riskeval.kernels.suda import minimal_uniques
 
@@ -382,7 +420,8 @@ def _search(
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     items, column_of, absent = ranked_items(coded, first, copies, missing)
     score, share = np.zeros(n_cells), np.zeros((n_cells, n_keys))
-    found, sizes = np.zeros(n_cells, dtype=np.int64), np.zeros(n_keys + 1, dtype=np.int64)
+    n_msu, smallest = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    sizes = np.zeros(n_keys + 1, dtype=np.int64)
     minimal_uniques(
         items,
         absent @ (np.int64(1) << np.arange(n_keys)),
@@ -393,10 +432,11 @@ def _search(
         weights,
         score,
         share,
-        found,
+        n_msu,
         sizes,
+        smallest,
     )
-    return score[ids], share[ids], found[ids], sizes
+    return score[ids], share[ids], n_msu[ids], smallest[ids], sizes
 
 
 def _records_alike(

@@ -87,3 +87,16 @@ def test_records_without_any_key_are_told():
     blank.loc[1, "b"] = "x"
     assert "1 record has every key missing" in k_anonymity(blank, ["a", "b"]).summary()
     assert "missing" not in k_anonymity(blank.fillna("y"), ["a", "b"]).summary()
+
+
+def test_blank_records_hide_nobody():
+    seven = pd.DataFrame({"a": [*"abcdefg", None, None], "b": [*"abcdefg", None, None]})
+    result = k_anonymity(seven, ["a", "b"], k=(2, 3))
+    assert result.violations == {2: 0, 3: 0}  # a blank record may be anybody
+    assert result.visible_violations == {2: 7, 3: 7}
+    text = result.summary()
+    assert "7 of the other 7 violate 3-anonymity" in text
+    assert "nothing is told" not in text
+    whole = k_anonymity(seven.dropna(), ["a", "b"], k=2)
+    assert whole.visible_violations == whole.violations == {2: 7}
+    assert k_anonymity(seven.iloc[7:], ["a", "b"], k=2).visible_violations == {2: 0}

@@ -57,7 +57,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "suda": (
         ["data", "keys"],
-        {"max_size": None, "dis_fraction": 0.01, "normalise": "book", "missing": "exclude"},
+        {"max_size": None, "dis_fraction": 0.01, "normalise": "original", "missing": "exclude"},
     ),
     "loglinear_risk": (
         ["data", "keys"],

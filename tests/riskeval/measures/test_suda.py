@@ -74,6 +74,9 @@ def test_the_search_finds_what_exhaustive_search_finds(
     )
     expected = exhaustive(codes, max_size, missing)
     assert result.n_msu.tolist() == [len(sets) for sets in expected]
+    smallest = [min(map(len, sets), default=0) for sets in expected]
+    assert result.smallest_msu.tolist() == smallest
+    assert result.special.tolist() == [0 < size < q for size in smallest]
     weights = msu_weights(q, max_size, "original")
     score = [sum(weights[len(chosen)] for chosen in sets) for sets in expected]
     np.testing.assert_allclose(result.score, score)
@@ -109,7 +112,7 @@ def test_lists_that_outgrow_their_first_room_are_kept() -> None:
 
 
 def test_table_3_3_of_the_book() -> None:
-    result = suda(TABLE_3_3, KEYS)
+    result = suda(TABLE_3_3, KEYS, normalise="book")
     np.testing.assert_allclose(result.score, [0, 0, 0, 0, 1, 0.5, 1.75, 2.25])
     printed = [0.010460685, 0.004580335, 0.020271161, 0.027212235]
     np.testing.assert_allclose(result.dis_score[4:], printed, rtol=1e-6)
@@ -208,6 +211,36 @@ def test_dis_fraction_moves_dis_scores_only() -> None:
     assert high.dis == pytest.approx(0.1)
 
 
+def test_a_unique_match_in_a_census_is_right() -> None:
+    result = suda(TABLE_3_3, KEYS, dis_fraction=1)
+    assert result.dis == 1
+    assert (result.dis_score[result.n_msu > 0] == 1).all()
+    assert (result.dis_score[result.n_msu == 0] == 0).all()
+    assert "a unique match is right" in result.summary()
+
+
+@pytest.mark.parametrize("normalise", ["original", "factorial"])
+def test_no_record_with_a_minimal_unique_scores_zero(normalise: str) -> None:
+    rng = np.random.default_rng(8)
+    frame = as_data(rng.integers(0, 4, size=(300, 4)))
+    result = suda(frame, list(frame.columns), normalise=normalise)
+    alone = result.n_msu > 0
+    assert (result.smallest_msu == 4).sum() > 20
+    assert (result.score[alone] > 0).all()
+    assert (result.dis_score[alone] > 0).all()
+    assert suda(frame, list(frame.columns)).normalise == "original"
+
+
+def test_special_uniques_are_not_all_uniques() -> None:
+    # (x, u) of the second row needs both keys, z of the last row does not
+    frame = pd.DataFrame({"a": ["x", "x", "y", "y", "z"], "b": ["v", "u", "u", "v", "v"]})
+    result = suda(frame, ["a", "b"])
+    assert (result.n_msu > 0).all()
+    assert result.special.tolist() == [False, False, False, False, True]
+    assert "For 1 record of them fewer than all keys do" in result.summary()
+    assert not suda(frame, ["a"]).special.any()
+
+
 def test_dis_scores_without_uniques_or_scores_are_zero() -> None:
     scores, dis = dis_scores(np.zeros(3), 0, 2, 0.1, 2)
     assert scores.tolist() == [0, 0, 0]
@@ -238,7 +271,7 @@ def test_records_that_share_a_row_get_the_same_and_data_stay_as_they_were() -> N
 
 def test_the_frame_and_the_sentence() -> None:
     result = suda(TABLE_3_3, KEYS)
-    assert list(result.to_frame().columns) == ["score", "dis_score", "n_msu"] + [
+    assert list(result.to_frame().columns) == ["score", "dis_score", "n_msu", "smallest_msu"] + [
         f"{key}_contribution" for key in KEYS
     ]
     text = result.summary()
@@ -253,7 +286,7 @@ def test_every_fault_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
             TABLE_3_3,
             ["age", "agee"],
             max_size=9,
-            dis_fraction=1.0,
+            dis_fraction=1.1,
             normalise="books",
             missing="ignore",
         )
