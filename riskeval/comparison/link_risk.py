@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 
@@ -11,8 +9,13 @@ from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import Number, attempt, left_out
 from riskeval.comparison.request import Request
 from riskeval.measures.linkage.linkage import record_linkage
-from riskeval.measures.numeric_disclosure import crowded, interval_disclosure, near_truth
-from riskeval.measures.robust import Scatter, mcd
+from riskeval.measures.numeric_disclosure import (
+    crowded,
+    interval_disclosure,
+    near_truth,
+    scatter_of,
+    standardised,
+)
 from riskeval.utility.pairs import numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -42,12 +45,34 @@ def link_risk(request: Request, aligned: Aligned) -> list[Number]:
         *attempt(
             MEASURES[1:2],
             "",
-            lambda: [
-                Number("interval_disclosure", interval_disclosure(pair, y, names).rate, note=note)
-            ],
+            lambda: [_interval(pair, y, names, note)],
         ),
         *attempt(MEASURES[2:], "", lambda: [_outliers(request, pair, y, names, note, streams)]),
     ]
+
+
+def _interval(x: pd.DataFrame, y: pd.DataFrame, names: list[str], note: str) -> Number:
+    risk = interval_disclosure(x, y, names)
+    judged = _judged(risk.n_missing, risk.n_unjudged, len(y), risk.rate_judged)
+    return Number("interval_disclosure", risk.rate, note=joined(note, judged))
+
+
+def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
+    """Say on how many records a rate rests; empty where on all, complete."""
+    if not n_missing:
+        return ""
+    text = f"{plural(n_missing, 'record')} judged by the values that both files have"
+    if n_unjudged:
+        text += (
+            f"; {n_unjudged:,} of {n:,} could not be judged and count as safe "
+            f"({rate_judged:.1%} of the others)"
+        )
+    return text
+
+
+def joined(*notes: str) -> str:
+    """Return the notes that say something, in one text."""
+    return "; ".join(dict.fromkeys(note for note in notes if note))
 
 
 def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
@@ -67,17 +92,22 @@ def _linkage(
     streams: Streams,
 ) -> Number:
     part = drawn(len(y), request.effort.linkage, streams, "linkage")
-    own = x.assign(**{RECORD: np.arange(len(x))})
-    other = y.iloc[part].assign(**{RECORD: rows[part]})
-    found = record_linkage(own, other, names, identifier=RECORD)
-    more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else ""
+    first = x.assign(**{RECORD: np.arange(len(x))})
+    second = y.iloc[part].assign(**{RECORD: rows[part]})
+    linkage = record_linkage(first, second, names, identifier=RECORD)
+    missing = int(second[names].isna().any(axis=1).sum())
+    judged = _judged(missing, linkage.n_unjudged, len(second), linkage.rate_judged)
     return Number(
         "record_linkage",
-        found.expected_rate,
-        baseline=found.chance,
+        linkage.expected_rate,
+        baseline=linkage.chance,
         against="linking at random",
-        note="; ".join(text for text in (note, more) if text),
+        note=joined(note, judged, _part(part, y)),
     )
+
+
+def _part(part: np.ndarray, y: pd.DataFrame) -> str:
+    return f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else ""
 
 
 def _outliers(
@@ -88,34 +118,27 @@ def _outliers(
     note: str,
     streams: Streams,
 ) -> Number:
-    """RMDID2 with the defaults of `mahalanobis_disclosure`; the scatter is found once for all."""
+    """RMDID2 with the defaults of `mahalanobis_disclosure`."""
     part = drawn(len(y), request.effort.outliers, streams, "outliers")
     one, two = (numbers(side, names)[part] for side in (x, y))
-    complete = ~(np.isnan(one) | np.isnan(two)).any(axis=1)
-    if complete.sum() < 2:
-        return left_out("fewer than two complete records", MEASURES[2:])[0]
-    zx, zy = (_standardised(side[complete]) for side in (one, two))
-    seed = int(streams.at("compare", "outliers", "starts").integers(2**62))
-    scatter = _scatter(zx.tobytes(), zx.shape, seed)
-    _, hit = near_truth(zx, zy, scatter, NEAR, "any")
-    alone = ~crowded(zy, hit, ALONE, 1)
-    texts = [note, scatter.fallback]
-    texts.append(f"{plural(len(part), 'record')} drawn at random" if len(part) < len(y) else "")
+    known = ~(np.isnan(one) | np.isnan(two))
+    judged = known.any(axis=1)
+    if judged.sum() < 2:
+        return left_out("fewer than two records have a value in both files", MEASURES[2:])[0]
+    zx, zy = (standardised(side, np.where(known, side, np.nan)) for side in (one, two))
+    scatter = scatter_of(zx, streams.at("compare", "outliers", "starts"))
+    _, near = near_truth(zx, zy, scatter, NEAR, "any")
+    alone = near & ~crowded(zy, near, ALONE, 1)
+    rate_judged = float(alone.sum() / judged.sum())
+    unjudged = int((~judged).sum())
+    missing = int((~known).any(axis=1).sum())
     return Number(
         "mahalanobis_disclosure",
-        float((hit & alone).sum() / len(part)),
-        note="; ".join(text for text in texts if text),
+        float(alone.sum() / len(part)),
+        note=joined(
+            note,
+            scatter.fallback,
+            _judged(missing, unjudged, len(part), rate_judged),
+            _part(part, y),
+        ),
     )
-
-
-@lru_cache(maxsize=8)
-def _scatter(values: bytes, shape: tuple[int, int], seed: int) -> Scatter:
-    """The robust scatter of the original: the same for every release without missing numbers."""
-    points = np.frombuffer(values, dtype=np.float64).reshape(shape)
-    return mcd(points, np.random.default_rng(seed))
-
-
-def _standardised(values: np.ndarray) -> np.ndarray:
-    spread = values.std(axis=0, ddof=1)
-    scaled: np.ndarray = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return np.ascontiguousarray(scaled)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measures.linkage.methods import column_spreads, patterns_of
 from riskeval.measures.pairs import read_pair
 from riskeval.measures.robust import Scatter, classical, mcd, squared_distances
 from synthpop.microdata.checks import check_choice
@@ -28,22 +29,29 @@ class IntervalDisclosure(Result):
     Attributes
     ----------
     rate : float
-        Share of records with every variable inside, of all records.
+        Disclosed records as a share of all records.
+    rate_judged : float
+        The same as a share of the records that have a variable in common with their original; NaN
+        where there is none.
     per_record : bool, shape (n,)
-        Whether every variable of the record is inside; False where one is missing.
+        Whether the record is disclosed: every variable that both files have is inside. False where
+        they have none in common.
     per_variable : DataFrame
-        ``variable``, ``rate`` (share of records inside on this variable alone), ``half_width``
-        (in units of the variable; NaN for intervals of ranks).
-    n_missing : int
-        Records with a missing value, which cannot be judged and count as not disclosed.
+        ``variable``, ``rate`` (share of all records inside on this variable alone),
+        ``rate_judged`` (of those with a value in both files), ``half_width`` (in units of the
+        variable; NaN for intervals of ranks).
+    n_missing, n_unjudged : int
+        Records with a missing value in either file, and those with nothing in common.
     k : float
     by : str
     """
 
     rate: float
+    rate_judged: float
     per_record: np.ndarray
     per_variable: pd.DataFrame
     n_missing: int
+    n_unjudged: int
     k: float
     by: str
 
@@ -54,14 +62,21 @@ class IntervalDisclosure(Result):
     def summary(self) -> str:
         """Say what the rate means."""
         unit = "standard deviations" if self.by == "sd" else "of the ranks"
+        n = len(self.per_record)
+        incomplete = ""
+        if self.n_missing:
+            incomplete = (
+                f"{plural(self.n_missing, 'record')} with missing values "
+                f"{'is' if self.n_missing == 1 else 'are'} judged by the variables that both files "
+                f"have; {self.n_unjudged:,} without any count as not disclosed "
+                f"({self.rate_judged:.2%} of the other {n - self.n_unjudged:,} are disclosed). "
+            )
         return (
-            f"Interval disclosure: for {self.rate:.2%} of {len(self.per_record):,} records the "
+            f"Interval disclosure: for {self.rate:.2%} of {n:,} records the "
             f"true values of {', '.join(self.per_variable['variable'])} all lie within {self.k:g} "
-            f"{unit} of the released ones. The true risk is between 0 and this share, which is "
-            "reached if an intruder is right whenever a value is this near. "
-            f"{plural(self.n_missing, 'record counts', 'records count')} as not disclosed for a "
-            "missing value. There is no published threshold; k sets what counts as too near, and "
-            "0.01 is customary."
+            f"{unit} of the released ones. {incomplete}The rate is reached by an intruder who is "
+            "right whenever a value is this near. There is no published threshold; k sets what "
+            "counts as too near, and 0.01 is customary."
         )
 
 
@@ -94,7 +109,9 @@ def interval_disclosure(
 
     Notes
     -----
-    A missing value, original or released, is never inside. No randomness. Source: Pagliuca and Seri
+    A record is judged by the variables that have a value in both files: a suppressed value does
+    not protect the others. A record without any in common counts as not disclosed. No randomness.
+    Source: Pagliuca and Seri
     (1999); Mateo-Sanz, Sebé and Domingo-Ferrer (2004), Outlier protection in continuous microdata
     masking; Templ (2017), Statistical Disclosure Control for Microdata, section 3.11.
 
@@ -109,16 +126,39 @@ def interval_disclosure(
     check_choice(faults, "by", by, ["sd", "rank"])
     check_positive(faults, "k", k)
     x, y, names = read_pair(faults, original, released, variables)
+    known = ~(np.isnan(x) | np.isnan(y))
     if by == "sd":
         half_width = k * np.array([_sd(column) for column in y.T])
         inside = np.abs(x - y) <= half_width
     else:
         half_width = np.full(len(names), np.nan)
         inside = np.column_stack([_inside_ranks(x[:, j], y[:, j], k) for j in range(len(names))])
-    per_record = inside.all(axis=1)
-    table = pd.DataFrame({"variable": names, "rate": inside.mean(axis=0), "half_width": half_width})
-    n_missing = int((np.isnan(x) | np.isnan(y)).any(axis=1).sum())
-    return IntervalDisclosure(float(per_record.mean()), per_record, table, n_missing, k, by)
+    judged = known.any(axis=1)
+    per_record = (inside | ~known).all(axis=1) & judged
+    table = pd.DataFrame(
+        {
+            "variable": names,
+            "rate": inside.mean(axis=0),
+            "rate_judged": _ratio(inside.sum(axis=0), known.sum(axis=0)),
+            "half_width": half_width,
+        }
+    )
+    return IntervalDisclosure(
+        rate=float(per_record.mean()),
+        rate_judged=float(_ratio(per_record.sum(), judged.sum())),
+        per_record=per_record,
+        per_variable=table,
+        n_missing=int((~known).any(axis=1).sum()),
+        n_unjudged=int((~judged).sum()),
+        k=k,
+        by=by,
+    )
+
+
+def _ratio(count: Any, of: Any) -> Any:
+    """Shares; NaN where there is nothing to be counted."""
+    of = np.asarray(of, dtype=np.float64)
+    return np.divide(count, of, out=np.full(of.shape, np.nan), where=of > 0)
 
 
 def check_positive(faults: Faults, name: str, value: object) -> None:
@@ -158,15 +198,19 @@ class MahalanobisDisclosure(Result):
         fewer than `neighbours` other released records are close to the released one.
     rate1, rate2 : float
         Shares of all records.
+    rate1_judged, rate2_judged : float
+        Shares of the records that have a variable in common with their original.
     weighted1, weighted2 : float
         Number of risky records times the sum of their half-widths before k (0.05 x distance),
         divided by the number of records: outliers count more.
     distance : float64, shape (n,)
-        Robust Mahalanobis distance of each original record; NaN where a value is missing.
+        Robust Mahalanobis distance of each original record, on the variables that both files have,
+        brought to the level of all; NaN where there is none.
     covariance : float64, shape (p, p)
         Of the standardised original variables.
-    n_missing : int
-        Records with a missing value in either file; never risky.
+    n_missing, n_unjudged : int
+        Records with a missing value in either file, and those with nothing in common, which are
+        not risky.
     fallback : str
         Empty, or why the classical covariance stands in for the robust one.
     seed : int
@@ -178,11 +222,14 @@ class MahalanobisDisclosure(Result):
     risky2: np.ndarray
     rate1: float
     rate2: float
+    rate1_judged: float
+    rate2_judged: float
     weighted1: float
     weighted2: float
     distance: np.ndarray
     covariance: np.ndarray
     n_missing: int
+    n_unjudged: int
     fallback: str
     seed: int
     variables: tuple[str, ...]
@@ -203,8 +250,9 @@ class MahalanobisDisclosure(Result):
             f"released values of {', '.join(self.variables)} too near the true ones, where "
             f"outlying records need more distance (RMDID1, k = {self.k:g}); {self.rate2:.2%} are "
             f"moreover alone within {self.k2:g} standard deviations in the released file (RMDID2). "
-            f"{plural(self.n_missing, 'record is', 'records are')} not judged for a missing "
-            f"value. There is no published threshold; compare releases with the same k.{stand_in}"
+            f"{plural(self.n_unjudged, 'record has', 'records have')} no value in common with the "
+            f"original and could not be judged. There is no published threshold; compare "
+            f"releases with the same k.{stand_in}"
         )
 
 
@@ -242,7 +290,7 @@ def mahalanobis_disclosure(
         MCD of the original variables, or the classical covariance.
     standardise : {"separate", "original"}
         Each file by its own mean and standard deviation (an intruder who undoes a change of
-        location and scale), or both by those of the original.
+        location and scale), or both by those of the original; of the values that both files have.
     rule : {"any", "all"}
         A record is risky when any variable, or when every variable, is in its interval.
     seed : int, optional
@@ -259,7 +307,9 @@ def mahalanobis_disclosure(
 
     Notes
     -----
-    Records with a missing value in either file are left out of everything. A constant variable is
+    A record is judged by the variables that have a value in both files, with the part of the
+    covariance matrix that belongs to them; squared distances are multiplied by p / q for q of p
+    variables. The covariance is that of the complete original records. A constant variable is
     divided by 1. Source: Templ and Meindl (2008), Robust statistics meets SDC, LNCS 5262, 113-126;
     Templ (2017), section 3.12.
 
@@ -282,30 +332,50 @@ def mahalanobis_disclosure(
         faults.add("neighbours", f"{neighbours!r} is not a whole number of at least 1")
     x, y, names = read_pair(faults, original, released, variables)
     seed = resolve_seed(seed)
-    complete = ~(np.isnan(x) | np.isnan(y)).any(axis=1)
-    zx = _standardised(x[complete], x[complete])
-    zy = _standardised(y[complete], y[complete] if standardise == "separate" else x[complete])
-    rng = Streams(seed).at("mahalanobis_disclosure", "mcd")
-    scatter = mcd(zx, rng) if robust else classical(zx)
+    known = ~(np.isnan(x) | np.isnan(y))
+    common_x, common_y = (np.where(known, values, np.nan) for values in (x, y))
+    zx = standardised(x, common_x)
+    zy = standardised(y, common_y if standardise == "separate" else common_x)
+    scatter = scatter_of(zx, Streams(seed).at("mahalanobis_disclosure", "mcd"), robust)
     width, hit = near_truth(zx, zy, scatter, k, rule)
     alone = ~crowded(zy, hit, k2, neighbours)
-    n = len(x)
+    n, judged = len(x), known.any(axis=1)
     return MahalanobisDisclosure(
-        risky1=_spread(hit, complete),
-        risky2=_spread(hit & alone, complete),
+        risky1=hit,
+        risky2=hit & alone,
         rate1=float(hit.sum() / n),
         rate2=float((hit & alone).sum() / n),
+        rate1_judged=float(_ratio(hit.sum(), judged.sum())),
+        rate2_judged=float(_ratio((hit & alone).sum(), judged.sum())),
         weighted1=float(hit.sum() * width[hit].sum() / n),
         weighted2=float((hit & alone).sum() * width[hit & alone].sum() / n),
-        distance=_spread(width / DISTANCE_SCALE, complete),
+        distance=width / DISTANCE_SCALE,
         covariance=scatter.covariance,
-        n_missing=int((~complete).sum()),
+        n_missing=int((~known).any(axis=1).sum()),
+        n_unjudged=int((~judged).sum()),
         fallback=scatter.fallback,
         seed=seed,
         variables=names,
         k=k,
         k2=k2,
     )
+
+
+def scatter_of(values: np.ndarray, rng: np.random.Generator, robust: bool = True) -> Scatter:
+    """Covariance of the complete rows of standardised values; uncorrelated where there are few.
+
+    Parameters
+    ----------
+    values : float64, shape (n, p)
+    rng : Generator
+        Of the random starts of the MCD.
+    robust : bool
+    """
+    complete = values[~np.isnan(values).any(axis=1)]
+    if len(complete) < 2:
+        why = "there are fewer than two complete records, so variables count as uncorrelated"
+        return Scatter(np.zeros(values.shape[1]), np.eye(values.shape[1]), why)
+    return mcd(complete, rng) if robust else classical(complete)
 
 
 def near_truth(
@@ -316,37 +386,53 @@ def near_truth(
     Parameters
     ----------
     x, y : float64, shape (n, p)
-        Standardised original and released values. Distances of `x` are from 0.
+        Standardised original and released values, NaN where missing. Distances of `x` are from 0,
+        on the variables that both rows have; NaN where there is none.
     """
-    about_zero = Scatter(np.zeros(x.shape[1]), scatter.covariance)
-    width = DISTANCE_SCALE * np.sqrt(squared_distances(x, about_zero))
-    inside = np.abs(y - x) < k * width[:, None]
-    hit = inside.any(axis=1) if rule == "any" else inside.all(axis=1)
+    n, p = x.shape
+    width, hit = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
+    rows_by_pattern, patterns = patterns_of(x + y)
+    for number, rows in rows_by_pattern:
+        shared = np.flatnonzero(patterns[number])
+        if not len(shared):
+            continue
+        part = Scatter(np.zeros(len(shared)), scatter.covariance[np.ix_(shared, shared)])
+        one, two = x[np.ix_(rows, shared)], y[np.ix_(rows, shared)]
+        width[rows] = DISTANCE_SCALE * np.sqrt(squared_distances(one, part) * p / len(shared))
+        inside = np.abs(two - one) < k * width[rows, None]
+        hit[rows] = inside.any(axis=1) if rule == "any" else inside.all(axis=1)
     return width, hit
 
 
 def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> np.ndarray:
-    """Whether `neighbours` other rows lie within `reach`: bool, shape (n,), False if not asked."""
+    """Whether `neighbours` other rows lie within `reach`: bool, shape (n,), False if not asked.
+
+    Rows with missing values are compared on the variables that they have, with the rows that have
+    these too; distances on q of p variables are multiplied by the root of p / q.
+    """
     from scipy.spatial import KDTree
 
     result = np.zeros(len(y), dtype=np.bool_)
-    if asked.any() and len(y) > neighbours:
-        nearest, _ = KDTree(y).query(y[asked], k=[neighbours + 1])  # the row itself comes first
-        result[asked] = nearest[:, 0] <= reach
+    rows_by_pattern, patterns = patterns_of(y)
+    for number, rows in rows_by_pattern:
+        own, shared = rows[asked[rows]], np.flatnonzero(patterns[number])
+        others = y[~np.isnan(y[:, shared]).any(axis=1)][:, shared]
+        if len(own) and len(shared) and len(others) > neighbours:
+            # the row itself comes first
+            nearest, _ = KDTree(others).query(y[np.ix_(own, shared)], k=[neighbours + 1])
+            result[own] = nearest[:, 0] * np.sqrt(y.shape[1] / len(shared)) <= reach
     return result
 
 
-def _standardised(values: np.ndarray, by: np.ndarray) -> np.ndarray:
-    if len(by) < 2:
-        return values - values
-    scale = by.std(axis=0, ddof=1)
-    result: np.ndarray = (values - by.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    return result
+def standardised(values: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Subtract the means of known values of `by` and divide by their standard deviations.
 
-
-def _spread(values: np.ndarray, complete: np.ndarray) -> np.ndarray:
-    """Put values of complete records back in place; False or NaN elsewhere."""
-    empty = False if values.dtype == np.bool_ else np.nan
-    result = np.full(len(complete), empty, dtype=values.dtype)
-    result[complete] = values
+    Examples
+    --------
+    >>> values = np.array([[1.0], [3.0], [np.nan]])
+    >>> standardised(values, values).round(3).tolist()
+    [[-0.707], [0.707], [nan]]
+    """
+    means = np.array([c[~np.isnan(c)].mean() if (~np.isnan(c)).any() else 0.0 for c in by.T])
+    result: np.ndarray = np.ascontiguousarray((values - means) / column_spreads(by))
     return result

@@ -12,7 +12,9 @@ import pandas as pd
 from riskeval.measures.linkage.methods import (
     Ranks,
     Sides,
+    Transform,
     assign_one_to_one,
+    column_spreads,
     ranges_of,
     rank_by_gower,
     rank_by_tree,
@@ -39,6 +41,8 @@ class RecordLinkage(Result):
     rate, rate_second, expected_rate : float
         Shares of all released records: linked; linked to the second nearest; linked when an
         intruder picks at random among originals that are equally near.
+    rate_judged : float
+        Linked records as a share of those that could be judged; NaN where there is none.
     nearest : int64, shape (n_released,)
         Row of the original that each released record is linked to (the first of equals); -1 where
         nothing can be compared, or the link is below `threshold`.
@@ -47,7 +51,8 @@ class RecordLinkage(Result):
     own_score : float64, shape (n_released,)
         The same for the own original; NaN where it is not in the block or cannot be compared.
     n_unjudged : int
-        Released records that cannot be compared with any original; they count as not linked.
+        Released records that cannot be compared with any original, or not with their own one; they
+        count as not linked.
     chance : float
         Expected rate of an intruder who links at random inside the blocks.
     parameters : dict
@@ -61,6 +66,7 @@ class RecordLinkage(Result):
     rate: float
     rate_second: float
     expected_rate: float
+    rate_judged: float
     nearest: np.ndarray
     score: np.ndarray
     own_score: np.ndarray
@@ -83,14 +89,21 @@ class RecordLinkage(Result):
 
     def summary(self) -> str:
         """Say how many records are linked, and against what to read it."""
+        n = len(self.linked)
+        judged = ""
+        if self.n_unjudged:
+            judged = (
+                f" {plural(self.n_unjudged, 'record')} could not be compared and "
+                f"{'counts' if self.n_unjudged == 1 else 'count'} as not linked; of the other "
+                f"{n - self.n_unjudged:,} records {self.rate_judged:.2%} are linked."
+            )
         return (
             f"Record linkage ({self.method}): an intruder who holds the original file links "
-            f"{self.rate:.2%} of {len(self.linked):,} released records to the right person "
-            f"({self.expected_rate:.2%} when equally near ones are told apart by lot), and for "
-            f"another {self.rate_second:.2%} the right one is the second nearest. Linking at "
-            f"random would reach {self.chance:.2%}. {plural(self.n_unjudged, 'record')} could not "
-            "be compared and count as not linked. There is no published threshold; this is a worst "
-            "case, as no intruder holds the original file itself."
+            f"{self.rate:.2%} of {n:,} released records to the right person "
+            f"({self.expected_rate:.2%} when ties are broken at random), and for another "
+            f"{self.rate_second:.2%} the right one is the second nearest. Linking at random would "
+            f"reach {self.chance:.2%}.{judged} There is no published threshold; this is a worst "
+            "case for these variables, as no intruder holds the original file itself."
         )
 
 
@@ -154,8 +167,10 @@ def record_linkage(
 
     Notes
     -----
-    Records with a missing value are not compared by "distance" and "mahalanobis"; the other methods
-    leave the variable out of the pair. No randomness. Distances equal to 1e-9 of them are ties.
+    A pair of records is compared on the variables that both have, by every method; "distance" and
+    "mahalanobis" are then brought to the level of all variables (times p / q, or its root, for q of
+    p), as Gower's coefficient does. A released record that shares no variable with its own original
+    is not linked. No randomness. Distances equal to 1e-9 of them are ties.
     Nearest originals are exact, by a k-d tree for "distance" and "mahalanobis"; the other methods
     go through all pairs of a block. Source: Pagliuca and Seri (1999); Torra, Abowd and
     Domingo-Ferrer (2006) for Mahalanobis; Fellegi and Sunter (1969) and Jaro (1989); Templ (2017),
@@ -189,6 +204,10 @@ def record_linkage(
         total = "total_weight" if method == "probabilistic" else "total_distance"
         parameters[total] = float(np.nansum(ranks.score))
     by_chance = sum((truth >= 0).sum() / len(o) for o, _, truth in blocks_of_rows)
+    in_block = np.zeros(len(ranks.best), dtype=np.bool_)
+    for _, r, truth in blocks_of_rows:
+        in_block[r] = truth >= 0
+    judged = (ranks.best >= 0) & ~(in_block & np.isnan(ranks.own))
     made = np.ones(len(ranks.best), dtype=np.bool_)
     if threshold is not None:
         made = ranks.score >= threshold
@@ -200,10 +219,11 @@ def record_linkage(
         rate=float(linked.mean()),
         rate_second=float(second.mean()),
         expected_rate=float(np.where(linked, 1 / np.maximum(ranks.ties, 1), 0).mean()),
+        rate_judged=float(linked.sum() / judged.sum()) if judged.any() else float("nan"),
         nearest=np.where(made, ranks.best, -1),
         score=ranks.score,
         own_score=ranks.own,
-        n_unjudged=int((ranks.best < 0).sum()),
+        n_unjudged=int((~judged).sum()),
         chance=float(by_chance / len(linked)),
         parameters=parameters,
         method=method,
@@ -245,33 +265,54 @@ def _ranker(
         return lambda o, r, truth: rank_by_gower(sides, o, r, truth, ranges, assign)
     o_points, r_points = sides.o_numbers, sides.r_numbers
     if method == "mahalanobis":
-        o_points, r_points = _whitened(o_points, r_points)
-    elif method == "distance":
-        known = o_points[~np.isnan(o_points).any(axis=1)]
-        spread = known.std(axis=0, ddof=1) if len(known) > 1 else np.ones(o_points.shape[1])
-        spread = np.where(spread > 0, spread, 1.0) if standardise == "original" else 1.0
+        transform = _whitening(o_points, r_points)
+    else:
+        transform = _selecting
+        spread = column_spreads(o_points) if standardise == "original" else 1.0
         o_points, r_points = (
             points * sides.number_weights / spread for points in (o_points, r_points)
         )
     norm = 1 if method == "distance" and metric == "manhattan" else 2
-    find = assign_one_to_one if assign == "one-to-one" else rank_by_tree
-    return lambda o, r, truth: find(o_points[o], r_points[r], truth, norm)
+    rank = assign_one_to_one if assign == "one-to-one" else rank_by_tree
+    return lambda o, r, truth: rank(o_points[o], r_points[r], truth, norm, transform)
 
 
-def _whitened(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn Mahalanobis distance, with the sum of both covariances, into Euclidean distance."""
+def _selecting(x: np.ndarray, y: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x[:, shared], y[:, shared]
+
+
+def _whitening(x: np.ndarray, y: np.ndarray) -> Transform:
+    """Turn Mahalanobis distance, with the sum of both covariances, into Euclidean distance.
+
+    On part of the variables it is the distance with that part of the covariance matrix.
+    """
     total = np.zeros((x.shape[1], x.shape[1]))
     for values in (x, y):
-        known = values[~np.isnan(values).any(axis=1)]
-        if len(known) > 1:
-            total += np.atleast_2d(np.cov(known, rowvar=False))
-    if not (np.diag(total) > 0).any():
-        return x * 0, y * 0
-    scale = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
-    size, axes = np.linalg.eigh(total / np.outer(scale, scale))
-    kept = size > 1e-10  # a direction without spread separates nobody
-    turn = axes[:, kept] / np.sqrt(size[kept]) / scale[:, None]
-    return x @ turn, y @ turn
+        total += _covariance(values)
+
+    def transform(
+        first: np.ndarray, second: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        part = total[np.ix_(shared, shared)]
+        first, second = first[:, shared], second[:, shared]
+        if not (np.diag(part) > 0).any():
+            return first * 0, second * 0
+        scale = np.sqrt(np.where(np.diag(part) > 0, np.diag(part), 1.0))
+        sizes, axes = np.linalg.eigh(part / np.outer(scale, scale))
+        spread_axes = sizes > 1e-10  # a direction without spread separates nobody
+        turn = axes[:, spread_axes] / np.sqrt(sizes[spread_axes]) / scale[:, None]
+        return first @ turn, second @ turn
+
+    return transform
+
+
+def _covariance(values: np.ndarray) -> np.ndarray:
+    """Covariance (n - 1) of the complete rows; of fewer than 2 of them, variances of columns."""
+    complete = values[~np.isnan(values).any(axis=1)]
+    if len(complete) > 1:
+        return np.atleast_2d(np.cov(complete, rowvar=False))
+    variances = [np.nanvar(c, ddof=1) if (~np.isnan(c)).sum() > 1 else 0.0 for c in values.T]
+    return np.diag(variances)
 
 
 def _blocks(sides: Sides) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

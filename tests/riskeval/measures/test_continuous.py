@@ -98,7 +98,27 @@ class TestIntervalDisclosure:
         assert risk.rate == 0.4
         assert risk.per_variable["rate"].tolist() == [0.4, 0.6]
         assert risk.per_variable["half_width"].tolist() == pytest.approx([0.15156, 0.17078], 1e-4)
-        assert risk.n_missing == 1
+        assert (risk.n_missing, risk.n_unjudged) == (1, 1)
+        assert risk.rate_judged == 0.5
+        assert risk.per_variable["rate_judged"].tolist() == [0.5, 0.75]
+
+    def test_a_suppressed_value_does_not_protect_the_others(self) -> None:
+        rng = np.random.default_rng(1)
+        original = pd.DataFrame(rng.lognormal(10, 1, (100, 5)), columns=list("abcde"))
+        released = original.copy()
+        for i in range(100):
+            released.iloc[i, i % 5] = math.nan
+        for by in ("sd", "rank"):
+            risk = interval_disclosure(original, released, list("abcde"), by=by)
+            assert (risk.rate, risk.rate_judged, risk.n_unjudged) == (1.0, 1.0, 0)
+        assert "100 records with missing values are judged" in risk.summary()
+        near = mahalanobis_disclosure(original, released, list("abcde"), seed=1)
+        assert near.rate1 == 1
+        assert near.rate2 > 0.9
+        holes = released.mask(original["a"] > 0)
+        none = mahalanobis_disclosure(original, holes, list("abcde"), seed=1)
+        assert (none.rate1, none.n_unjudged) == (0, 100)
+        assert math.isnan(none.rate1_judged)
 
     def test_k_widens_the_intervals(self) -> None:
         original, released = pair()
@@ -213,17 +233,23 @@ class TestMahalanobisDisclosure:
         ]
         assert len(set(other)) > 1
 
-    def test_missing_values_are_left_out(self) -> None:
+    def test_records_are_judged_by_the_values_that_they_have(self) -> None:
         original, released = self.noisy(0.001)
         whole = mahalanobis_disclosure(original, released, ["a", "b"], k=0.1, seed=1)
         hole = pd.DataFrame({"a": [math.nan], "b": [0.0]})
         more = mahalanobis_disclosure(
             pd.concat([hole, original]), pd.concat([hole, released]), ["a", "b"], k=0.1, seed=1
         )
-        assert more.n_missing == 1
-        assert math.isnan(more.distance[0])
+        assert (more.n_missing, more.n_unjudged) == (1, 0)
+        assert more.risky1[0]  # its b is the true one
         np.testing.assert_array_equal(more.risky1[1:], whole.risky1)
-        assert more.rate1 == pytest.approx(whole.rate1 * 300 / 301)
+        np.testing.assert_allclose(more.distance[1:], whole.distance, rtol=0.02)
+        blank = hole.assign(b=math.nan)
+        without = mahalanobis_disclosure(
+            pd.concat([hole, original]), pd.concat([blank, released]), ["a", "b"], k=0.1, seed=1
+        )
+        assert (without.n_unjudged, without.risky1[0]) == (1, False)
+        assert without.rate1 == pytest.approx(without.rate1_judged * 300 / 301)
 
     def test_zeros_in_the_majority_fall_back(self) -> None:
         frame = self.cloud()

@@ -180,16 +180,60 @@ class TestDistance:
         assert risk.chance == 0
         assert (risk.nearest >= 0).all()
 
-    def test_missing_values_are_not_compared(self) -> None:
+    def test_records_are_compared_on_the_variables_that_both_have(self) -> None:
         original, released = self.noisy(20, 0.001)
         released.loc[0, "a"] = math.nan
         original.loc[1, "b"] = math.nan
         for options in ({}, {"assign": "one-to-one"}, {"method": "mahalanobis"}):
             risk = record_linkage(original, released, ["a", "b"], **options)
-            assert risk.nearest[0] == -1
-            assert not risk.linked[:2].any()
             assert risk.linked[2:].all()
-            assert math.isnan(risk.own_score[1])
+            assert (risk.n_unjudged, risk.rate_judged) == (0, risk.rate)
+        gap = abs(original["b"] - released["b"])[0] / original["b"].std() * math.sqrt(2)
+        assert record_linkage(original, released, ["a", "b"]).own_score[0] == pytest.approx(gap)
+        released.loc[2, ["a", "b"]] = math.nan
+        risk = record_linkage(original, released, ["a", "b"])
+        assert (risk.n_unjudged, risk.nearest[2], risk.linked[2]) == (1, -1, False)
+        assert risk.rate_judged == pytest.approx(risk.rate * 20 / 19)
+        assert "1 record could not be compared and counts as not linked" in risk.summary()
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.integers(0, 10_000), st.sampled_from(["euclidean", "manhattan"]))
+    def test_partial_distances_agree_with_all_pairs(self, seed: int, metric: str) -> None:
+        rng = np.random.default_rng(seed)
+        x, y = (rng.integers(0, 4, (9, 3)).astype(float) for _ in range(2))
+        x[rng.random(x.shape) < 0.3] = math.nan
+        y[rng.random(y.shape) < 0.3] = math.nan
+        names = ["a", "b", "c"]
+        risk = record_linkage(
+            pd.DataFrame(x, columns=names), pd.DataFrame(y, columns=names), names,
+            metric=metric, standardise="none",
+        )  # fmt: skip
+        power = 1 if metric == "manhattan" else 2
+        with np.errstate(invalid="ignore"):
+            gaps = np.abs(x[None] - y[:, None]) ** power
+            known = (~np.isnan(gaps)).sum(axis=2)
+            distance = (np.nansum(gaps, axis=2) * 3 / np.where(known, known, np.nan)) ** (1 / power)
+        own = np.diag(distance)
+        slack = own[:, None] * 1e-9 + 1e-12
+        nearer = (distance < own[:, None] - slack).sum(axis=1)
+        ties = (np.abs(distance - own[:, None]) <= slack).sum(axis=1)
+        linked = ~np.isnan(own) & (nearer == 0)
+        np.testing.assert_array_equal(risk.linked, linked)
+        np.testing.assert_array_equal(risk.linked_second, ~np.isnan(own) & (nearer == 1))
+        expected = np.where(linked, 1 / np.maximum(ties, 1), 0).mean()
+        assert risk.expected_rate == pytest.approx(expected)
+        np.testing.assert_allclose(risk.own_score, own)
+        assert risk.n_unjudged == np.isnan(own).sum()
+
+    def test_one_suppressed_cell_a_record_does_not_hide_it(self) -> None:
+        rng = np.random.default_rng(1)
+        names = list("abcde")
+        original = pd.DataFrame(rng.lognormal(10, 1, (200, 5)), columns=names)
+        released = original.copy()
+        for i in range(200):
+            released.loc[i, names[i % 5]] = math.nan
+        for method in ("distance", "mahalanobis", "gower"):
+            assert record_linkage(original, released, names, method=method).rate == 1
 
     def test_ties_count_as_linked_and_by_lot_as_parts(self) -> None:
         original = pd.DataFrame({"a": [1.0, 1.0, 1.0, 9.0]})
