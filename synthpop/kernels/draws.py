@@ -41,28 +41,30 @@ def draw_donors(cumulative, first, uniforms, out):
 
 
 @kernel
-def draw_in_classes(classes, low, high, slope, steps, knots, uniforms, out):
-    """Draw inside the class of each person, from a density that is linear or a step function.
+def draw_in_classes(classes, low, high, rate, steps, knots, uniforms, out):
+    """Draw inside the class of each person, between two neighbouring knots of the class.
 
-    low, high (R,): a value is low + x (high - low) with x in (0, 1], so classes are (low, high]; a
-    class with low == high is a point (zero, or NaN for missing); a class with low > high is
-    [high, low), the form of negative classes. steps (R,): where above 1, a value lies between two
-    neighbours of the knots[r, : steps[r] + 1], which run from low to high, each pair as likely as
-    any other; two that are equal are a point. Elsewhere slope (R,) in [-1, 1]: the density of x is
-    1 + slope (2 x - 1); zero is uniform. Its distribution function (1 - s) x + s x^2 is inverted.
+    low, high (R,): classes are (low, high]; one with low == high is a point (zero, or NaN for
+    missing); one with low > high is [high, low), the form of negative classes. A value lies
+    between two neighbours of knots[r, : steps[r] + 1], which run from low to high, each pair as
+    likely as any other; two that are equal are a point. rate (R,): the place x between them, in
+    (0, 1], has density proportional to exp(-rate x); zero is uniform. Its distribution function is
+    inverted at 1 - u.
     """
     for i in range(len(classes)):
         r = classes[i]
-        a, b, s = low[r], high[r], slope[r]
+        a, b = low[r], high[r]
         if a == b:
             out[i] = b
-        elif steps[r] > 1:
-            v = (1.0 - uniforms[i]) * steps[r]
-            j = int(np.ceil(v)) - 1
-            out[i] = knots[r, j + 1] - (j + 1 - v) * (knots[r, j + 1] - knots[r, j])
-        elif s == 0.0:
-            out[i] = b - uniforms[i] * (b - a)
-        else:
-            v = 1.0 - uniforms[i]
-            x = 2.0 * v / (1.0 - s + np.sqrt((1.0 - s) ** 2 + 4.0 * s * v))
-            out[i] = b - (1.0 - x) * (b - a)
+            continue
+        v = (1.0 - uniforms[i]) * steps[r]
+        j = int(np.ceil(v)) - 1
+        rest = j + 1 - v
+        if rate[r] != 0.0:
+            share, k = 1.0 - rest, rate[r]
+            if abs(k) < 1.0:
+                place = -np.log1p(share * np.expm1(-k)) / k
+            else:
+                place = -np.log(rest + share * np.exp(-k)) / k
+            rest = min(max(1.0 - place, 0.0), 1.0)
+        out[i] = knots[r, j + 1] - rest * (knots[r, j + 1] - knots[r, j])

@@ -11,6 +11,7 @@ The tree::
 
     MicrodataWarning (a UserWarning)
     ├── ConvergenceWarning                  an iteration stopped short; the numbers are in the text
+    ├── ModelWarning                        results hang on an assumption that the data do not bear
     └── SparseDataWarning                   a declared fallback was used
 """
 
@@ -48,6 +49,10 @@ class MicrodataWarning(UserWarning):
 
 class ConvergenceWarning(MicrodataWarning):
     """An iteration stopped before it met its tolerance; the message has the numbers."""
+
+
+class ModelWarning(MicrodataWarning):
+    """Results hang on an assumption of a model that the data can hardly support."""
 
 
 class SparseDataWarning(MicrodataWarning):

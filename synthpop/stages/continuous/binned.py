@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import Fault, InputError
-from synthpop.microdata.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto, van_kerm_threshold
+from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.tails import van_kerm_threshold
 from synthpop.microdata.weighted import quantile
 from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
 from synthpop.models.encoding import DECILES_AND_TAILS
+from synthpop.models.tilted import rate_of_mean
+from synthpop.stages.continuous.tail import FEWEST_IN_TAIL
 
-FEWEST_IN_TAIL = 20
 FEWEST_IN_STEP = 10
 MOST_STEPS = 32
 ZERO_SHARE = 0.005
@@ -55,21 +55,26 @@ def value_classes(
     zeros: bool,
     breaks: Sequence[float] | None,
     tail: str | None,
+    threshold: float | None,
     upper: float | None,
     label: str,
     where: np.ndarray,
 ) -> Classes:
     """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
 
-    `where` are the rows of the survey's file, for messages. A constant is a class without width.
+    Values above `upper` count as `upper`. `where` are the rows of the survey's file, for messages.
+    A constant is a class without width.
     """
+    _check_ends(values, threshold, upper, label)
+    if upper is not None:
+        values = np.minimum(values, upper)
     limits = np.array([0.0, 1.0])
     if not np.isnan(values).all():
         if breaks is not None:
             limits = np.asarray(breaks, dtype=np.float64)
         else:
             limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
-            limits = _for_tail(values, weights, limits, tail)
+            limits = _for_tail(values, weights, limits, tail, threshold)
         if upper is not None:
             inner = limits[:-1]
             limits = np.append(inner[inner < upper], upper)
@@ -78,11 +83,26 @@ def value_classes(
     if outside.any():
         what = f"{int(outside.sum())} sample values lie outside {limits[0]:g} ... {limits[-1]:g}"
         rows = tuple(int(row) for row in np.sort(where[outside])[:5])
-        remedy = "Widen breaks or upper."
+        remedy = "Widen breaks."
         raise InputError("recipe", [Fault(label, what, rows, int(outside.sum()), remedy)])
     low, high = class_bounds(limits, zeros=zeros)
     high = np.where(high == np.nextafter(low, np.inf), low, high)
     return Classes(codes.astype(np.int64) + 1, _with_missing(low), _with_missing(high))
+
+
+def _check_ends(
+    values: np.ndarray, threshold: float | None, upper: float | None, label: str
+) -> None:
+    """Refuse an upper bound that most values exceed, and a threshold without values around it."""
+    present = values[~np.isnan(values)]
+    faults = Faults("recipe")
+    if upper is not None and len(present) and 2 * (present > upper).sum() > len(present):
+        what = f"upper is {upper:g}, and {int((present > upper).sum())} of {len(present)} sample "
+        faults.add(label, f"{what}values are larger", remedy="Give a larger value.")
+    if threshold is not None and not ((present > threshold).any() and (present < threshold).any()):
+        what = f"threshold is {threshold:g}, but no sample values lie on both sides of it"
+        faults.add(label, what, remedy="Give a value that some sample values exceed.")
+    faults.raise_if_any()
 
 
 def _with_missing(bounds: np.ndarray) -> np.ndarray:
@@ -112,27 +132,6 @@ def classes_up_to_zero(values: np.ndarray, weights: np.ndarray) -> Classes:
     return Classes(codes, _with_missing(low), _with_missing(high), modelled=True)
 
 
-def class_slopes(values: np.ndarray, weights: np.ndarray, classes: Classes) -> np.ndarray:
-    """Return the slope of the density in each class, shape (R,), such that its mean is kept.
-
-    With x the place of a value in its class, 0 at the end nearer to zero and 1 at the other, the
-    density 1 + s (2 x - 1) has mean 1/2 + s/6. So s = 6 (m - 1/2), m the weighted mean place of
-    the sample's values, cut at -1 and 1. It is 0 (uniform) for points, for classes without an end
-    and where fewer than 20 values say so.
-    """
-    first, last = drawing_bounds(classes.low, classes.high)
-    wide = np.isfinite(first) & np.isfinite(last) & (first != last)
-    here = wide[classes.codes]
-    code, width = classes.codes[here], np.where(wide, last - first, 1.0)
-    place = (values[here] - first[code]) / width[code]
-    n = len(first)
-    count = np.bincount(code, minlength=n)
-    total = np.bincount(code, weights=weights[here], minlength=n)
-    mean = np.bincount(code, weights=weights[here] * place, minlength=n)
-    enough = (count >= FEWEST_IN_TAIL) & (total > 0)
-    return np.where(enough, np.clip(6 * (mean / np.where(total > 0, total, 1.0) - 0.5), -1, 1), 0.0)
-
-
 def class_steps(
     values: np.ndarray, weights: np.ndarray, classes: Classes
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -153,6 +152,7 @@ def class_steps(
     count = np.bincount(classes.codes, minlength=len(first))
     steps = np.where(wide, np.clip(count // FEWEST_IN_STEP, 1, MOST_STEPS), 1)
     knots = np.full((len(first), int(steps.max()) + 1), np.nan)
+    knots[:, 0], knots[:, 1] = first, last
     for r in np.flatnonzero(steps > 1):
         here = (classes.codes == r) & (weights > 0)
         if not here.any():
@@ -166,28 +166,58 @@ def class_steps(
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class WithinClass:
     """How values lie inside their classes; see `synthpop.kernels.draws.draw_in_classes`.
 
     Attributes
     ----------
-    slope : float array, shape (R,)
+    rate : float array, shape (R,)
     steps : int array, shape (R,)
     knots : float array, shape (R, most steps + 1)
     """
 
-    slope: np.ndarray
+    rate: np.ndarray
     steps: np.ndarray
     knots: np.ndarray
 
     @classmethod
-    def of(cls, kind: str, values: np.ndarray, weights: np.ndarray, classes: Classes) -> Inside:
-        """Learn it: `kind` "steps", "linear" or "uniform"."""
-        n = len(classes.low)
+    def fit(
+        cls, kind: str, values: np.ndarray, weights: np.ndarray, classes: Classes
+    ) -> WithinClass:
+        """Learn it: `kind` "steps", "exponential" or "uniform"; only the last moves means."""
+        first, last = drawing_bounds(classes.low, classes.high)
+        n = len(first)
+        steps, knots = np.ones(n, dtype=np.int64), np.column_stack([first, last])
         if kind == "steps":
-            return cls(np.zeros(n), *class_steps(values, weights, classes))
-        slope = class_slopes(values, weights, classes) if kind == "linear" else np.zeros(n)
-        return cls(slope, np.ones(n, dtype=np.int64), np.full((n, 2), np.nan))
+            steps, knots = class_steps(values, weights, classes)
+        rate = np.zeros(n)
+        if kind != "uniform":
+            rate = class_rates(values, weights, classes, steps, knots)
+        return cls(rate, steps, knots)
+
+
+def class_rates(
+    values: np.ndarray, weights: np.ndarray, classes: Classes, steps: np.ndarray, knots: np.ndarray
+) -> np.ndarray:
+    """Return the rate of each class by which its weighted mean is kept, shape (R,).
+
+    A value lies between two neighbouring knots, at the place x from the one to the other, with
+    density proportional to exp(-rate x); all steps of a class share the rate. Its mean m and the
+    means a of the first and b of the last knots of the steps tell the mean place, (m - a) / (b - a)
+    (`synthpop.models.tilted`). It is 0 (uniform) for points, for classes without an end and without
+    a value.
+    """
+    n = len(steps)
+    here = (weights > 0) & ~np.isnan(values)
+    total = np.bincount(classes.codes[here], weights[here], minlength=n)
+    sums = np.bincount(classes.codes[here], (weights * values)[here], minlength=n)
+    place = np.full(n, 0.5)
+    for r in np.flatnonzero(total > 0):
+        ends = knots[r, : steps[r] + 1]
+        width = ends[-1] - ends[0]
+        if np.isfinite(width) and width != 0:
+            place[r] = (sums[r] / total[r] - ends[:-1].mean()) / (width / steps[r])
+    return rate_of_mean(np.clip(place, 0.0, 1.0))
 
 
 def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -200,9 +230,18 @@ def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _for_tail(
-    values: np.ndarray, weights: np.ndarray, limits: np.ndarray, tail: str | None
+    values: np.ndarray,
+    weights: np.ndarray,
+    limits: np.ndarray,
+    tail: str | None,
+    threshold: float | None,
 ) -> np.ndarray:
-    """Change the limits such that the highest class has enough values for a tail."""
+    """Change the limits such that the highest class begins at the threshold of the tail.
+
+    Without one: such that it has enough values for a tail.
+    """
+    if threshold is not None:
+        return np.concatenate([limits[limits < threshold], [threshold, limits[-1]]])
     positive = values > 0
     if tail == "pareto" and positive.any():
         threshold = van_kerm_threshold(values[positive], weights[positive])
@@ -213,43 +252,3 @@ def _for_tail(
             break
         limits = np.delete(limits, -2)
     return limits
-
-
-def fit_tail(
-    kind: str | None,
-    values: np.ndarray,
-    weights: np.ndarray,
-    threshold: float,
-    *,
-    bounded: bool,
-    label: str,
-) -> tuple[GpdTail | ParetoTail | None, tuple[Fallback, ...]]:
-    """Fit the distribution of the values of the top class; too few of them have none.
-
-    `bounded` tells that the draws will be cut at an upper bound; without one a Pareto tail must
-    have a mean (shape above 1).
-    """
-    if kind is None:
-        return None, ()
-    above = values > threshold
-    if above.sum() < FEWEST_IN_TAIL:
-        what = f"only {int(above.sum())} sample values in the top class: uniform, no tail"
-        return None, (Fallback(label, "all", what),)
-    if values[~np.isnan(values)].max() <= 0:
-        what = "no sample value is positive: uniform, no tail"
-        return None, (Fallback(label, "all", what),)
-    if kind == "gpd":
-        return fit_gpd(values[above], threshold, weights=weights[above], method="mle"), ()
-    if threshold <= 0:
-        what = f"the top class begins at {threshold:g}, not above zero: uniform, no tail"
-        return None, (Fallback(label, "all", what),)
-    for method in ("pdc", "hill"):
-        try:
-            tail = fit_pareto(values, weights=weights, threshold=threshold, method=method)
-        except InputError:
-            continue
-        if bounded or tail.shape > 1:
-            what = "no pdc estimate of a Pareto tail that has a mean: hill was used"
-            return tail, () if method == "pdc" else (Fallback(label, "all", what),)
-    what = "no Pareto tail that has a mean fits the top class: uniform, no tail; set upper"
-    return None, (Fallback(label, "all", what),)

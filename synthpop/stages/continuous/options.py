@@ -14,6 +14,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.base import check_smallest_stratum
+from synthpop.stages.continuous.tail import ESTIMATORS
 from synthpop.stages.continuous.values import Rule
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ LEARNER = "a scikit-learn regressor"
 COUNTS = ("poisson", "negative-binomial")
 METHODS = ("binned", "regression", "binned+regression", *COUNTS, "pmm", "forest")
 AROUND = ("regression", "binned+regression", "forest", LEARNER)
+WITHIN_CLASS = ("steps", "exponential", "uniform")
 MATCHED = (*AROUND, "pmm")
 MEANING: dict[str, tuple[str, ...]] = {
     "zeros": ("binned", "regression", *COUNTS, "pmm", "forest", LEARNER),
     "breaks": ("binned",),
     "tail": ("binned",),
     "intervals": ("binned",),
-    "inside": ("binned", "binned+regression"),
+    "within_class": ("binned", "binned+regression"),
+    "threshold": ("binned",),
+    "estimator": ("binned",),
     "trim": MATCHED,
     "log": ("regression", "pmm", "forest", LEARNER),
     "constant": MATCHED,
@@ -44,7 +48,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     _check_method(faults, stage)
     check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
     check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "local", "normal"])
-    check_choice(faults, f"{label}: inside", stage.inside, ["steps", "linear", "uniform"])
+    check_choice(faults, f"{label}: within_class", stage.within_class, WITHIN_CLASS)
     check_choice(faults, f"{label}: by_household", stage.by_household, [None, HEAD, *FORMS])
     if kind in (*METHODS, LEARNER):
         for option, methods in MEANING.items():
@@ -63,7 +67,8 @@ def check_options(faults: Faults, stage: Continuous) -> None:
         faults.add(label, f"trim is {stage.trim}", remedy=remedy)
     if stage.constant is not None and not (stage.log or kind == "binned+regression"):
         faults.add(label, "constant has no meaning without log", remedy="Set log = true.")
-    for option in ("upper", "constant"):
+    _check_tail(faults, stage)
+    for option in ("upper", "constant", "threshold"):
         value = getattr(stage, option)
         if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):
             faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
@@ -75,6 +80,20 @@ def check_options(faults: Faults, stage: Continuous) -> None:
             "other) are pooled by cross-validation and each stratum has a regressor of its own."
         )
         faults.add(f"{label}: pooling", what, remedy=remedy)
+
+
+def _check_tail(faults: Faults, stage: Continuous) -> None:
+    """Note options of a tail without one, and those of another tail."""
+    label, kind = stage.label, stage.tail
+    for option in ("threshold", "estimator"):
+        if kind is None and _given(stage, option):
+            what = f"{option} has no meaning without a tail"
+            faults.add(label, what, remedy='Set tail = "gpd" or "pareto".')
+    if kind in ESTIMATORS and stage.estimator is not None:
+        check_choice(faults, f"{label}: estimator", stage.estimator, ESTIMATORS[kind])
+    if stage.threshold is not None and stage.breaks is not None:
+        what, remedy = "has both breaks and threshold", "Make the threshold the last but one break."
+        faults.add(label, what, remedy=remedy)
 
 
 def values_pooling(stage: Continuous) -> str | float:

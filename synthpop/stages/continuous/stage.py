@@ -47,8 +47,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.pareto import drawn_between
-from synthpop.microdata.tails import GpdTail, ParetoTail
+from synthpop.microdata.text import plural
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
@@ -59,10 +58,9 @@ from synthpop.stages.categorical import (
 )
 from synthpop.stages.continuous.binned import (
     Classes,
-    Inside,
+    WithinClass,
     classes_up_to_zero,
     drawing_bounds,
-    fit_tail,
     kind_classes,
     value_classes,
     with_zeros,
@@ -74,6 +72,7 @@ from synthpop.stages.continuous.distributions import (
     record_steps,
 )
 from synthpop.stages.continuous.options import check_options, make_rule, values_pooling
+from synthpop.stages.continuous.tail import TopClass, fit_top_class
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 WHOLE = ("poisson", "negative-binomial", "pmm")  # methods that draw whole numbers from such
@@ -112,11 +111,10 @@ class Continuous:
         deciles of the negative ones), and the extremes.
     tail : None, "gpd" or "pareto"
         "binned": draw the values of the top class from a distribution fitted to the weighted
-        sample values in it, pooled over strata. "gpd": generalised Pareto (maximum likelihood);
-        with the default limits the top classes are joined until the highest has 20 sample values.
-        "pareto": Pareto (partial density component, Hill where that has no mean and there is no
-        `upper`); with the default limits the top class begins at van Kerm's threshold of the
-        positive values.
+        sample values in it, pooled over strata, and cut at `upper`; the class keeps its weighted
+        mean (`synthpop.models.tilted`). "gpd": generalised Pareto; without `threshold` the top
+        classes are joined until the highest has 20 sample values. "pareto": Pareto; without
+        `threshold` the top class begins at van Kerm's threshold of the positive values.
     trim : (float, float)
         Share of the values left out of the regression below and above, by weighted quantiles of
         the stratum; their residuals are not drawn either, but with residuals="local", where they
@@ -142,11 +140,12 @@ class Continuous:
         their values (later steps see the sample's values joined alike). "shared": one value
         simulated with the predictors of the first member, fitted to first members.
     upper : float, optional
-        Largest value that may be drawn. "binned": not below the second largest class limit, and
-        without it the largest sample value but for a tail. Otherwise no bound without it; not for
-        "pmm". The smallest sample value is always the lower bound, of counts 0 (1 where zeros are
-        apart). Draws around a regression are from the part of their distribution between the
-        bounds.
+        Largest value that may be drawn. "binned": sample values above it count as `upper`; without
+        it the end is the largest sample value, and of a tail twice that value, or the value that
+        half a person is expected above where that is less (a tail so heavy that it has no variance
+        then gives a `ModelWarning`). Other methods have no bound without it; not for "pmm". The
+        smallest sample value is always the lower bound, of counts 0 (1 where zeros are apart).
+        Draws around a regression are from the part of their distribution between the bounds.
     intervals : (str, str), optional
         "binned": names of two further columns that hold the bounds of the class each value was
         drawn from (what an intruder who knows the generating process would know).
@@ -163,12 +162,17 @@ class Continuous:
     by : str, optional
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
-    inside : "steps", "linear" or "uniform"
-        How values lie inside their class. "steps": evenly between weighted quantiles of the
-        sample's values there, at most 32 steps of 10 values on average; values that many persons
-        share stay such. "linear": with a density that rises or falls such that the class keeps its
-        weighted mean, as far as such a density can. Both evenly in a class of fewer than 20
-        values. "uniform": evenly, as in the book.
+    within_class : "steps", "exponential" or "uniform"
+        How values lie inside their class. "steps": between weighted quantiles of the sample's
+        values there, at most 32 steps of 10 values on average; values that many persons share stay
+        such. "exponential": over the class as a whole. Both with a density exp(-rate x) of the
+        place x between two limits, the rate such that the class keeps its weighted mean.
+        "uniform": evenly, as in the book; means of classes move then.
+    threshold : float, optional
+        Where the tail begins, in place of the default.
+    estimator : str, optional
+        Of the tail: "mle" (default), "pwm", "pwm-biased" or "moments" for "gpd"; "pdc" (default),
+        "hill", "ise" or "moment" for "pareto".
 
     Notes
     -----
@@ -206,8 +210,10 @@ class Continuous:
     smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
     pooling: str | float | None = None
-    inside: str = "steps"
+    within_class: str = "steps"
     by: str | None = None
+    threshold: float | None = None
+    estimator: str | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -269,13 +275,15 @@ class Continuous:
             pooling=pooling_of(self.pooling, "multinomial"),
             pairs=pairs_of(self.predictors),
         )
-        notes = (*self._notes(classes, ladder, sample), *notes)
-        tail, found = fit_tail(
+        notes = (*self._notes(classes, ladder, sample), *notes, *self._above_upper(values))
+        capped = values if self.upper is None else np.minimum(values, self.upper)
+        tail, found = fit_top_class(
             self.tail,
             values,
             sample.weights,
             float(classes.low[-1]),
-            bounded=self.upper is not None,
+            upper=self.upper,
+            estimator=self.estimator,
             label=self.label,
         )
         regression = None
@@ -296,8 +304,8 @@ class Continuous:
             coding=coding,
             ladder=ladder,
             low=classes.low,
-            high=classes.high,
-            inside=Inside.of(self.inside, values, sample.weights, classes),
+            high=classes.high if tail is None else np.append(classes.high[:-1], tail.upper),
+            within_class=WithinClass.fit(self.within_class, capped, sample.weights, classes),
             tail=tail,
             values=regression,
             strata_levels=strata_levels,
@@ -329,10 +337,19 @@ class Continuous:
             zeros=zeros,
             breaks=self.breaks,
             tail=self.tail,
+            threshold=self.threshold,
             upper=self.upper,
             label=self.label,
             where=sample.rows,
         )
+
+    def _above_upper(self, values: np.ndarray) -> tuple[Fallback, ...]:
+        """Tell how many sample values count as `upper`."""
+        many = 0 if self.upper is None or self.method != "binned" else (values > self.upper).sum()
+        if not many:
+            return ()
+        what = f"{plural(int(many), 'sample value')} above upper = {self.upper:g} count as upper"
+        return (Fallback(self.label, "all", what),)
 
     def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
@@ -389,21 +406,18 @@ class Continuous:
         out = np.empty(n)
         first, last = drawing_bounds(model.low, model.high)
         inside = spread(classes, len(model.low), rng)
-        law = model.inside
-        draw_in_classes(classes, first, last, law.slope, law.steps, law.knots, inside, out)
+        law = model.within_class
+        draw_in_classes(classes, first, last, law.rate, law.steps, law.knots, inside, out)
         top = np.flatnonzero(classes == len(model.low) - 1)
         if model.tail is not None:
-            out[top] = drawn_between(model.tail, inside[top], None, self.upper)
+            out[top] = model.tail.draw(inside[top])
         if model.values is not None:
             rows = row_of_cell[cells]
             out[top] = self._values(model, model.values, block, rows, len(table), top, rng)
         columns = {self.name: out}
         if self.intervals is not None:
-            high = model.high
-            if model.tail is not None and self.upper is None:
-                high = np.append(high[:-1], np.inf)
             columns[self.intervals[0]] = model.low[classes]
-            columns[self.intervals[1]] = high[classes]
+            columns[self.intervals[1]] = model.high[classes]
         return columns
 
     def _values(
@@ -443,8 +457,8 @@ class ContinuousModel:
     ladder: Ladder
     low: np.ndarray
     high: np.ndarray
-    inside: Inside
-    tail: GpdTail | ParetoTail | None
+    within_class: WithinClass
+    tail: TopClass | None
     values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]

@@ -8,7 +8,6 @@ import pytest
 from synthpop.kernels import cells, components, draws, households, scaling
 
 FORMS = ["compiled", "python"]
-NO_KNOTS = np.full((4, 2), np.nan)
 
 
 def form(kernel, which: str):
@@ -74,27 +73,28 @@ def test_draws_inside_classes_respect_the_closed_end(which: str) -> None:
     high = np.array([np.nan, 0.0, 20.0, -5.0])  # the last is [-5, 0)
     out = np.empty(5)
     form(draws.draw_in_classes, which)(
-        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.ones(4, dtype=np.int64), NO_KNOTS,
-        np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out,
+        np.array([0, 1, 2, 2, 3]), low, high, np.zeros(4), np.ones(4, dtype=np.int64),
+        np.column_stack([low, high]), np.array([0.5, 0.5, 0.0, 0.5, 0.0]), out,
     )  # fmt: skip
     assert np.isnan(out[0])
     assert out[1:].tolist() == [0.0, 20.0, 15.0, -5.0]
 
 
 @pytest.mark.parametrize("which", FORMS)
-@pytest.mark.parametrize("slope", [-1.0, -0.6, 1e-9, 0.3, 1.0])
-def test_draws_inside_classes_follow_the_linear_density(which: str, slope: float) -> None:
+@pytest.mark.parametrize("rate", [-40.0, -3.0, 1e-7, 0.3, 40.0])
+def test_draws_inside_classes_follow_the_exponential_density(which: str, rate: float) -> None:
     uniforms = np.concatenate([(np.arange(4000) + 0.5) / 4000, [0.0, np.nextafter(1, 0)]])
     out = np.empty(len(uniforms))
     form(draws.draw_in_classes, which)(
         np.zeros(len(uniforms), dtype=np.int16),
-        np.array([10.0]), np.array([20.0]), np.array([slope]), np.array([1]), NO_KNOTS,
-        uniforms, out,
+        np.array([10.0]), np.array([20.0]), np.array([rate]), np.array([1]),
+        np.array([[10.0, 20.0]]), uniforms, out,
     )  # fmt: skip
     x = (out - 10) / 10
-    distribution = (1 - slope) * x + slope * x**2
-    np.testing.assert_allclose(distribution, 1 - uniforms, atol=1e-12)
-    assert out[:4000].mean() == pytest.approx(10 * (1.5 + slope / 6), abs=1e-3)
+    distribution = np.expm1(-rate * x) / np.expm1(-rate)
+    np.testing.assert_allclose(distribution, 1 - uniforms, atol=1e-6)
+    mean = 1 / rate - 1 / np.expm1(rate) if abs(rate) > 1e-3 else 0.5
+    assert x[:4000].mean() == pytest.approx(mean, abs=1e-4)
     assert ((out >= 10) & (out <= 20)).all()
 
 
@@ -108,7 +108,7 @@ def test_draws_inside_classes_follow_steps(which: str) -> None:
         out = np.empty(len(uniforms))
         classes = np.full(len(uniforms), r, dtype=np.int16)
         form(draws.draw_in_classes, which)(
-            classes, low, high, np.ones(2), np.array([4, 2]), knots, uniforms, out
+            classes, low, high, np.zeros(2), np.array([4, 2]), knots, uniforms, out
         )
         naive = np.interp((1 - uniforms) * steps, np.arange(steps + 1), knots[r, : steps + 1])
         np.testing.assert_allclose(out, naive, atol=1e-12)

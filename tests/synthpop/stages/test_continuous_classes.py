@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop.stages.continuous.binned import (
-    FEWEST_IN_TAIL,
-    Classes,
-    class_slopes,
-    class_steps,
-)
-from tests.small import small_frame
+from synthpop import Continuous, Pipeline, Structure, Survey
+from synthpop.kernels.draws import draw_in_classes
+from synthpop.microdata.errors import InputError, ModelWarning
+from synthpop.stages.continuous.binned import Classes, WithinClass, class_steps, drawing_bounds
+from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import income
+
+pytestmark = pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.ModelWarning")
 
 
 def heavy_frame(shape: float = 2.0) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def test_the_pareto_tail_begins_at_the_threshold_of_van_kerm() -> None:
     bounds = income(
         frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high")
     ).frame()
-    top = bounds.loc[np.isinf(bounds["high"]), "low"].unique()
+    top = bounds.loc[bounds["high"] == bounds["high"].max(), "low"].unique()
     assert top.tolist() == [van_kerm_threshold(frame["x"].to_numpy(), frame["w"].to_numpy())]
 
 
@@ -57,32 +57,93 @@ def test_the_pareto_tail_uses_weights() -> None:
     assert heavy[heavy > q].median() > 1.2 * light[light > q].median()
 
 
-def test_a_pareto_tail_without_a_mean_needs_a_bound() -> None:
-    frame = heavy_frame(shape=0.5)
-    free = income(frame, "x", tail="pareto", predictors=["sex"])
-    assert any("no Pareto tail that has a mean" in f.what for f in free.fallbacks)
-    assert free.frame()["x"].max() <= frame["x"].max()
-    bound = income(frame, "x", tail="pareto", upper=1e12, predictors=["sex"])
-    assert not bound.fallbacks
-    assert bound.frame()["x"].max() <= 1e12
-
-
-def test_hill_stands_in_where_the_robust_estimate_has_no_mean() -> None:
-    frame = small_frame(2000)
-    rng = np.random.default_rng(0)
-    frame["x"] = np.exp(rng.uniform(-20, 1.2, len(frame)))
-    limits = [0.0, 0.5, 1.0, 1e6]
-    free = income(frame, "x", tail="pareto", breaks=limits, predictors=["sex"])
-    assert any("hill was used" in f.what for f in free.fallbacks)
+def test_a_pareto_tail_without_a_mean_has_an_end_and_keeps_the_mean() -> None:
+    frame = heavy_frame(shape=0.9)
+    with pytest.warns(ModelWarning, match="Pareto shape 1.* no variance"):
+        free = income(frame, "x", tail="pareto", predictors=["sex"])
+    assert any("heavy tail" in f.what for f in free.fallbacks)
     x = free.frame()["x"]
-    assert abs((x > 2).sum() / (x > 1).sum() - 2**-1.65) < 0.06  # 2^-0.6 without
+    assert x.max() <= 2 * frame["x"].max()
+    assert x.mean() == pytest.approx(np.average(frame["x"], weights=frame["w"]), rel=0.02)
+    bound = income(frame, "x", tail="pareto", upper=1e7, predictors=["sex"])
+    assert not any("heavy" in f.what for f in bound.fallbacks)
+    assert bound.frame()["x"].max() <= 1e7
+
+
+@pytest.mark.parametrize("tail", [None, "gpd", "pareto"])
+@pytest.mark.parametrize("shape", [1.2, 1.6, 3.0])
+def test_the_top_class_keeps_the_mean_of_the_sample(tail: str | None, shape: float) -> None:
+    frame = heavy_frame(shape)
+    mean = np.average(frame["x"], weights=frame["w"])
+    for seed in (1, 2, 3):
+        x = income(frame, "x", seed=seed, tail=tail, predictors=["sex"]).frame()["x"]
+        assert x.mean() == pytest.approx(mean, rel=0.015)
+        assert x.max() <= (1 if tail is None else 2) * frame["x"].max()
+
+
+def test_few_values_in_a_long_top_class_keep_its_mean() -> None:
+    """300 households, the largest value far beyond the others."""
+    frame = small_frame(100)
+    rng = np.random.default_rng(3)
+    frame["x"] = np.round(rng.lognormal(7, 1, len(frame)))
+    frame.loc[frame.index[5], "x"] = 10 * frame["x"].max()
+    mean = np.average(frame["x"], weights=frame["w"])
+    x = income(frame, "x", predictors=["sex"]).frame()["x"]
+    assert x.mean() == pytest.approx(mean, rel=0.06)
+    uniform = income(frame, "x", predictors=["sex"], within_class="uniform").frame()["x"]
+    assert abs(uniform.mean() - mean) > 0.06 * mean
+
+
+def test_threshold_and_estimator_of_the_tail_are_used() -> None:
+    frame = heavy_frame(3.0)
+    steps = {}
+    for estimator in ("mle", "pwm", "moments"):
+        stage = Continuous("x", tail="gpd", threshold=3000.0, estimator=estimator)
+        steps[estimator] = fitted(frame, stage)
+        assert steps[estimator].tail.tail.location == 3000.0
+        assert steps[estimator].tail.tail.method == estimator
+    assert len({model.tail.tail.shape for model in steps.values()}) == 3
+    hill = fitted(frame, Continuous("x", tail="pareto", estimator="hill", threshold=3000.0))
+    assert hill.tail.tail.method == "hill"
+    assert hill.low[-1] == 3000.0
+
+
+def test_upper_below_the_largest_sample_value_cuts_it_off() -> None:
+    frame = heavy_frame(2.0)
+    for tail in (None, "gpd"):
+        population = income(frame, "x", tail=tail, upper=8000.0, predictors=["sex"])
+        x = population.frame()["x"]
+        assert 7000 < x.max() <= 8000
+        mean = np.average(np.minimum(frame["x"], 8000), weights=frame["w"])
+        assert x.mean() == pytest.approx(mean, rel=0.01)
+        many = (frame["x"] > 8000).sum()
+        assert any(f"{many} sample values above upper" in f.what for f in population.fallbacks)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"upper": 1001.0}, "sample values are larger"),
+        ({"tail": "gpd", "threshold": 1e9}, "no sample values lie on both sides"),
+        ({"threshold": 2000.0}, "threshold has no meaning without a tail"),
+        ({"tail": "gpd", "estimator": "hill"}, "'hill' is not allowed"),
+        ({"tail": "gpd", "threshold": 2000.0, "breaks": [0, 1e9]}, "both breaks and threshold"),
+    ],
+)
+def test_tails_that_cannot_be_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        income(heavy_frame(), "x", predictors=["sex"], **options)
+
+
+def fitted(frame: pd.DataFrame, stage: Continuous):
+    return Pipeline([Structure(["sex"]), stage]).fit(Survey(frame, **ROLES), seed=1).models[1]
 
 
 def test_the_threshold_is_that_of_the_positive_values() -> None:
     frame = heavy_frame()
     frame.loc[frame["hid"] % 2 == 0, "x"] = 0.0
     population = income(frame, "x", tail="pareto", predictors=["sex"], intervals=("low", "high"))
-    top = population.frame().query("high == inf")
+    top = population.frame().query("high == high.max()")
     positive = frame["x"] > 0
     assert top["low"].iloc[0] >= frame.loc[positive, "x"].quantile(0.965)
 
@@ -96,36 +157,35 @@ def test_a_pareto_tail_that_cannot_be_is_recorded() -> None:
     assert np.allclose(income(frame, "x", tail="pareto", predictors=["sex"]).frame()["x"], 5.0)
 
 
-def test_slopes_keep_the_weighted_mean_of_a_class() -> None:
+@pytest.mark.parametrize("kind", ["steps", "exponential"])
+def test_classes_keep_their_weighted_mean(kind: str) -> None:
     rng = np.random.default_rng(4)
-    values = np.concatenate([10 * rng.random(4000) ** 1.5, np.full(50, np.nan)])
-    weights = rng.random(4050) + 0.5
-    classes = Classes(
-        np.where(np.isnan(values), 0, 1), np.array([np.nan, 0.0]), np.array([np.nan, 10.0])
-    )
-    slope = class_slopes(values, weights, classes)
-    mean = np.average(values[:4000], weights=weights[:4000])
-    assert slope[0] == 0
-    assert 10 * (0.5 + slope[1] / 6) == pytest.approx(mean)
-    unweighted = class_slopes(values, np.ones(4050), classes)
-    assert slope[1] != unweighted[1]
+    values = np.concatenate([10 * rng.random(4000) ** 4, -8 * rng.random(7) ** 3, [np.nan] * 50])
+    weights = rng.random(4057) + 0.5
+    codes = np.repeat([1, 2, 0], [4000, 7, 50])
+    low, high = np.array([np.nan, 0.0, -8.0]), np.array([np.nan, 10.0, 0.0])
+    classes = Classes(codes, low, high)
+    law = WithinClass.fit(kind, values, weights, classes)
+    u = (np.arange(200_000) + 0.5) / 200_000
+    for r in (1, 2):
+        out = np.empty(len(u))
+        draw_in_classes(
+            np.full(len(u), r), *drawing_bounds(low, high), law.rate, law.steps, law.knots, u, out
+        )
+        mean = np.average(values[codes == r], weights=weights[codes == r])
+        assert out.mean() == pytest.approx(mean, rel=1e-4)
+    unweighted = WithinClass.fit(kind, values, np.ones(4057), classes)
+    assert unweighted.rate[1] != law.rate[1]
 
 
-def test_slopes_of_negative_classes_and_of_steep_ones() -> None:
-    values = np.repeat([-1.0, -9.9, 0.1], [100, 50, 200])  # place 0 is the end nearer to zero
-    low, high = np.array([np.nan, -10.0, 0.0]), np.array([np.nan, 0.0, 10.0])
-    classes = Classes(np.repeat([1, 1, 2], [100, 50, 200]), low, high)
-    slope = class_slopes(values, np.ones(350), classes)
-    place = np.average([0.1, 0.99], weights=[100, 50])
-    assert slope[1] == pytest.approx(6 * (place - 0.5))
-    assert slope[2] == -1.0
-
-
-def test_points_open_classes_and_few_values_are_uniform() -> None:
-    low, high = np.array([np.nan, 0.0, 0.0, 1.0]), np.array([np.nan, 0.0, 1.0, np.inf])
-    codes = np.repeat([1, 2, 3], [50, FEWEST_IN_TAIL - 1, 50])
-    values = np.repeat([0.0, 0.9, 5.0], [50, FEWEST_IN_TAIL - 1, 50])
-    assert class_slopes(values, np.ones(len(codes)), Classes(codes, low, high)).tolist() == [0] * 4
+def test_points_and_classes_without_values_or_end_are_uniform() -> None:
+    low = np.array([np.nan, 0.0, 0.0, 1.0, 2.0])
+    high = np.array([np.nan, 0.0, 1.0, 2.0, np.inf])
+    codes = np.repeat([1, 2, 4], [50, 5, 50])
+    values = np.repeat([0.0, 0.9, 5.0], [50, 5, 50])
+    law = WithinClass.fit("steps", values, np.ones(105), Classes(codes, low, high))
+    assert law.rate[[0, 1, 3, 4]].tolist() == [0] * 4
+    assert law.rate[2] < 0  # a mean near the upper end
 
 
 def test_values_inside_classes_keep_the_mean_unless_they_are_to_be_uniform() -> None:
@@ -133,12 +193,12 @@ def test_values_inside_classes_keep_the_mean_unless_they_are_to_be_uniform() -> 
     frame["x"] = np.random.default_rng(5).lognormal(8, 1, len(frame))
     mean = np.average(frame["x"], weights=frame["w"])
     error = {
-        inside: abs(
-            income(frame, "x", inside=inside, predictors=["sex"]).frame()["x"].mean() / mean - 1
+        kind: abs(
+            income(frame, "x", within_class=kind, predictors=["sex"]).frame()["x"].mean() / mean - 1
         )
-        for inside in ("steps", "linear", "uniform")
+        for kind in ("steps", "exponential", "uniform")
     }
-    assert error["linear"] < 0.5 * error["uniform"]
+    assert error["exponential"] < 0.5 * error["uniform"]
     assert error["steps"] < 0.5 * error["uniform"]
 
 
@@ -174,9 +234,9 @@ def test_values_that_many_share_stay_and_the_distribution_is_nearer() -> None:
     grid = np.sort(frame["x"].to_numpy())
     cdf = [np.average(frame["x"] <= x, weights=frame["w"]) for x in grid[::10]]
     found = {}
-    for inside in ("steps", "linear", "uniform"):
-        drawn = np.sort(income(frame, "x", inside=inside, predictors=["sex"]).frame()["x"])
+    for kind in ("steps", "exponential", "uniform"):
+        drawn = np.sort(income(frame, "x", within_class=kind, predictors=["sex"]).frame()["x"])
         place = np.searchsorted(drawn, grid[::10], side="right") / len(drawn)
-        found[inside] = float(np.abs(place - cdf).max()), float(np.mean(drawn % 1000 == 0))
-    assert found["steps"][0] < 0.4 * min(found["linear"][0], found["uniform"][0])
+        found[kind] = float(np.abs(place - cdf).max()), float(np.mean(drawn % 1000 == 0))
+    assert found["steps"][0] < 0.4 * min(found["exponential"][0], found["uniform"][0])
     assert found["steps"][1] > 0.25

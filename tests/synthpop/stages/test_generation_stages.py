@@ -501,7 +501,7 @@ def test_zero_share_missing_and_negative_values_are_kept() -> None:
 
 def test_zeros_can_be_left_to_the_classes() -> None:
     """Heaped zeros stay zeros inside a class (of steps); an even density spreads them."""
-    idle = income(zeros=False, inside="uniform").query("status == 'idle'")["income"]
+    idle = income(zeros=False, within_class="uniform").query("status == 'idle'")["income"]
     assert (idle != 0).mean() > 0.5
     stepped = income(zeros=False, intervals=("low", "high")).query("status == 'idle'")
     assert (stepped["income"] == 0).mean() > 0.5
@@ -531,7 +531,7 @@ def test_a_tail_reaches_beyond_the_sample_and_upper_cuts_it() -> None:
     assert free["income"].max() > largest + 5
     assert cut["income"].max() <= largest + 5
     bounds = income(tail="gpd", intervals=("low", "high"))
-    assert np.isinf(bounds["high"].max())
+    assert bounds["high"].max() > largest
 
 
 def test_upper_without_a_tail_is_the_last_limit() -> None:
@@ -580,7 +580,7 @@ def test_a_tail_of_values_that_are_never_positive_falls_back() -> None:
         (Continuous("income", tail="gamma"), "'gamma' is not allowed"),
         (Continuous("income", breaks=[5, 1]), "breaks do not increase"),
         (Continuous("income", breaks=[0, 10]), "lie outside"),
-        (Continuous("income", upper=1.0), "lie outside"),
+        (Continuous("income", upper=1.0), "sample values are larger"),
         (Continuous("income", intervals=("a", "a")), "needs two names"),
         (Continuous("income", intervals=("income", "b")), "needs two names"),
         (Continuous("income", breaks=[-1e7, 0, np.inf]), "the last of breaks is infinite"),

@@ -1,0 +1,153 @@
+"""The tail of the top class: a fitted distribution with an upper end, its mean kept."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.block import Fallback
+from synthpop.microdata.errors import InputError, ModelWarning
+from synthpop.microdata.pareto import drawn_between
+from synthpop.microdata.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto
+from synthpop.models.tilted import ranks_and_shares, rate_of_ranks, tilted_uniforms
+
+FEWEST_IN_TAIL = 20
+ESTIMATORS: dict[str, tuple[str, ...]] = {
+    "gpd": ("mle", "pwm", "pwm-biased", "moments"),
+    "pareto": ("pdc", "hill", "ise", "moment"),
+}
+HEAVY = 0.5  # shape of a generalised Pareto distribution from which on it has no variance
+TIMES_LARGEST = 2.0  # without `upper`: so many times the largest sample value at most
+REACH = 0.01  # difference of the mean, as a share, from which on it is told
+
+
+@dataclass(frozen=True, slots=True)
+class TopClass:
+    """What is drawn in the top class.
+
+    Attributes
+    ----------
+    tail : GpdTail or ParetoTail
+        Fitted to the weighted sample values above its threshold.
+    upper : float
+        No draw lies above.
+    rate : float
+        Tilt of the ranks (`synthpop.models.tilted`) by which the mean of the draws is the weighted
+        mean of the sample values.
+    """
+
+    tail: GpdTail | ParetoTail
+    upper: float
+    rate: float
+
+    def draw(self, uniforms: np.ndarray) -> np.ndarray:
+        """Turn uniform numbers into values; shape (n,)."""
+        ranks = tilted_uniforms(uniforms, self.rate)
+        return drawn_between(self.tail, ranks, None, self.upper)
+
+
+def fit_top_class(
+    kind: str | None,
+    values: np.ndarray,
+    weights: np.ndarray,
+    threshold: float,
+    *,
+    upper: float | None,
+    estimator: str | None,
+    label: str,
+) -> tuple[TopClass | None, tuple[Fallback, ...]]:
+    """Fit the distribution of the values of the top class; too few of them have none.
+
+    Parameters
+    ----------
+    kind : None, "gpd" or "pareto"
+    values, weights : float arrays, shape (n,)
+        Values above `upper` count as `upper`.
+    threshold : float
+        Where the class begins.
+    upper : float, optional
+        Largest value of a draw; default twice the largest sample value, or the value that half a
+        person is expected above where that is less, but never less than the largest sample value.
+    estimator : str, optional
+        One of `ESTIMATORS`; default the first.
+    label : str
+        Of the stage, for what is recorded.
+    """
+    if kind is None:
+        return None, ()
+    values = values if upper is None else np.minimum(values, upper)
+    above = values > threshold
+    if above.sum() < FEWEST_IN_TAIL:
+        what = f"only {int(above.sum())} sample values in the top class: no tail, within the class"
+        return None, (Fallback(label, "all", what),)
+    if values[above].max() <= 0:
+        what = "no sample value is positive: no tail, within the class"
+        return None, (Fallback(label, "all", what),)
+    if kind == "pareto" and threshold <= 0:
+        what = f"the top class begins at {threshold:g}, not above zero: no tail, within the class"
+        return None, (Fallback(label, "all", what),)
+    tail, notes = _fitted(kind, values, weights, above, threshold, estimator, label)
+    if tail is None:
+        return None, notes
+    end = _default_upper(tail, values, weights, above) if upper is None else float(upper)
+    # The mean of the sample's values is kept by tilting the ranks of the draws.
+    mean = float(np.average(values[above], weights=weights[above]))
+    ranks, shares = ranks_and_shares()
+    quantiles = drawn_between(tail, ranks, None, end)
+    top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
+    made = float(np.dot(shares, top.draw(ranks)))
+    if abs(made - mean) > REACH * abs(mean):
+        what = f"mean of the tail {made:,.6g}, of the sample's values there {mean:,.6g}"
+        notes = (*notes, Fallback(label, "all", what))
+    return top, (*notes, *_told(tail, top, float(values[above].max()), upper, label))
+
+
+def _fitted(
+    kind: str,
+    values: np.ndarray,
+    weights: np.ndarray,
+    above: np.ndarray,
+    threshold: float,
+    estimator: str | None,
+    label: str,
+) -> tuple[GpdTail | ParetoTail | None, tuple[Fallback, ...]]:
+    method = estimator or ESTIMATORS[kind][0]
+    if kind == "gpd":
+        gpd = fit_gpd(values[above], threshold, weights=weights[above], method=method)
+        return gpd, (Fallback(label, "all", gpd.fallback),) if gpd.fallback else ()
+    for used in dict.fromkeys((method, "hill")):
+        try:
+            tail = fit_pareto(values, weights=weights, threshold=threshold, method=used)
+        except InputError:
+            continue
+        what = f"no {method} estimate of the Pareto tail: {used} was used"
+        return tail, () if used == method else (Fallback(label, "all", what),)
+    what = "no Pareto tail fits the top class: no tail, within the class"
+    return None, (Fallback(label, "all", what),)
+
+
+def _default_upper(
+    tail: GpdTail | ParetoTail, values: np.ndarray, weights: np.ndarray, above: np.ndarray
+) -> float:
+    largest, persons = float(values[above].max()), float(weights[above].sum())
+    rare = float(tail.quantile(1.0 - 0.5 / max(persons, 1.0)))
+    return max(largest, min(rare, TIMES_LARGEST * largest))
+
+
+def _told(
+    tail: GpdTail | ParetoTail, top: TopClass, largest: float, upper: float | None, label: str
+) -> tuple[Fallback, ...]:
+    """Warn of a tail without a variance whose end nobody has set, and record the end."""
+    shape = tail.shape if isinstance(tail, GpdTail) else 1.0 / tail.shape
+    if shape <= HEAVY or upper is not None:
+        return ()
+    what = (
+        f"heavy tail (shape {shape:.2f}, no variance) from {int(tail.n_exceed)} values"
+        if isinstance(tail, GpdTail)
+        else f"heavy tail (Pareto shape {tail.shape:.2f}, no variance) from {tail.k} values"
+    )
+    what += f": drawn up to {top.upper:,.0f}, largest sample value {largest:,.0f}"
+    warnings.warn(f"{label}: {what}; set upper", ModelWarning, stacklevel=2)
+    return (Fallback(label, "all", what),)
