@@ -177,7 +177,7 @@ def structure(s: pd.DataFrame, p: pd.DataFrame) -> dict[str, float]:
     return out
 
 
-def standardised_pmse(s: pd.DataFrame, p: pd.DataFrame, names: Sequence[str]) -> float:
+def pmse_ratio(s: pd.DataFrame, p: pd.DataFrame, names: Sequence[str]) -> float:
     """Standardised propensity mean squared error of a random subsample as large as the sample."""
     drawn = p.sample(len(s), random_state=1)
     codes = []
@@ -193,4 +193,4 @@ def standardised_pmse(s: pd.DataFrame, p: pd.DataFrame, names: Sequence[str]) ->
     effective = float(s["w"].sum() ** 2 / (s["w"] ** 2).sum())
     return pmse_of_codes(
         [c for c, _ in codes], [d for _, d in codes], s["w"].to_numpy(), effective
-    ).standardised
+    ).ratio

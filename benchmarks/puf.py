@@ -99,8 +99,13 @@ def of_job(survey: Survey, steps: list[Any], seeds: int) -> dict[str, Any]:
         population = fitted.simulate(seed=seed, scale=SCALE)
         fit = assess_fit(survey, population, variables=names, by=["db040", "pl031"])
         table = fit.distances.set_index(["measure", "variable", "crossed", "scope"])
-        found.append([table.loc[key, ["value", "floor", "noise"]] for key in COLUMNS.values()])
-        pmse.append(fit.standardised_pmse)
+        found.append(
+            [
+                table.loc[key, ["value", "expected_simulation_error", "expected_sampling_error"]]
+                for key in COLUMNS.values()
+            ]
+        )
+        pmse.append(fit.pmse_ratio)
     values = np.array(found, dtype=float).mean(axis=0)
     return {"values": values.tolist(), "pmse": float(np.mean(pmse))}
 

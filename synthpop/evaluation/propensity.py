@@ -49,12 +49,12 @@ class Pmse:
     pmse : float
         Weighted mean of (p - 1/2)^2; 0 where no person can be told apart, 1/4 where all can.
     coefficients : int
-    floor : float
+    expected_simulation_error : float
         (k - 1) / (16 m): expected of m persons drawn independently from the sample's own weighted
         distribution.
-    noise : float
+    expected_sampling_error : float
         The same with the effective size of the sample in place of m.
-    standardised : float
+    ratio : float
         Standardised pMSE of Snoke and others: what a subsample of the population as large as the
         sample would have, over its expectation. About 1 is perfect.
     n_persons : int
@@ -64,9 +64,9 @@ class Pmse:
 
     pmse: float
     coefficients: int
-    floor: float
-    noise: float
-    standardised: float
+    expected_simulation_error: float
+    expected_sampling_error: float
+    ratio: float
     n_persons: int
     converged: bool
 
@@ -112,9 +112,9 @@ def pmse_of_codes(
     return Pmse(
         pmse=error,
         coefficients=found.coefficients,
-        floor=unit / m,
-        noise=unit / effective,
-        standardised=(error + extra) / (unit / n) if unit > 0 else float("nan"),
+        expected_simulation_error=unit / m,
+        expected_sampling_error=unit / effective,
+        ratio=(error + extra) / (unit / n) if unit > 0 else float("nan"),
         n_persons=m,
         converged=found.converged,
     )
@@ -179,8 +179,9 @@ def _crossed(columns: Sequence[np.ndarray], values: np.ndarray, p: int) -> np.nd
 def propensity_table(request: Request, n_population: int) -> pd.DataFrame:
     """Propensity distance of all variables of a comparison; no row where nothing can be compared.
 
-    Columns: `variables`, `coefficients`, `n_population` (persons used), `pmse`, `floor`, `noise`,
-    `standardised`, `converged`; see `Pmse`.
+    Columns: `variables`, `coefficients`, `n_population` (persons
+    used), `pmse`, `expected_simulation_error`, `expected_sampling_error`,
+    `ratio`, `converged`; see `Pmse`.
     """
     factors = _factors(request)
     weights, n = request.survey.weights, request.survey.n_persons
@@ -190,13 +191,15 @@ def propensity_table(request: Request, n_population: int) -> pd.DataFrame:
     codes = [factor.code(request.frame[factor.name]) for factor in factors]
     found = pmse_of_codes(codes, drawn, weights, request.effective)
     row = [
-        len(factors), found.coefficients, found.n_persons, found.pmse, found.floor, found.noise,
-        found.standardised, found.converged,
+        len(factors), found.coefficients, found.n_persons, found.pmse,
+        found.expected_simulation_error, found.expected_sampling_error,
+        found.ratio, found.converged,
     ]  # fmt: skip
     return pd.DataFrame([row], columns=COLUMNS)
 
 
-COLUMNS = ["variables", "coefficients", "n_population", "pmse", "floor", "noise", "standardised",
+COLUMNS = ["variables", "coefficients", "n_population", "pmse",
+           "expected_simulation_error", "expected_sampling_error", "ratio",
            "converged"]  # fmt: skip
 
 

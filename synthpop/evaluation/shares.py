@@ -12,7 +12,8 @@ import pandas as pd
 from synthpop.evaluation.distances import expected_total_variation, total_variation
 from synthpop.evaluation.tabulate import Counts, Plan
 
-ORDER = ["measure", "variable", "crossed", "scope", "value", "floor", "noise", "where"]
+DISTANCE = ("value", "expected_simulation_error", "expected_sampling_error")
+ORDER = ["measure", "variable", "crossed", "scope", *DISTANCE, "where"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +132,8 @@ def _row(
         "crossed": crossed,
         "scope": scope,
         "value": total_variation(shares(counts), q),
-        "floor": expected_total_variation(q, float(counts.sum())),
-        "noise": expected_total_variation(q, effective),
+        "expected_simulation_error": expected_total_variation(q, float(counts.sum())),
+        "expected_sampling_error": expected_total_variation(q, effective),
         "where": "",
     }
 
@@ -158,9 +159,9 @@ def mean_and_largest(table: pd.DataFrame, measure: str, name: str, by: str) -> l
     if table.empty:
         return []
     base = {"measure": measure, "variable": name, "crossed": ""}
-    mean = {column: float(table[column].mean()) for column in ("value", "floor", "noise")}
+    mean = {column: float(table[column].mean()) for column in DISTANCE}
     worst = table.iloc[int(table["value"].to_numpy().argmax())]
-    largest = {column: float(worst[column]) for column in ("value", "floor", "noise")}
+    largest = {column: float(worst[column]) for column in DISTANCE}
     return [
         {**base, "scope": f"mean over {by}", **mean, "where": ""},
         {**base, "scope": f"largest over {by}", **largest, "where": str(worst["level"])},
@@ -171,8 +172,8 @@ def conditional(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Distances of each variable inside the levels of another.
 
     One row a variable and condition: `value` the mean over the levels, weighted with their shares
-    in the sample, `floor` and `noise` likewise; `largest` and `where` the level farthest off for
-    its sampling error.
+    in the sample, the two expected errors likewise; `largest` and `where` the level farthest off
+    for its sampling error.
     """
     rows = []
     for name, given in [*pairs, *((b, a) for a, b in pairs)]:
@@ -182,12 +183,23 @@ def conditional(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
         weights = shares(sides.sample.single[given])
         labels = list(sides.plan.factors[given].labels)
         w = np.array([weights[labels.index(level)] for level in table["level"]])
-        ratio = (table["value"] / table["noise"].where(table["noise"] > 0)).fillna(0.0)
+        ratio = (
+            table["value"]
+            / table["expected_sampling_error"].where(table["expected_sampling_error"] > 0)
+        ).fillna(0.0)
         worst = table.iloc[int(ratio.to_numpy().argmax())]
-        means = {c: float(np.average(table[c], weights=w)) for c in ("value", "floor", "noise")}
+        means = {c: float(np.average(table[c], weights=w)) for c in DISTANCE}
         at = {"largest": float(worst["value"]), "where": str(worst["level"])}
         rows.append({"variable": name, "given": given, **means, **at})
     return pd.DataFrame(rows, columns=CONDITIONAL)
 
 
-CONDITIONAL = ["variable", "given", "value", "floor", "noise", "largest", "where"]
+CONDITIONAL = ["variable", "given", *DISTANCE, "largest", "where"]
+
+
+def household_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return comparisons of households as rows of distances."""
+    rows = []
+    for row in table.to_dict("records"):
+        rows.append({**{str(k): v for k, v in row.items() if k in ORDER}, "crossed": ""})
+    return rows

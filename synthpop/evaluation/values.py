@@ -191,8 +191,8 @@ def by_group(sides: Sides, name: str, by: str) -> pd.DataFrame:
         table[f"{column}_sample"], table[f"{column}_population"] = s[column], p[column]
     table["relative_mean"] = p["mean"] / s["mean"].where(s["mean"] != 0) - 1
     table["value"] = [ks_of_cells(a, b) for a, b in zip(*cells, strict=True)]
-    table["floor"] = [expected_ks(n) for n in p["n"]]
-    table["noise"] = [expected_ks(n) for n in effective]
+    table["expected_simulation_error"] = [expected_ks(n) for n in p["n"]]
+    table["expected_sampling_error"] = [expected_ks(n) for n in effective]
     some = (s["n"] > 0) | (p["n"] > 0)
     return table[some].reset_index(drop=True)
 
@@ -211,8 +211,8 @@ def ks_distances(sides: Sides, groups: pd.DataFrame) -> list[dict[str, Any]]:
                 "crossed": "",
                 "scope": "all",
                 "value": ks_of_cells(p.cells[ALL][0], q.cells[ALL][0]),
-                "floor": expected_ks(n),
-                "noise": expected_ks(sides.effective * share),
+                "expected_simulation_error": expected_ks(n),
+                "expected_sampling_error": expected_ks(sides.effective * share),
                 "where": "",
             }
         )

@@ -22,8 +22,9 @@ def distance_dots(table: pd.DataFrame, names: Names) -> Figure:
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
     for axes, (title, part) in zip(panels, groups, strict=True):
         at = np.arange(len(part))
-        axes.barh(at, part["noise"], height=0.62, color="#e8ebef")
-        axes.vlines(part["floor"], at - 0.31, at + 0.31, color=SOFT, linewidth=1.4)
+        sampling, simulation = (part[f"expected_{k}_error"] for k in ("sampling", "simulation"))
+        axes.barh(at, sampling, height=0.62, color="#e8ebef")
+        axes.vlines(simulation, at - 0.31, at + 0.31, color=SOFT, linewidth=1.4)
         axes.hlines(at, 0, part["value"], color=LINE, linewidth=1.2)
         axes.scatter(part["value"], at, s=34, color=POPULATION, zorder=4)
         axes.set_yticks(at, [wrapped(names.short(name), 28) for name in part["variable"]])

@@ -163,7 +163,8 @@ def shown_pairs(fit: FitReport) -> list[tuple[str, str]]:
     """Return the pairs that are farthest from the survey for their sampling error."""
     table = fit.distances
     pairs = table[(table["crossed"] != "") & (table["scope"] == "all")]
-    ratio = (pairs["value"] / pairs["noise"]).sort_values(ascending=False, kind="stable")
+    ratio = pairs["value"] / pairs["expected_sampling_error"]
+    ratio = ratio.sort_values(ascending=False, kind="stable")
     rows = pairs.loc[ratio.index[:MOSAICS]]
     return list(zip(rows["variable"], rows["crossed"], strict=True))
 

@@ -96,7 +96,7 @@ def _distance_sentence(fit: FitReport, name: str) -> str:
     row: dict[str, Any] = found["all"]
     text = (
         f"{percent(row['value'])} of the persons would have to change category to match the "
-        f"survey (chance {percent(row['floor'])}, sampling error {percent(row['noise'])})."
+        f"survey ({_expected(row)})."
     )
     scope = f"largest over {fit.strata}"
     if scope in found:
@@ -104,7 +104,7 @@ def _distance_sentence(fit: FitReport, name: str) -> str:
         text += (
             f" Inside strata it is {percent(mean['value'])} on average and at most "
             f"{percent(largest['value'])} ({largest['where']}; sampling error there "
-            f"{percent(largest['noise'])})."
+            f"{percent(largest['expected_sampling_error'])})."
         )
     return text
 
@@ -112,11 +112,12 @@ def _distance_sentence(fit: FitReport, name: str) -> str:
 def pairs(fit: FitReport, names: Names) -> dict[str, Any]:
     """Return the table of all pairs, the farthest for their sampling error first."""
     rows = fit.distances[(fit.distances["crossed"] != "") & (fit.distances["scope"] == "all")]
-    ratio = rows["value"] / rows["noise"]
+    ratio = rows["value"] / rows["expected_sampling_error"]
     rows = rows.loc[ratio.sort_values(ascending=False, kind="stable").index]
     body = [
         [f"{names.short(row['variable'])} × {names.short(row['crossed'])}",
-         percent(row["value"]), percent(row["floor"]), percent(row["noise"])]
+         percent(row["value"]), percent(row["expected_simulation_error"]),
+         percent(row["expected_sampling_error"])]
         for row in rows.to_dict("records")
     ]  # fmt: skip
     return table(["Two-way table", "TVD", "Chance", "Sampling error"], body)
@@ -146,8 +147,15 @@ def _curve_sentence(fit: FitReport, name: str) -> str:
     row = rows[rows["scope"] == "all"].to_dict("records")[0]
     return (
         f"The share of persons at or below any value differs by at most {percent(row['value'])} "
-        f"(chance {percent(row['floor'])}, sampling error {percent(row['noise'])})."
+        f"({_expected(row)})."
     )
+
+
+def _expected(row: Mapping[Any, Any]) -> str:
+    simulation, sampling = (
+        percent(row[f"expected_{kind}_error"]) for kind in ("simulation", "sampling")
+    )
+    return f"simulation error {simulation}, sampling error {sampling}"
 
 
 def _statistics(fit: FitReport, name: str) -> dict[str, Any]:
@@ -187,7 +195,7 @@ def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
     body = [
         [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),
          number(row["mean_population"]), change(row["relative_mean"]), percent(row["value"]),
-         percent(row["noise"])]
+         percent(row["expected_sampling_error"])]
         for row in mine.to_dict("records")
     ]  # fmt: skip
     head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",
@@ -244,5 +252,6 @@ def _distance(row: Mapping[Any, Any], names: Names) -> list[str]:
     where = f" ({row['where']})" if row["where"] else ""
     return [
         names.short(row["variable"]), row["measure"].upper(), scope + where,
-        percent(row["value"]), percent(row["floor"]), percent(row["noise"]),
+        percent(row["value"]), percent(row["expected_simulation_error"]),
+         percent(row["expected_sampling_error"]),
     ]  # fmt: skip

@@ -82,9 +82,10 @@ def _households(row: Any, strata: bool) -> str:
         f"Households: {percent(row['value'])} of them would have to change {cells} to meet the "
         "numbers estimated from the survey weights"
     )
-    if row["value"] < row["floor"]:
-        return f"{text}; independent draws would leave {percent(row['floor'])}."
-    return f"{text}, no less than independent draws would leave ({percent(row['floor'])})."
+    draws = percent(row["expected_simulation_error"])
+    if row["value"] < row["expected_simulation_error"]:
+        return f"{text}; independent draws would leave {draws}."
+    return f"{text}, no less than independent draws would leave ({draws})."
 
 
 def _what_it_is(fit: FitReport, survey: Survey, population: Any) -> str:
@@ -119,10 +120,11 @@ def _shares(fit: FitReport, names: Names) -> list[str]:
 
 
 def _against(row: Any) -> str:
-    noise, floor = percent(row["noise"]), percent(row["floor"])
-    if row["value"] <= row["floor"]:
+    noise = percent(row["expected_sampling_error"])
+    floor = percent(row["expected_simulation_error"])
+    if row["value"] <= row["expected_simulation_error"]:
         return f"That is no more than independent draws differ by chance ({floor})."
-    if row["value"] <= row["noise"]:
+    if row["value"] <= row["expected_sampling_error"]:
         return (
             f"Independent draws differ by {floor} by chance; the survey itself is about {noise} "
             "away from its country by sampling error, which is more than this difference."
@@ -138,13 +140,13 @@ def _pairs(fit: FitReport, names: Names) -> list[str]:
     pairs = table[(table["crossed"] != "") & (table["scope"] == "all")]
     if pairs.empty:
         return []
-    within = int((pairs["value"] <= pairs["noise"]).sum())
-    worst = pairs.iloc[int((pairs["value"] / pairs["noise"]).to_numpy().argmax())]
+    within = int((pairs["value"] <= pairs["expected_sampling_error"]).sum())
+    worst = pairs.iloc[int((pairs["value"] / pairs["expected_sampling_error"]).to_numpy().argmax())]
     return [
         f"Combinations: {within} of {plural(len(pairs), 'two-way table')} are closer to the survey "
         f"than its own sampling error. Farthest for its size is {names.short(worst['variable'])} "
         f"by {names.short(worst['crossed'])}, with {percent(worst['value'])} of the persons in "
-        f"the wrong cell (sampling error {percent(worst['noise'])})."
+        f"the wrong cell (sampling error {percent(worst['expected_sampling_error'])})."
     ]
 
 
@@ -204,7 +206,7 @@ def _risk(risk: Any, fit: FitReport, external: bool) -> list[str]:
 def stands_out(fit: FitReport, names: Names) -> list[str]:
     """Return the comparisons beyond the survey's own sampling error, the farthest first."""
     table = fit.distances[fit.distances["scope"].isin(["all"])].dropna(subset="value")
-    limit = table[["noise", "floor"]].max(axis=1)
+    limit = table[["expected_sampling_error", "expected_simulation_error"]].max(axis=1)
     table = table.assign(ratio=table["value"] / limit)
     rows = table[table["ratio"] > 1].sort_values("ratio", ascending=False, kind="stable")
     told = []
@@ -215,7 +217,7 @@ def stands_out(fit: FitReport, names: Names) -> list[str]:
         kind = "of the persons in the wrong cell" if row["measure"] == "tvd" else "KS distance"
         told.append(
             f"{what}: {percent(row['value'])} {kind}, {row['ratio']:.1f} times the "
-            f"sampling error of the survey ({percent(row['noise'])})."
+            f"sampling error of the survey ({percent(row['expected_sampling_error'])})."
         )
     if len(rows) > MOST_NOTED:
         told.append(f"And {len(rows) - MOST_NOTED} more in the table of distances.")

@@ -1,0 +1,121 @@
+"""Whole households of a sample or a population as plain arrays, members in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.distances import effective_size
+from synthpop.evaluation.source import Source
+from synthpop.microdata.survey import Survey
+
+MOST_HOUSEHOLDS = 50_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HouseholdRows:
+    """Persons sorted by household.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a person; the members of a household stand together.
+    starts, sizes : int arrays, shape (households,)
+        First row and number of members.
+    weights : float array, shape (households,)
+    person_weights : float array, shape (persons,)
+    """
+
+    frame: pd.DataFrame
+    starts: np.ndarray
+    sizes: np.ndarray
+    weights: np.ndarray
+    person_weights: np.ndarray
+
+    @property
+    def index(self) -> np.ndarray:
+        """Number of the household of each person, shape (persons,)."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over the members of each household, missing values left out."""
+        return np.bincount(self.index, np.nan_to_num(values), minlength=len(self.sizes))
+
+    def effective(self, households: np.ndarray | None = None) -> float:
+        """Return the effective number of households, of all or of those marked."""
+        return effective_size(self.weights if households is None else self.weights[households])
+
+    def take(self, households: np.ndarray) -> HouseholdRows:
+        """Return some of the households, in the order given; one may be taken twice."""
+        sizes = self.sizes[households]
+        ends = np.cumsum(sizes)
+        within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
+        rows = np.repeat(self.starts[households], sizes) + within
+        return HouseholdRows(
+            self.frame.iloc[rows].reset_index(drop=True),
+            ends - sizes,
+            sizes,
+            self.weights[households],
+            self.person_weights[rows],
+        )
+
+
+def rows_of_survey(survey: Survey, frame: pd.DataFrame, columns: Sequence[str]) -> HouseholdRows:
+    """Return the households of the sample with some columns of `frame` (its rows in order)."""
+    order, offsets = survey.household_order, survey.household_offsets
+    return HouseholdRows(
+        frame[list(columns)].iloc[order].reset_index(drop=True),
+        offsets[:-1],
+        np.diff(offsets),
+        survey.household_weights,
+        survey.weights[order],
+    )
+
+
+def rows_of_population(
+    source: Source, columns: Sequence[str], household: str, n_sample: int
+) -> HouseholdRows | None:
+    """Return evenly spaced households of a population, as many as the sample has or 50,000.
+
+    None where the population has no column with the households.
+    """
+    if household not in source.columns:
+        return None
+    names = list(dict.fromkeys([household, *columns]))
+    frame = _sorted(source, names, household)
+    parts, seen, n_rows = [], 0, 0
+    total = _n_households(source, frame, household)
+    step = min(1.0, max(n_sample, MOST_HOUSEHOLDS) / max(total, 1))
+    for chunk in [frame] if frame is not None else source.chunks(names):
+        ids = chunk[household].to_numpy()
+        new = np.append(True, ids[1:] != ids[:-1]) if len(ids) else np.zeros(0, dtype=bool)
+        number = seen + np.cumsum(new) - 1
+        chosen = np.floor((number + 1) * step) > np.floor(number * step)
+        seen += int(new.sum())
+        n_rows += len(chunk)
+        parts.append(chunk[chosen])
+    rows = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
+    ids = rows[household].to_numpy()
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.zeros(0, int)
+    sizes = np.diff(np.append(starts, len(ids)))
+    return HouseholdRows(rows, starts, sizes, np.ones(len(sizes)), np.ones(len(rows)))
+
+
+def _sorted(source: Source, names: Sequence[str], household: str) -> pd.DataFrame | None:
+    """Return a table of persons with the members of each household together."""
+    if not isinstance(source.data, pd.DataFrame):
+        return None
+    codes, _ = pd.factorize(source.data[household])
+    order = np.argsort(codes, kind="stable")
+    return source.data[list(names)].iloc[order]
+
+
+def _n_households(source: Source, frame: pd.DataFrame | None, household: str) -> int:
+    if frame is not None:
+        return int(frame[household].nunique(dropna=False))
+    data: Any = source.data
+    return int(data.n_households)

@@ -1,0 +1,184 @@
+"""Comparisons that need whole households: of members, of sums, and by a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation import classifier
+from synthpop.evaluation.distances import effective_size
+from synthpop.evaluation.factors import Factor, make_classes
+from synthpop.evaluation.household_rows import (
+    HouseholdRows,
+    rows_of_population,
+    rows_of_survey,
+)
+from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
+from synthpop.evaluation.request import MOST_GROUPS, Request
+from synthpop.evaluation.tabulate import numbers_of
+from synthpop.microdata.survey import Survey
+from synthpop.profile.names import AGE, RELATION, first_named
+
+MOST_COUNTED_LEVELS = 12
+SUM_TOLERANCE = 1e-6
+SUMS_COLUMNS = ["total", "sample", "population", "sample_share_off", "population_share_off"]
+
+
+def household_tables(request: Request) -> dict[str, pd.DataFrame]:
+    """Return the tables ``households``, ``classifier`` and ``sums_off`` of a comparison.
+
+    Notes
+    -----
+    At most 50,000 households of the population (or as many as the sample has) are read, evenly
+    spaced in its order; no randomness.
+    """
+    sample, population = _sides(request)
+    numbers = _main_numbers(request)
+    result = {
+        "households": pd.DataFrame(columns=COLUMNS),
+        "classifier": _classifier(request, sample, population, numbers),
+        "sums_off": _sums_off(request, sample, population),
+    }
+    if request.survey.roles.household is not None and len(population.sizes):
+        result["households"] = household_distances(_pair(request, sample, population, numbers))
+    return result
+
+
+def _sides(request: Request) -> tuple[HouseholdRows, HouseholdRows]:
+    """Return both sides; without households every person stands alone."""
+    survey, columns = request.survey, request.plan.source_columns()
+    household = survey.roles.household
+    if household is not None:
+        population = rows_of_population(request.source, columns, household, survey.n_households)
+        if population is not None:
+            return rows_of_survey(survey, request.frame, columns), population
+    return _persons(survey, request.frame[columns]), _every_person(request, columns)
+
+
+def _persons(survey: Survey, frame: pd.DataFrame) -> HouseholdRows:
+    n = len(frame)
+    return HouseholdRows(
+        frame.reset_index(drop=True), np.arange(n), np.ones(n, dtype=np.int64), survey.weights,
+        survey.weights,
+    )  # fmt: skip
+
+
+def _every_person(request: Request, columns: list[str]) -> HouseholdRows:
+    """Return evenly spaced persons of a population without households."""
+    most = max(request.survey.n_persons, 100_000)
+    total = sum(len(chunk) for chunk in request.source.chunks(columns[:1]))
+    step, start, parts = min(1.0, most / max(total, 1)), 0, []
+    for chunk in request.source.chunks(columns):
+        place = start + np.arange(len(chunk))
+        start += len(chunk)
+        parts.append(chunk[np.floor((place + 1) * step) > np.floor(place * step)])
+    frame = pd.concat(parts, ignore_index=True) if parts else request.frame[columns].iloc[:0]
+    n = len(frame)
+    return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), np.ones(n), np.ones(n))
+
+
+def _main_numbers(request: Request) -> tuple[str, ...]:
+    parts = {part for names in request.components.values() for part in names}
+    return tuple(
+        name
+        for name in request.plan.grids
+        if name not in parts and np.isfinite(numbers_of(request.frame[name])).any()
+    )
+
+
+def _categories(request: Request, most_levels: int) -> dict[str, Factor]:
+    """Factors that are compared as variables; not household size and strata, equal by design."""
+    return {
+        name: request.plan.factors[name]
+        for name in request.names
+        if request.plan.factors[name].limits is None
+        and len(request.plan.factors[name].levels) <= most_levels
+        and name not in (request.size, request.strata)
+    }
+
+
+def _pair(
+    request: Request, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
+) -> HouseholdPair:
+    factors = _categories(request, MOST_GROUPS)
+    weights = request.survey.weights
+    classes = {name: make_classes(request.frame[name], weights) for name in numbers}
+    age = first_named(AGE, numbers)
+    return HouseholdPair(
+        sample,
+        population,
+        {**factors, **classes},
+        tuple(factors),
+        tuple(name for name in numbers if name != age),
+        age,
+        first_named(RELATION, factors),
+    )
+
+
+def _classifier(
+    request: Request, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
+) -> pd.DataFrame:
+    """Area under the ROC curve for persons and, where there are households, for households."""
+    rows: list[dict[str, Any]] = []
+    factors = {name: request.plan.factors[name] for name in request.names
+               if request.plan.factors[name].limits is None}  # fmt: skip
+    grids = list(request.plan.grids)
+    if not (factors or grids) or not len(population.sizes):
+        return pd.DataFrame(rows, columns=classifier.COLUMNS)
+    s = classifier.thinned(sample, classifier.MOST_PERSONS)
+    p = classifier.thinned(population, classifier.MOST_PERSONS)
+    features = [_person_features(side, factors, grids) for side in (s, p)]
+    auc = classifier.auc_of_groups(features[0], features[1], s.person_weights, s.index, p.index)
+    rows.append(_auc_row("persons", auc, s.person_weights, len(p.frame), features[0].shape[1]))
+    if request.survey.roles.household is not None and (sample.sizes > 1).any():
+        counted = _categories(request, MOST_COUNTED_LEVELS)
+        tables = []
+        for side in (s, p):
+            codes = {k: f.code(side.frame[f.name]) for k, f in counted.items()}
+            labels = {k: f.n_codes for k, f in counted.items()}
+            tables.append(classifier.household_features(side, codes, labels, numbers))
+        auc = classifier.auc_of_groups(
+            tables[0], tables[1], s.weights, np.arange(len(s.sizes)), np.arange(len(p.sizes))
+        )
+        rows.append(_auc_row("households", auc, s.weights, len(p.sizes), tables[0].shape[1]))
+    return pd.DataFrame(rows, columns=classifier.COLUMNS)
+
+
+def _person_features(
+    side: HouseholdRows, factors: Mapping[str, Factor], grids: list[str]
+) -> pd.DataFrame:
+    codes = {key: f.code(side.frame[f.name]).astype(float) for key, f in factors.items()}
+    return pd.DataFrame({**codes, **{name: numbers_of(side.frame[name]) for name in grids}})
+
+
+def _auc_row(units: str, auc: float, weights: np.ndarray, m: int, variables: int) -> dict[str, Any]:
+    """Expected |AUC - 1/2| of two samples of one country: variance (1/n + 1/m) / 12."""
+    n = effective_size(weights)
+    error = float(np.sqrt(2 / np.pi * (1 / n + 1 / m) / 12))
+    return {
+        "units": units, "auc": auc, "expected_error": error, "n_sample": len(weights),
+        "n_population": m, "variables": variables,
+    }  # fmt: skip
+
+
+def _sums_off(request: Request, sample: HouseholdRows, population: HouseholdRows) -> pd.DataFrame:
+    """Share of persons whose parts do not add up to their total."""
+    rows = []
+    for total, parts in request.components.items():
+        gaps = []
+        for side in (sample, population):
+            whole = numbers_of(side.frame[total])
+            parts_sum = np.nansum([numbers_of(side.frame[part]) for part in parts], axis=0)
+            gaps.append(np.abs(parts_sum - whole))
+            gaps[-1][np.isnan(gaps[-1])] = 0.0
+        scale = max(1.0, float(np.nanmax(np.abs(numbers_of(sample.frame[total])), initial=1.0)))
+        limit = max(1.5 * float(np.quantile(gaps[0], 0.999)), SUM_TOLERANCE * scale)
+        off = [
+            float(np.average(gap > limit, weights=side.person_weights)) if len(gap) else 0.0
+            for gap, side in zip(gaps, (sample, population), strict=True)
+        ]
+        rows.append([total, *(float(g.max(initial=0.0)) for g in gaps), *off])
+    return pd.DataFrame(rows, columns=SUMS_COLUMNS)

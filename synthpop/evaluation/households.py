@@ -1,0 +1,387 @@
+"""Households of a population beside those of the sample: members together, counts, sums, ages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.distances import (
+    expected_ks,
+    expected_total_variation,
+    gini,
+    total_variation,
+)
+from synthpop.evaluation.factors import Factor
+from synthpop.evaluation.household_rows import HouseholdRows
+from synthpop.evaluation.jackknife import MEAN_DEVIATION, group_jackknife
+from synthpop.microdata.weighted import quantile
+
+MEMBERS = "pairs of members"
+COUNTS = "members per household"
+SUMS = "household sums"
+AGES = "age gaps"
+MOST_COUNTED = 3
+FEWEST_PERSONS = 20
+FEWEST_HOUSEHOLDS = 30
+CHILD = 16
+LARGE_AMOUNT = 200.0
+POVERTY_SHARE = 0.6
+COLUMNS = [
+    "scope", "measure", "variable", "where", "sample", "population", "value",
+    "expected_simulation_error", "expected_sampling_error", "n_sample",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HouseholdPair:
+    """Households of both sides and what is compared of them.
+
+    Attributes
+    ----------
+    sample, population : HouseholdRows
+    factors : dict of Factor
+        Categories, and numbers in classes, of which the levels of members are crossed.
+    names : tuple of str
+        Those factors that are categorical variables.
+    numbers : tuple of str
+        Numbers whose household sums are compared.
+    age : str or None
+        The age of persons.
+    relation : str or None
+        Relation to the reference person.
+    """
+
+    sample: HouseholdRows
+    population: HouseholdRows
+    factors: Mapping[str, Factor]
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    age: str | None
+    relation: str | None
+
+
+def household_distances(pair: HouseholdPair) -> pd.DataFrame:
+    """Return all comparisons of households, one row each.
+
+    Columns: `scope`, `measure`, `variable`, `where` (the level that is counted, the statistic or
+    the relation), `sample` and `population` (a share, correlation or indicator; NaN for distances
+    of distributions), `value` (distance), its expected errors, and `n_sample` (households).
+    """
+    rows = [*_member_pairs(pair), *_member_counts(pair), *_sums(pair), *_age_gaps(pair)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def member_pairs(sizes: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the rows of both persons of each pair of members, and the pair's household.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in member_pairs(np.array([1, 3]), np.array([0, 1]))]
+    [[1, 1, 2], [2, 3, 3], [1, 1, 1]]
+    """
+    first, second, household = [], [], []
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        at = np.flatnonzero(sizes == size)
+        i, j = np.triu_indices(size, 1)
+        first.append((starts[at, None] + i).ravel())
+        second.append((starts[at, None] + j).ravel())
+        household.append(np.repeat(at, len(i)))
+    if not first:
+        return (np.zeros(0, dtype=np.int64),) * 3
+    return np.concatenate(first), np.concatenate(second), np.concatenate(household)
+
+
+def _pair_weights(side: HouseholdRows, household: np.ndarray) -> np.ndarray:
+    """Weights of pairs; each household counts once, however many pairs it has."""
+    sizes = side.sizes[household]
+    return side.weights[household] / (sizes * (sizes - 1) / 2)
+
+
+def _member_pairs(pair: HouseholdPair) -> list[dict[str, Any]]:
+    """Levels of two members of a household, crossed; correlations of their numbers."""
+    sides: list[Any] = [(side, *member_pairs(side.sizes, side.starts)) for side in _sides(pair)]
+    if any(len(first) == 0 for _, first, _, _ in sides):
+        return []
+    weights = [_pair_weights(side, household) for side, _, _, household in sides]
+    large = pair.sample.sizes > 1
+    n, m = pair.sample.effective(large), float((pair.population.sizes > 1).sum())
+    rows = []
+    for key, factor in pair.factors.items():
+        k = factor.n_codes
+        tables, agree = [], []
+        for (side, first, second, _), w in zip(sides, weights, strict=True):
+            codes = factor.code(side.frame[factor.name])
+            a, b = codes[first], codes[second]
+            cells = np.bincount(np.minimum(a, b) * k + np.maximum(a, b), w, minlength=k * k)
+            tables.append(cells / w.sum())
+            agree.append(float(w[a == b].sum() / w.sum()))
+        q, p = tables
+        base = {"scope": MEMBERS, "variable": key, "where": "", "n_sample": int(large.sum())}
+        rows.append({**base, "measure": "tvd", **_tvd_of_cells(p, q, m, n)})
+        if key in pair.names:
+            rows.append({**base, "measure": "agreement", **_shares_apart(agree[0], agree[1], n, m)})
+    return rows + [row for name in pair.numbers for row in _correlation(pair, sides, weights, name)]
+
+
+def _sides(pair: HouseholdPair) -> tuple[HouseholdRows, HouseholdRows]:
+    return pair.sample, pair.population
+
+
+def _tvd_of_cells(p: np.ndarray, q: np.ndarray, m: float, n: float) -> dict[str, float]:
+    return {
+        "sample": np.nan,
+        "population": np.nan,
+        "value": total_variation(p, q),
+        "expected_simulation_error": expected_total_variation(smoothed(q, m), m),
+        "expected_sampling_error": expected_total_variation(smoothed(q, n), n),
+    }
+
+
+def smoothed(q: np.ndarray, n: float) -> np.ndarray:
+    """Return shares as if half a unit more lay in the cells, so that 0 and 1 are not certain.
+
+    Examples
+    --------
+    >>> smoothed(np.array([1.0, 0.0]), 99.0).tolist()
+    [0.9975, 0.0025]
+    """
+    return np.asarray((q * n + 0.5 / len(q)) / (n + 0.5))
+
+
+def _shares_apart(q: float, p: float, n: float, m: float) -> dict[str, float]:
+    """Two shares and the distance that sampling and simulation let expect."""
+    sampling, simulation = (_deviation_of_share(q, size) for size in (n, m))
+    return {
+        "sample": q,
+        "population": p,
+        "value": abs(p - q),
+        "expected_simulation_error": simulation,
+        "expected_sampling_error": sampling,
+    }
+
+
+def _deviation_of_share(q: float, n: float) -> float:
+    share = (q * n + 0.5) / (n + 1)
+    return MEAN_DEVIATION * float(np.sqrt(share * (1 - share) / n))
+
+
+def _correlation(
+    pair: HouseholdPair, sides: Sequence[Any], weights: Sequence[np.ndarray], name: str
+) -> list[dict[str, Any]]:
+    """Correlation of a number between two members of a household, in either order."""
+    estimates, errors = [], []
+    for (side, first, second, household), w in zip(sides, weights, strict=True):
+        x: np.ndarray = side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        a, b = x[first], x[second]
+        known = np.isfinite(a) & np.isfinite(b)
+        a, b, w_known, owner = a[known], b[known], w[known], household[known]
+        if len(a) < FEWEST_HOUSEHOLDS:
+            return []
+
+        def statistic(
+            used: np.ndarray, a: Any = a, b: Any = b, w: Any = w_known, owner: Any = owner
+        ) -> float:
+            rows = used[owner]
+            return _symmetric_correlation(a[rows], b[rows], w[rows])
+
+        whole = np.ones(len(side.sizes), dtype=bool)
+        estimates.append(statistic(whole))
+        if side is pair.sample:
+            errors.append(MEAN_DEVIATION * group_jackknife(statistic, len(side.sizes)))
+        else:
+            errors.append(MEAN_DEVIATION * (1 - estimates[-1] ** 2) / np.sqrt(max(len(a), 1)))
+    q, p = estimates
+    row = {
+        "scope": MEMBERS,
+        "measure": "correlation",
+        "variable": name,
+        "where": "",
+        "sample": q,
+        "population": p,
+        "value": abs(p - q),
+        "expected_simulation_error": errors[1],
+        "expected_sampling_error": errors[0],
+        "n_sample": int((pair.sample.sizes > 1).sum()),
+    }
+    return [row] if np.isfinite(q) and np.isfinite(p) else []
+
+
+def _symmetric_correlation(a: np.ndarray, b: np.ndarray, w: np.ndarray) -> float:
+    total = w.sum()
+    if not total > 0:
+        return float("nan")
+    centre = (w @ a + w @ b) / (2 * total)
+    variance = (w @ (a - centre) ** 2 + w @ (b - centre) ** 2) / (2 * total)
+    if not variance > 0:
+        return float("nan")
+    return float((w * (a - centre)) @ (b - centre) / total / variance)
+
+
+def _member_counts(pair: HouseholdPair) -> list[dict[str, Any]]:
+    """How many members have a level, a value other than zero, or are children."""
+    rows = []
+    for name in pair.names:
+        factor = pair.factors[name]
+        codes = [factor.code(side.frame[factor.name]) for side in _sides(pair)]
+        numbers = np.bincount(codes[0], minlength=factor.n_codes)
+        for level in np.flatnonzero(numbers >= FEWEST_PERSONS):
+            marked = [code == level for code in codes]
+            rows.append(_count_row(pair, name, factor.labels[level], marked))
+    for name in pair.numbers:
+        marked = [
+            np.nan_to_num(side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)) != 0
+            for side in _sides(pair)
+        ]
+        if not marked[0].all():
+            rows.append(_count_row(pair, name, "with a value other than 0", marked))
+    if pair.age is not None:
+        marked = [
+            side.frame[pair.age].to_numpy(dtype=np.float64, na_value=np.nan) < CHILD
+            for side in _sides(pair)
+        ]
+        rows.append(_count_row(pair, pair.age, f"below {CHILD}", marked))
+    return rows
+
+
+def _count_row(
+    pair: HouseholdPair, name: str, where: str, marked: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    tables = []
+    for side, persons in zip(_sides(pair), marked, strict=True):
+        counts = np.minimum(side.total(persons.astype(float)), MOST_COUNTED).astype(int)
+        cells = np.bincount(counts, side.weights, minlength=MOST_COUNTED + 1)
+        tables.append(cells / cells.sum())
+    q, p = tables
+    n, m = pair.sample.effective(), float(len(pair.population.sizes))
+    base = {"scope": COUNTS, "measure": "tvd", "variable": name, "where": str(where)}
+    return {**base, **_tvd_of_cells(p, q, m, n), "n_sample": len(pair.sample.sizes)}
+
+
+def _sums(pair: HouseholdPair) -> list[dict[str, Any]]:
+    """Household sums of each number: distribution, and Gini and poverty rate of amounts."""
+    rows: list[dict[str, Any]] = []
+    n, m = pair.sample.effective(), float(len(pair.population.sizes))
+    for name in pair.numbers:
+        sums = [
+            side.total(side.frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
+            for side in _sides(pair)
+        ]
+        base = {"scope": SUMS, "variable": name, "n_sample": len(pair.sample.sizes)}
+        distance = ks_of_values(sums[1], pair.population.weights, sums[0], pair.sample.weights)
+        none = {"sample": np.nan, "population": np.nan}
+        expected = {
+            "expected_simulation_error": expected_ks(m),
+            "expected_sampling_error": expected_ks(n),
+        }
+        row = {"measure": "ks", "where": "", **none, "value": distance, **expected}
+        rows.append({**base, **row})
+        if np.quantile(np.abs(sums[0]), 0.9) < LARGE_AMOUNT:
+            continue
+        for label, statistic in (("Gini coefficient", _gini), ("poverty rate", _poverty_rate)):
+            rows.append({**base, "measure": "indicator", "where": label,
+                         **_indicator(pair, sums, statistic)})  # fmt: skip
+    return [row for row in rows if np.isfinite(row["value"])]
+
+
+def _indicator(pair: HouseholdPair, sums: Sequence[np.ndarray], statistic: Any) -> dict[str, float]:
+    s, population = pair.sample, pair.population
+    q = statistic(sums[0], s.sizes, s.weights)
+    p = statistic(sums[1], population.sizes, population.weights)
+    error = group_jackknife(
+        lambda used: statistic(sums[0][used], s.sizes[used], s.weights[used]), len(s.sizes)
+    )
+    ratio = float(np.sqrt(s.effective() / max(len(population.sizes), 1)))
+    return {
+        "sample": q,
+        "population": p,
+        "value": abs(p - q),
+        "expected_simulation_error": MEAN_DEVIATION * error * ratio,
+        "expected_sampling_error": MEAN_DEVIATION * error,
+    }
+
+
+def _gini(sums: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> float:
+    return gini(sums / np.sqrt(sizes), weights * sizes)
+
+
+def _poverty_rate(sums: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> float:
+    """Share of persons below 60 % of the median of household sum / sqrt(size)."""
+    equivalised, w = sums / np.sqrt(sizes), weights * sizes
+    line = POVERTY_SHARE * float(quantile(equivalised, w, [0.5])[0])
+    return float(w[equivalised < line].sum() / w.sum())
+
+
+def _age_gaps(pair: HouseholdPair) -> list[dict[str, Any]]:
+    """Age gaps of the two oldest members, of parents and children, and by relation."""
+    if pair.age is None:
+        return []
+    gaps: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for side in _sides(pair):
+        age = side.frame[pair.age].to_numpy(dtype=np.float64, na_value=np.nan)
+        for where, values, household in _gaps_of_side(side, age, pair.relation):
+            known = np.isfinite(values)
+            entry = (values[known], side.weights[household[known]])
+            gaps.setdefault(where, []).append(entry)
+    rows = []
+    for where, sides in gaps.items():
+        if len(sides) < 2 or min(len(values) for values, _ in sides) < FEWEST_HOUSEHOLDS:
+            continue
+        (q, wq), (p, wp) = sides
+        n = float(wq.sum() ** 2 / np.square(wq).sum())
+        rows.append(
+            {
+                "scope": AGES, "measure": "ks", "variable": pair.age, "where": where,
+                "sample": float(np.average(q, weights=wq)),
+                "population": float(np.average(p, weights=wp)),
+                "value": ks_of_values(p, wp, q, wq),
+                "expected_simulation_error": expected_ks(len(p)),
+                "expected_sampling_error": expected_ks(n), "n_sample": len(q),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _gaps_of_side(
+    side: HouseholdRows, age: np.ndarray, relation: str | None
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    order = np.lexsort((-np.nan_to_num(age, nan=-1.0), side.index))
+    sorted_age = age[order]
+    gaps = []
+    for least, where, a, b in (
+        (2, "the two oldest members", 0, 1),
+        (3, "the second oldest and the youngest", 1, -1),
+    ):
+        at = np.flatnonzero(side.sizes >= least)
+        last = side.sizes[at] - 1 if b < 0 else b
+        older, younger = sorted_age[side.starts[at] + a], sorted_age[side.starts[at] + last]
+        gaps.append((where, older - younger, at))
+    if relation is not None:
+        texts = side.frame[relation].astype("str").to_numpy()
+        first = side.starts[side.index]
+        others = np.flatnonzero(np.arange(len(age)) != first)
+        for level in np.unique(texts[others]).tolist():
+            rows = others[texts[others] == level]
+            where = f"the first member and {level}"
+            gaps.append((where, age[first[rows]] - age[rows], side.index[rows]))
+    return gaps
+
+
+def ks_of_values(p: np.ndarray, wp: np.ndarray, q: np.ndarray, wq: np.ndarray) -> float:
+    """Kolmogorov-Smirnov distance of two weighted samples; NaN where one is empty.
+
+    Examples
+    --------
+    >>> ks_of_values(np.array([1.0, 2.0]), np.ones(2), np.array([1.0, 1.0]), np.ones(2))
+    0.5
+    """
+    if not (wp.sum() > 0 and wq.sum() > 0):
+        return float("nan")
+    values = np.concatenate([p, q])
+    jumps = np.concatenate([wp / wp.sum(), -wq / wq.sum()])
+    distinct, code = np.unique(values, return_inverse=True)
+    steps = np.bincount(code, jumps, minlength=len(distinct))
+    return float(np.abs(np.cumsum(steps)).max())

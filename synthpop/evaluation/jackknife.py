@@ -1,0 +1,42 @@
+"""Sampling errors of any statistic of households: the delete-a-group jackknife."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+GROUPS = 40
+MEAN_DEVIATION = float(np.sqrt(2 / np.pi))
+
+
+def group_jackknife(
+    statistic: Callable[[np.ndarray], float], n_households: int, groups: int = GROUPS
+) -> float:
+    """Return the standard error of a statistic from groups of households left out in turn.
+
+    Parameters
+    ----------
+    statistic : callable
+        Gets a boolean array, shape (households,), of the households to use.
+    n_households : int
+    groups : int
+        Household i is in group i mod `groups`.
+
+    Notes
+    -----
+    sqrt((g - 1) / g sum (t_(k) - mean t)^2), Wolter (2007), Introduction to Variance Estimation,
+    section 4.2. NaN with fewer than two groups of households.
+
+    Examples
+    --------
+    >>> x = np.arange(400.0) % 20
+    >>> bool(0.25 < group_jackknife(lambda used: float(x[used].mean()), 400, 40) < 0.45)
+    True
+    """
+    g = min(groups, n_households)
+    if g < 2:
+        return float("nan")
+    group = np.arange(n_households) % g
+    estimates = np.array([statistic(group != k) for k in range(g)])
+    return float(np.sqrt((g - 1) / g * np.sum((estimates - estimates.mean()) ** 2)))

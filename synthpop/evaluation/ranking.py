@@ -1,0 +1,132 @@
+"""All comparisons of a fit in one list, the farthest for its sampling error first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+COLUMNS = [
+    "kind", "measure", "variable", "given", "where", "value", "expected_simulation_error",
+    "expected_sampling_error", "ratio",
+]  # fmt: skip
+LARGE = 1e6
+
+
+def rank_comparisons(
+    distances: pd.DataFrame,
+    conditional: pd.DataFrame,
+    sums_off: pd.DataFrame,
+    parts: frozenset[str],
+    n_effective: float,
+) -> pd.DataFrame:
+    """Return one row a comparison, sorted by `ratio`.
+
+    Parameters
+    ----------
+    distances, conditional, sums_off : DataFrame
+        Tables of a `FitReport`.
+    parts : set of str
+        Parts of totals: left out of the comparisons by group.
+    n_effective : float
+        Effective size of the sample.
+
+    Returns
+    -------
+    DataFrame
+        `kind` ("variable", "two-way table", "conditional", "by group", "members", "household
+        counts", "household sums", "age gaps", "households", "components"), `measure`,
+        `variable`, `given` (the second variable), `where`, `value`, the two expected errors, and
+        `ratio`: value / max(expected sampling error, expected simulation error).
+
+    Notes
+    -----
+    A comparison that is exact on both sides has ratio 0, whatever its expected error. An expected
+    error of less than one person in 2 n (n the effective sample size) counts as that.
+    """
+    rows = [_of_distance(row) for row in distances.to_dict("records")]
+    rows += [_of_conditional(row) for row in conditional.to_dict("records")]
+    rows += [_of_sum(row) for row in sums_off.to_dict("records")]
+    known = [row for row in rows if row is not None and not _of_part(row, parts)]
+    table = pd.DataFrame(known, columns=COLUMNS[:-1])
+    table = table.dropna(subset="value").reset_index(drop=True)
+    expected = table[["expected_simulation_error", "expected_sampling_error"]].max(axis=1)
+    least = 0.5 / max(n_effective, 1.0)
+    ratio: pd.Series = table["value"].astype(float) / np.maximum(
+        expected.fillna(least).astype(float), least
+    )
+    table["ratio"] = ratio.where(table["value"] > 0, 0.0).clip(upper=LARGE)
+    return table.sort_values("ratio", ascending=False, kind="stable").reset_index(drop=True)
+
+
+KINDS = {
+    "households": "households",
+    "pairs of members": "members",
+    "members per household": "household counts",
+    "household sums": "household sums",
+    "age gaps": "age gaps",
+}
+
+
+def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
+    scope = str(row["scope"])
+    base = {key: row[key] for key in ("measure", "variable", "where", "value")}
+    base |= {k: row[k] for k in ("expected_simulation_error", "expected_sampling_error")}
+    if scope in KINDS:
+        return {**base, "kind": KINDS[scope], "given": ""}
+    if scope.startswith("mean over "):
+        return {**base, "kind": "by group", "given": scope.removeprefix("mean over ")}
+    if scope != "all":
+        return None
+    kind = "two-way table" if row["crossed"] else "variable"
+    return {**base, "kind": kind, "given": row["crossed"]}
+
+
+def _of_conditional(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {**{k: v for k, v in row.items() if k in COLUMNS}, "kind": "conditional",
+            "measure": "tvd"}  # fmt: skip
+
+
+def _of_sum(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {
+        "kind": "components", "measure": "share", "variable": row["total"], "given": "",
+        "where": "", "value": max(0.0, row["population_share_off"] - row["sample_share_off"]),
+        "expected_simulation_error": 0.0, "expected_sampling_error": 0.0,
+    }  # fmt: skip
+
+
+def _of_part(row: Mapping[str, Any], parts: frozenset[str]) -> bool:
+    return row["variable"] in parts and row["kind"] == "by group"
+
+
+def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> pd.DataFrame:
+    """Return the first rows beyond a ratio; each set of variables, and each kind of one, once.
+
+    Parameters
+    ----------
+    ranking : DataFrame
+        See `rank_comparisons`.
+    most : int
+    least_ratio : float
+
+    Notes
+    -----
+    A variable that leads several rows stands at most twice, so that one fault does not hide the
+    others.
+    """
+    chosen: list[int] = []
+    sets: set[tuple[frozenset[str], str]] = set()
+    times: dict[tuple[str, str], int] = {}
+    for at, row in enumerate(ranking.to_dict("records")):
+        if row["ratio"] <= least_ratio or len(chosen) == most:
+            break
+        variables = frozenset({row["variable"], row["given"]} - {""})
+        family = "households" if row["kind"] in KINDS.values() else "persons"
+        if (variables, family) in sets or times.get((row["variable"], family), 0) >= 2:
+            continue
+        sets.add((variables, family))
+        times[row["variable"], family] = times.get((row["variable"], family), 0) + 1
+        chosen.append(at)
+    return ranking.iloc[chosen].reset_index(drop=True)

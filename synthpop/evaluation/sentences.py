@@ -1,0 +1,129 @@
+"""What comparisons of a population and its survey mean, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.ranking import LARGE
+
+
+def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
+    """Return one row of the ranking as a sentence.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of `rank_comparisons`.
+    name : callable
+        What a variable is called.
+    """
+    what = comparison_title(row, name)
+    value = f"{row['value'] * 100:.2g} %" if row["value"] < 0.1 else f"{row['value'] * 100:.0f} %"
+    if row["measure"] == "correlation":
+        value = f"{row['value']:.2f}"
+    meaning = MEANINGS[row["measure"]].format(value=value)
+    if row["kind"] == "components":
+        return (
+            f"{what}: the parts do not add up for {value} of the persons more than in the survey."
+        )
+    expected = max(row["expected_sampling_error"], row["expected_simulation_error"])
+    if row["ratio"] >= LARGE or not expected > 0:
+        return f"{what}: {meaning}, where the survey shows no variation."
+    return f"{what}: {meaning}, {times(row['ratio'])} the survey's sampling error."
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as a factor.
+
+    Examples
+    --------
+    >>> times(2.345), times(31.7)
+    ('2.3 times', '32 times')
+    """
+    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+
+
+MEANINGS = {
+    "tvd": "{value} would have to change category (total variation distance)",
+    "ks": "distribution functions differ by up to {value} (Kolmogorov-Smirnov)",
+    "agreement": "the share of pairs of members with the same level differs by {value}",
+    "correlation": "the correlation between members differs by {value}",
+    "indicator": "differs by {value}",
+    "share": "{value} of the persons",
+}
+
+
+def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
+    """Return what a row of the ranking compares.
+
+    Examples
+    --------
+    >>> comparison_title({"kind": "by group", "variable": "pay", "given": "job", "where": "",
+    ...                   "measure": "ks"})
+    'pay by job'
+    """
+    variable, given, where = name(row["variable"]), row["given"], row["where"]
+    kind = row["kind"]
+    if kind in ("two-way table", "by group"):
+        return f"{variable} by {name(given)}"
+    if kind == "conditional":
+        return f"{variable} given {name(given)}"
+    if kind == "members":
+        return f"{variable} of members of one household"
+    if kind == "household counts":
+        return f"Number of members with {variable} {where}" if where else variable
+    if kind == "household sums":
+        return f"Household sum of {variable}" + (f", {where}" if where else "")
+    if kind == "age gaps":
+        return f"Age gap between {where}"
+    if kind == "households":
+        return "Households by stratum and size"
+    if kind == "components":
+        return f"Components of {variable}"
+    return str(variable)
+
+
+def classifier_sentences(table: pd.DataFrame) -> list[str]:
+    """Return what the classifier makes of persons and households."""
+    sentences = []
+    for row in table.to_dict("records"):
+        if not np.isfinite(row["auc"]):
+            continue
+        limit = 0.5 + 2.5 * row["expected_error"]
+        meaning = (
+            "no better than a coin toss"
+            if row["auc"] <= limit
+            else "0.5 is a coin toss, 1 certainty"
+        )
+        sentences.append(
+            f"Classifier: boosted trees tell {row['units']} of the population from those of the "
+            f"survey with an AUC of {row['auc']:.2f} ({meaning})."
+        )
+    return sentences
+
+
+def overall_sentences(distances: pd.DataFrame) -> list[str]:
+    """Return the largest distance of a single variable, of shares and of distribution functions."""
+    sentences = []
+    single = distances[(distances["crossed"] == "") & (distances["scope"] == "all")]
+    for measure, text in SINGLE.items():
+        rows = single[single["measure"] == measure].dropna(subset="value")
+        if rows.empty:
+            continue
+        worst = rows.iloc[int(rows["value"].to_numpy().argmax())]
+        sentences.append(
+            text.format(name=worst["variable"], value=worst["value"] * 100)
+            + f" Sampling error of the survey: {worst['expected_sampling_error'] * 100:.2g} %; "
+            f"simulation error: {worst['expected_simulation_error'] * 100:.2g} %."
+        )
+    return sentences
+
+
+SINGLE = {
+    "tvd": "Single variables, total variation distance: at most {value:.2g} % ({name}).",
+    "ks": "Single variables, Kolmogorov-Smirnov distance: at most {value:.2g} % ({name}).",
+}

@@ -1,0 +1,225 @@
+"""Tables of a fit report that are not about one variable alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation import shares, values
+from synthpop.evaluation.distances import (
+    effective_size,
+    expected_total_variation,
+    total_variation,
+)
+from synthpop.evaluation.request import Request
+from synthpop.evaluation.shares import Sides
+from synthpop.evaluation.tabulate import ALL, Counts
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return tables one below the other; an empty one with the usual columns."""
+    parts = [part for part in parts if len(part)]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_ALWAYS)
+
+
+_ALWAYS = [
+    "variable",
+    "by",
+    "level",
+    "total",
+    "part",
+    "n_sample",
+    "value",
+    "expected_simulation_error",
+    "expected_sampling_error",
+]  # also in tables without rows
+
+
+def household_sizes(request: Request, sides: Sides) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """Households by stratum and size: estimated from the household weights, and counted."""
+    survey, size, strata = request.survey, request.size, request.strata
+    if size is None:
+        return pd.DataFrame(), []
+    plan, first = sides.plan, survey.household_order[survey.household_offsets[:-1]]
+    groups = plan.factors[strata].labels if strata else ("all",)
+    size_codes = plan.factors[size].code(request.frame[size])[first]
+    group_codes = np.zeros(len(first), dtype=np.int64)
+    persons = sides.population.single[size][None, :]
+    if strata is not None:
+        group_codes = plan.factors[strata].code(request.frame[strata])[first]
+        persons = shares.side_pair(sides.population, strata, size)
+    labels = plan.factors[size].labels
+    cell = group_codes * len(labels) + size_codes
+    estimate = np.bincount(cell, survey.household_weights, minlength=persons.size) * sides.scale
+    rows = np.bincount(cell, minlength=persons.size)
+    members = np.array([_number(level) for level in labels])
+    households = (persons / members).ravel()
+    table = pd.DataFrame(
+        {
+            "stratum": np.repeat(np.array(groups, dtype=object), len(labels)),
+            "size": np.tile(np.array(labels, dtype=object), len(groups)),
+            "members": np.tile(members, len(groups)),
+            "estimate": estimate,
+            "population": np.nan_to_num(households),
+            "n_sample": rows,
+        }
+    )
+    table = table[(table["estimate"] > 0) | (table["population"] > 0)].reset_index(drop=True)
+    q = shares.shares(table["estimate"].to_numpy())
+    p = table["population"].to_numpy()
+    row = {
+        "measure": "tvd",
+        "variable": size,
+        "crossed": strata or "",
+        "scope": "households",
+        "value": total_variation(shares.shares(p), q),
+        "expected_simulation_error": expected_total_variation(q, float(p.sum())),
+        "expected_sampling_error": expected_total_variation(
+            q, effective_size(survey.household_weights)
+        ),
+        "where": "",
+    }
+    return table, [row]
+
+
+def margin(sizes: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Households by size or by stratum."""
+    if sizes.empty:
+        return pd.DataFrame()
+    sums = ["estimate", "population", "n_sample"]
+    table = sizes.groupby([column], sort=False)[sums].sum().reset_index()
+    if column == "size":
+        members = table["size"].map(sizes.groupby("size")["members"].first())
+        table = table.iloc[np.argsort(members.to_numpy(), kind="stable")]
+    return table.reset_index(drop=True)
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return float("nan")
+
+
+def tvd_by_stratum(sides: Sides, request: Request) -> pd.DataFrame:
+    """Distances of each variable inside each stratum."""
+    strata = request.strata
+    if strata is None:
+        return pd.DataFrame()
+    names = [name for name in request.names if name != strata]
+    return joined([shares.tvd_by_level(sides, name, strata) for name in names])
+
+
+def boxes(
+    sides: Sides,
+    wanted: Mapping[str, Mapping[str, Sequence[float]]],
+    sample: values.Quantiles,
+    population: values.Quantiles,
+) -> pd.DataFrame:
+    """Quantiles of each number by each group, for box plots."""
+    return joined(
+        [
+            values.boxes(sides, name, by, sample, population)
+            for name, groupings in wanted.items()
+            for by in groupings
+            if by != ALL
+        ]
+    )
+
+
+def curves(
+    sides: Sides, request: Request, parts: set[str], sample: values.Quantiles
+) -> pd.DataFrame:
+    """Distribution functions of each number, overall and by group."""
+    tables = []
+    for name in sides.plan.grids:
+        low, high = sample[name, ALL][0][[0, -1]]
+        if not np.isfinite(low):
+            continue
+        if name in parts:  # mostly zeros: show the part that is not
+            held = sides.sample.numbers[name]
+            low, high = min(low, 0.0), max(high, _share_of_largest(held.high))
+        ends = _rounded(low, high)
+        tables += [
+            values.curve(sides, name, by, ends)
+            for by in (ALL, *(() if name in parts else sides.plan.by))
+        ]
+    return joined(tables)
+
+
+def _share_of_largest(high: float) -> float:
+    return high / 2 if np.isfinite(high) else 0.0
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """Round outwards to two digits, so that axis ends are no values of the data."""
+    reach = max(abs(low), abs(high), 1e-12)
+    step = 10.0 ** (np.floor(np.log10(reach)) - 1)
+    a, b = np.floor(low / step) * step, np.ceil(high / step) * step
+    return (float(a), float(b)) if a < b else (float(a), float(a + step))
+
+
+def components(request: Request, sides: Sides, groupings: Sequence[str]) -> pd.DataFrame:
+    """Totals of parts, and their share of the sum of the absolute values of the total."""
+    tables = []
+    for total, parts in request.components.items():
+        for by in groupings:
+            labels = ("all",) if by == ALL else sides.plan.factors[by].labels
+            q0, p0 = (
+                values.moments(side, sides, total, by)["absolute"]
+                for side in (sides.sample, sides.population)
+            )
+            n_rows = values.moments(sides.rows, sides, total, by)["n"]
+            for part in (*parts, total):
+                q, p = (
+                    values.moments(side, sides, part, by)["total"]
+                    for side in (sides.sample, sides.population)
+                )
+                users = _users(sides.rows, sides, part, by)
+                table = {
+                    "total": total,
+                    "part": part,
+                    "by": by,
+                    "level": labels,
+                    "sample": q * sides.scale,
+                    "population": p,
+                    "sample_share": q / q0.where(q0 > 0),
+                    "population_share": p / p0.where(p0 > 0),
+                    "n_sample": n_rows.astype(np.int64),
+                    "n_with_value": users,
+                }
+                tables.append(pd.DataFrame(table)[(q0 > 0) | (p0 > 0)])
+    return joined(tables)
+
+
+def _users(counts: Counts, sides: Sides, name: str, by: str) -> np.ndarray:
+    """Return how many sample persons have a value other than zero."""
+    cells = counts.numbers[name].cells[by]
+    with_value = cells.sum(axis=1) - cells[:, sides.plan.grids[name].zero_cell]
+    return with_value.astype(np.int64)
+
+
+def sums(sides: Sides, off: pd.DataFrame) -> pd.DataFrame:
+    """Largest gap between a total and its parts, and the share of persons with a gap."""
+    table = off.copy()
+    for total in off["total"]:
+        at = table["total"] == total
+        table.loc[at, "sample"] = sides.sample.largest_gap[total]
+        table.loc[at, "population"] = sides.population.largest_gap[total]
+    return table
+
+
+def association(sides: Sides) -> pd.DataFrame:
+    """Share of the variance of each number between the groups of each factor."""
+    rows: list[dict[str, Any]] = []
+    for name, centre in sides.plan.centres.items():
+        for by in sides.plan.by:
+            q, p = (
+                values.eta_squared(side, centre, name, by)
+                for side in (sides.sample, sides.population)
+            )
+            rows.append({"variable": name, "by": by, "sample": q, "population": p})
+    return pd.DataFrame(rows, columns=["variable", "by", "sample", "population"])

@@ -1,0 +1,1 @@
+"""What the columns of a survey are: roles, totals, classes, copies, household variables."""
