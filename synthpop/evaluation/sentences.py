@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import LARGE
+from synthpop.microdata.text import number, short_percent
 
 
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
@@ -22,9 +23,8 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
         What a variable is called.
     """
     what = comparison_title(row, name)
-    value = f"{row['value'] * 100:.2g} %" if row["value"] < 0.1 else f"{row['value'] * 100:.0f} %"
-    if row["measure"] == "correlation":
-        value = f"{row['value']:.2f}"
+    correlation = row["measure"] == "correlation"
+    value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
     meaning = MEANINGS[row["measure"]].format(value=value)
     if row["kind"] == "components":
         return (
@@ -44,7 +44,7 @@ def times(ratio: float) -> str:
     >>> times(2.345), times(31.7)
     ('2.3 times', '32 times')
     """
-    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+    return f"{number(ratio, 2)} times"
 
 
 MEANINGS = {
@@ -116,14 +116,14 @@ def overall_sentences(distances: pd.DataFrame) -> list[str]:
             continue
         worst = rows.iloc[int(rows["value"].to_numpy().argmax())]
         sentences.append(
-            text.format(name=worst["variable"], value=worst["value"] * 100)
-            + f" Sampling error of the survey: {worst['expected_sampling_error'] * 100:.2g} %; "
-            f"simulation error: {worst['expected_simulation_error'] * 100:.2g} %."
+            text.format(name=worst["variable"], value=short_percent(worst["value"], 2))
+            + f" Sampling error of the survey: {short_percent(worst['expected_sampling_error'], 2)}"
+            f"; simulation error: {short_percent(worst['expected_simulation_error'], 2)}."
         )
     return sentences
 
 
 SINGLE = {
-    "tvd": "Single variables, total variation distance: at most {value:.2g} % ({name}).",
-    "ks": "Single variables, Kolmogorov-Smirnov distance: at most {value:.2g} % ({name}).",
+    "tvd": "Single variables, total variation distance: at most {value} ({name}).",
+    "ks": "Single variables, Kolmogorov-Smirnov distance: at most {value} ({name}).",
 }

@@ -17,6 +17,7 @@ from synthpop.evaluation.factors import make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.propensity import fit_scores, pmse_of_codes
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.text import short_percent
 from tests.reference_data import golden, survey_data
 
 ROLES = {"weight": "rb050", "strata": "db040", "household": "db030", "household_size": "hsize"}
@@ -364,8 +365,8 @@ def test_extreme_populations_work(survey: Survey) -> None:
 def test_summary_has_the_numbers_and_their_meaning(fit: FitReport) -> None:
     text = fit.summary()
     assert f"{fit.n_population:,} persons" in text
-    assert f"{fit.tvd.max() * 100:.2g} %" in text
-    assert f"{fit.ks.max() * 100:.2g} %" in text
+    assert short_percent(fit.tvd.max(), 2) in text
+    assert short_percent(fit.ks.max(), 2) in text
     assert "Sampling error of the survey" in text
     assert f"an AUC of {fit.auc['persons']:.2f}" in text
     assert fit.to_frame() is fit.distances
