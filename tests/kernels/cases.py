@@ -1,0 +1,350 @@
+"""Small calls of the product that between them run every kernel.
+
+Run as a script it stores what each case returns, and which kernels ran; with ``NUMBA_DISABLE_JIT=1``
+that is the plain Python form, which `test_cases` compares with the compiled one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+Case = Callable[[], "list[np.ndarray]"]
+CASES: dict[str, Case] = {}
+
+
+def case(function: Case) -> Case:
+    """Register a case under its name."""
+    CASES[function.__name__] = function
+    return function
+
+
+def keys_with_holes(n: int = 60) -> pd.DataFrame:
+    """Three categorical keys, a tenth of the cells missing, weights and two sensitive variables."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({name: rng.integers(0, 4, n).astype(float) for name in "abcde"})
+    for name in "abc":
+        frame.loc[rng.random(n) < 0.1, name] = np.nan
+    frame["w"] = rng.uniform(1, 30, n)
+    frame["ill"] = rng.choice(["flu", "cold", "none"], n)
+    frame["wage"] = rng.lognormal(8, 1, n).round()
+    frame["rent"] = rng.lognormal(6, 1, n).round()
+    frame["hid"] = np.arange(n) // 3
+    frame["region"] = (frame["hid"] % 4).astype(float)
+    return frame
+
+
+@case
+def frequencies() -> list[np.ndarray]:
+    """Counts with missing keys that match everything, wholly and partly."""
+    from riskeval import frequency_counts
+
+    frame = keys_with_holes()
+    return [
+        part
+        for alpha in (1.0, 0.5)
+        for result in [frequency_counts(frame, list("abc"), weights="w", alpha=alpha)]
+        for part in (result.f, result.F)
+    ]
+
+
+@case
+def individual() -> list[np.ndarray]:
+    """Individual risk: series, integral and closed form."""
+    from riskeval import individual_risk
+
+    frame = keys_with_holes()
+    return [
+        individual_risk(frame, list(keys), weights=frame["w"] * scale, alpha=alpha).risk
+        for keys in ("ab", "abc", "abcde")
+        for scale in (1.0, 0.2, 50.0)
+        for alpha in (1.0, 0.5)
+    ]
+
+
+@case
+def diversity() -> list[np.ndarray]:
+    """Sensitive values inside groups of keys."""
+    from riskeval import beta_likeness, l_diversity, t_closeness
+
+    frame = keys_with_holes().dropna()
+    tree = {"flu": ["sick"], "cold": ["sick"], "none": ["well"]}
+    diverse = l_diversity(frame, ["a", "b"], ["ill", "d"])
+    wild = l_diversity(keys_with_holes(), ["a", "b"], ["ill", "d"], missing="wildcard")
+    return [
+        *(
+            diverse.per_record[name].to_numpy()
+            for name in diverse.per_record.select_dtypes("number")
+        ),
+        *(wild.per_record[name].to_numpy() for name in wild.per_record.select_dtypes("number")),
+        t_closeness(frame, ["a"], "ill", distance=tree)
+        .per_record.select_dtypes("number")
+        .to_numpy(),
+        t_closeness(frame, ["a"], "wage").per_record.select_dtypes("number").to_numpy(),
+        np.array([beta_likeness(frame, ["a"], "ill").beta]),
+    ]
+
+
+@case
+def special_uniques() -> list[np.ndarray]:
+    """Minimal sample uniques."""
+    from riskeval import suda
+
+    result = suda(keys_with_holes().dropna().astype({"a": int}), list("abcde"))
+    return [np.asarray(result.score), np.asarray(result.n_msu)]
+
+
+@case
+def loglinear() -> list[np.ndarray]:
+    """Every method of the log-linear models."""
+    from riskeval import loglinear_risk
+
+    frame = keys_with_holes().dropna()
+    return [
+        np.array([result.tau1, result.tau2])
+        for method in ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
+        for result in [loglinear_risk(frame, ["a", "d", "e"], weights="w", method=method)]
+    ]
+
+
+@case
+def linkage() -> list[np.ndarray]:
+    """Nearest records under every method, with names that nearly agree."""
+    from riskeval import record_linkage
+
+    original = keys_with_holes().dropna()
+    released = original.assign(wage=original["wage"] * 1.02, rent=original["rent"].round(-1))
+    names = [f"person {k * 37 % 101}" for k in range(len(original))]
+    original, released = original.assign(who=names), released.assign(who=[n + "a" for n in names])
+    numbers = ["wage", "rent"]
+    results = [
+        record_linkage(original, released, numbers),
+        record_linkage(original, released, numbers, assign="one-to-one"),
+        record_linkage(original, released, [*numbers, "ill"], method="gower"),
+        record_linkage(original, released, ["a", "b", "ill"], method="probabilistic"),
+        record_linkage(
+            original, released, ["ill", "who"], method="probabilistic", agreement={"who": 0.8}
+        ),
+    ]
+    return [np.array([float(result.rate)]) for result in results]
+
+
+@case
+def microaggregation() -> list[np.ndarray]:
+    """Groups of near records."""
+    from riskeval import protect
+
+    frame = keys_with_holes(150).dropna()
+    many = pd.DataFrame(np.random.default_rng(1).normal(size=(700, 3)), columns=list("xyz"))
+    calls = [
+        (many, list("xyz"), {"method": "mdav"}),
+        (frame, ["wage"], {"method": "univariate-optimal"}),
+        (frame, ["wage", "rent", "ill"], {"method": "gower", "seed": 1}),
+        (frame, ["wage", "rent"], {"method": "individual"}),
+    ]
+    return [
+        protect.microaggregate(data, names, **options)
+        .data[names]
+        .select_dtypes("number")
+        .to_numpy()
+        for data, names, options in calls
+    ]
+
+
+@case
+def gower() -> list[np.ndarray]:
+    """Distance between two files."""
+    from riskeval import utility
+
+    frame = keys_with_holes().dropna()
+    other = frame.assign(wage=frame["wage"] * 1.1, ill=frame["ill"].to_numpy()[::-1])
+    return [np.array([utility.gower(frame, other, ["wage", "rent", "ill"]).mean])]
+
+
+@case
+def protection() -> list[np.ndarray]:
+    """Local suppression, rank swapping, record swapping."""
+    from riskeval import protect
+
+    frame = keys_with_holes(150)
+    suppressed = protect.local_suppression(frame, list("abcd"), k=3).data[list("abcd")]
+    swapped = protect.rank_swap(frame, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
+    moved = protect.record_swap(
+        frame.assign(size=3, a=1.0),
+        household="hid",
+        hierarchy=["region"],
+        similar=["size"],
+        risk_keys=["d"],
+        k=2,
+        rate=0.2,
+        seed=1,
+    ).data["region"]
+    return [suppressed.to_numpy(), swapped.to_numpy(), moved.to_numpy()]
+
+
+@case
+def scenarios() -> list[np.ndarray]:
+    """Five intruders, persons and households, numeric and categorical targets."""
+    from riskeval import Scenario, intruder_scenarios
+
+    sample, population = keys_with_holes(60), keys_with_holes(240)
+    population["low"], population["high"] = population["wage"] * 0.9, population["wage"] * 1.1
+    people = intruder_scenarios(
+        sample, population, ["a", "d"], ["wage", "ill"], intervals={"wage": ("low", "high")}, seed=1
+    )
+    household = Scenario(["region", "d"], target="wage", unit="household", household="hid")
+    families = intruder_scenarios(
+        sample, population.drop(columns=["low", "high"]), household, scenarios=(2, 4, 5), seed=1
+    )
+    return [
+        result.table.select_dtypes("number").to_numpy(dtype=float) for result in (people, families)
+    ]
+
+
+@case
+def counting() -> list[np.ndarray]:
+    """Counting attacks on a synthetic file."""
+    from riskeval import disco, replicated_uniques
+
+    one, two = keys_with_holes(80), keys_with_holes(90)
+    return [
+        np.array([replicated_uniques(one, two, ["d", "e"]).rate]),
+        np.array([disco(one, two, ["d", "e"], "ill").rate]),
+    ]
+
+
+@case
+def population() -> list[np.ndarray]:
+    """Every kind of stage, pooled and not, with households in order."""
+    from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure
+    from tests.small import small_survey
+
+    stages = [
+        Structure(["age", "sex"]),
+        Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120]),
+        Categorical("status", predictors=["age_class", "sex", "size"]),
+        Continuous("income", method="regression", predictors=["age_class", "status"]),
+        Components("income", parts=["wage", "other"], by=["status", "income"]),
+    ]
+    binned = [*stages[:3], Continuous("income", predictors=["age_class", "status"])]
+    frames = [
+        Pipeline(steps).fit(small_survey(150), seed=1).simulate(scale=0.3).frame()
+        for steps in (stages, binned)
+    ]
+    return [
+        frame[name].cat.codes.to_numpy()
+        if isinstance(frame[name].dtype, pd.CategoricalDtype)
+        else frame[name].to_numpy(dtype=float)
+        for frame in frames
+        for name in frame
+    ]
+
+
+@case
+def known_totals() -> list[np.ndarray]:
+    """Exchange of households, and their allocation to small areas."""
+    from synthpop import Margin, anneal
+    from synthpop.stages.distribute import distribute
+    from tests.small import small_frame
+
+    frame = small_frame(200).drop(columns=["w"])
+    sex = frame["sex"].value_counts()
+    moved = pd.DataFrame({"sex": ["f", "m"], "total": [sex["f"] + 12, sex["m"] - 10]})
+    annealed = anneal(frame, [Margin(moved)], household="hid", person="pid", seed=1)
+    areas = pd.DataFrame(
+        {
+            "region": np.repeat(["north", "south", "west"], 2),
+            "area": list("abcdef"),
+            "total": np.repeat(frame.groupby("region", observed=True)["hid"].nunique() / 2, 2),
+        }
+    )
+    allocated = distribute(
+        frame,
+        "area",
+        within="region",
+        margins=Margin(areas, level="household"),
+        household="hid",
+        seed=1,
+    )
+    return [
+        annealed.population["hid"].to_numpy(dtype=float),
+        pd.Categorical(allocated.population["area"]).codes,
+    ]
+
+
+@case
+def calibration() -> list[np.ndarray]:
+    """Weights by every method, and whole ones."""
+    from synthpop import Margin, calibrate
+    from synthpop.calibration import integerise
+    from tests.small import small_survey
+
+    survey = small_survey(120)
+    total = float(survey.weights.sum())
+    sex = pd.DataFrame({"sex": ["f", "m"], "total": [0.52 * total, 0.48 * total]})
+    homes = survey.frame.groupby("region", observed=True)["w"].sum()
+    region = pd.DataFrame({"region": homes.index, "total": homes.to_numpy() / 2.5})
+    margins = [Margin(sex), Margin(region, level="household")]
+    person = [Margin(sex), Margin(pd.DataFrame({"region": homes.index, "total": homes.to_numpy()}))]
+    weights = [calibrate(survey, person, method=m).weights for m in ("raking", "linear", "logit")]
+    free = calibrate(survey, person, household_equal=False).weights
+    return [
+        *weights,
+        free,
+        calibrate(survey, margins, method="ipu").weights,
+        np.asarray(integerise(calibrate(survey, person).survey, seed=1).weights, dtype=float),
+    ]
+
+
+@case
+def samples() -> list[np.ndarray]:
+    """Draws with unequal probabilities, and balanced ones."""
+    from synthpop.sampling import draw_balanced, draw_unequal, joint_probabilities
+    from synthpop.sampling.pps import METHODS
+
+    size = np.random.default_rng(5).uniform(1, 4, 30)
+    probabilities = 8 * size / size.sum()
+    draws = [
+        draw_unequal(probabilities, np.random.default_rng(7), method=method) for method in METHODS
+    ]
+    joint = [
+        joint_probabilities(probabilities, method=m) for m in ("conditional-poisson", "brewer")
+    ]
+    auxiliary = np.column_stack([probabilities, np.arange(30.0)])
+    return [*draws, *joint, draw_balanced(probabilities, auxiliary, np.random.default_rng(7))]
+
+
+def results() -> dict[str, list[np.ndarray]]:
+    """Run all cases."""
+    return {name: [np.asarray(part) for part in run()] for name, run in CASES.items()}
+
+
+def store(file: Path) -> None:
+    """Run all cases in this process, and store results and the names of the kernels that ran."""
+    import synthpop.microdata.kernel as home
+
+    ran: set[str] = set()
+
+    def recording(function: Callable) -> Callable:
+        name = f"{function.__module__}.{function.__name__}"
+
+        def run(*arguments: object) -> object:
+            ran.add(name)
+            return function(*arguments)
+
+        run.py_func = function
+        return run
+
+    home.kernel = recording
+    flat = {
+        f"{name}/{k}": part for name, parts in results().items() for k, part in enumerate(parts)
+    }
+    np.savez(file, **flat, kernels=np.array(sorted(ran)))
+
+
+if __name__ == "__main__":
+    store(Path(sys.argv[1]))
