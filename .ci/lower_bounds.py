@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def lowest(requirement: str) -> str | None:
-    """Return ``name==X.Y.*`` for ``name>=X.Y``: the last repair of the oldest allowed minor version."""
+    """Return ``name==X.Y.*`` for ``name>=X.Y``."""
     match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?:\[[^\]]*\])?\s*>=\s*([0-9.]+)", requirement.strip())
     return f"{match[1]}=={match[2]}.*" if match else None
 

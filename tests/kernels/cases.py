@@ -1,7 +1,8 @@
 """Small calls of the product that between them run every kernel.
 
-Run as a script it stores what each case returns, and which kernels ran; with ``NUMBA_DISABLE_JIT=1``
-that is the plain Python form, which `test_cases` compares with the compiled one.
+Run as a script it stores what each case returns, and which kernels ran. With
+``NUMBA_DISABLE_JIT=1`` that is the plain Python form, which `test_cases` compares with the
+compiled one.
 """
 
 from __future__ import annotations
@@ -44,11 +45,18 @@ def frequencies() -> list[np.ndarray]:
     from riskeval import frequency_counts
 
     frame = keys_with_holes()
+    rng = np.random.default_rng(9)
+    wide = pd.DataFrame({f"k{j}": rng.integers(0, 40, 80).astype(float) for j in range(5)})
+    wide = wide.mask(rng.random(wide.shape) < 0.5)  # too many cells for a dense table
+    sparse = frequency_counts(wide, list(wide.columns))
     return [
-        part
-        for alpha in (1.0, 0.5)
-        for result in [frequency_counts(frame, list("abc"), weights="w", alpha=alpha)]
-        for part in (result.f, result.F)
+        sparse.f,
+        *(
+            part
+            for alpha in (1.0, 0.5)
+            for result in [frequency_counts(frame, list("abc"), weights="w", alpha=alpha)]
+            for part in (result.f, result.F)
+        ),
     ]
 
 
@@ -101,13 +109,17 @@ def special_uniques() -> list[np.ndarray]:
 @case
 def loglinear() -> list[np.ndarray]:
     """Every method of the log-linear models."""
-    from riskeval import loglinear_risk
+    from riskeval import choose_model, loglinear_risk
 
     frame = keys_with_holes().dropna()
-    return [
-        np.array([result.tau1, result.tau2])
+    choice = choose_model(frame, ["a", "d", "e"], weights="w")
+    risks = [
+        loglinear_risk(frame, ["a", "d", "e"], weights="w", method=method)
         for method in ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
-        for result in [loglinear_risk(frame, ["a", "d", "e"], weights="w", method=method)]
+    ]
+    return [
+        choice.path.select_dtypes("number").to_numpy(dtype=float),
+        *(np.array([risk.tau1, risk.tau2]) for risk in risks),
     ]
 
 
@@ -126,6 +138,9 @@ def linkage() -> list[np.ndarray]:
         record_linkage(original, released, numbers, assign="one-to-one"),
         record_linkage(original, released, [*numbers, "ill"], method="gower"),
         record_linkage(original, released, ["a", "b", "ill"], method="probabilistic"),
+        record_linkage(
+            original, released, ["a", "ill"], method="probabilistic", assign="one-to-one"
+        ),
         record_linkage(
             original, released, ["ill", "who"], method="probabilistic", agreement={"who": 0.8}
         ),
@@ -162,7 +177,17 @@ def gower() -> list[np.ndarray]:
 
     frame = keys_with_holes().dropna()
     other = frame.assign(wage=frame["wage"] * 1.1, ill=frame["ill"].to_numpy()[::-1])
-    return [np.array([utility.gower(frame, other, ["wage", "rent", "ill"]).mean])]
+    return [np.array([utility.gower(frame, other, ["wage", "rent", "ill"]).distance])]
+
+
+@case
+def nearest_records() -> list[np.ndarray]:
+    """Distance to the closest record."""
+    from riskeval import distance_screen
+
+    one, two = keys_with_holes(50).dropna(), keys_with_holes(70).dropna()
+    result = distance_screen(one, two.assign(wage=two["wage"] * 1.01), ["wage", "ill"], seed=1)
+    return [np.array([result.identical, result.close])]
 
 
 @case
@@ -171,7 +196,8 @@ def protection() -> list[np.ndarray]:
     from riskeval import protect
 
     frame = keys_with_holes(150)
-    suppressed = protect.local_suppression(frame, list("abcd"), k=3).data[list("abcd")]
+    many = keys_with_holes(400)[list("abcde")]
+    suppressed = protect.local_suppression(many, list("abcde"), k=5).data
     swapped = protect.rank_swap(frame, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
     moved = protect.record_swap(
         frame.assign(size=3, a=1.0),
@@ -196,7 +222,7 @@ def scenarios() -> list[np.ndarray]:
     people = intruder_scenarios(
         sample, population, ["a", "d"], ["wage", "ill"], intervals={"wage": ("low", "high")}, seed=1
     )
-    household = Scenario(["region", "d"], target="wage", unit="household", household="hid")
+    household = Scenario(["region", "d"], "wage", unit="household", household="hid")
     families = intruder_scenarios(
         sample, population.drop(columns=["low", "high"]), household, scenarios=(2, 4, 5), seed=1
     )
@@ -255,24 +281,20 @@ def known_totals() -> list[np.ndarray]:
     sex = frame["sex"].value_counts()
     moved = pd.DataFrame({"sex": ["f", "m"], "total": [sex["f"] + 12, sex["m"] - 10]})
     annealed = anneal(frame, [Margin(moved)], household="hid", person="pid", seed=1)
-    areas = pd.DataFrame(
-        {
-            "region": np.repeat(["north", "south", "west"], 2),
-            "area": list("abcdef"),
-            "total": np.repeat(frame.groupby("region", observed=True)["hid"].nunique() / 2, 2),
-        }
-    )
+    people = frame.groupby(["region", "sex"], observed=True).size().rename("total").reset_index()
+    areas = pd.concat([people.assign(area=people["region"].astype(str) + n) for n in "12"])
+    areas = areas.assign(total=areas["total"] // 2)
     allocated = distribute(
         frame,
         "area",
         within="region",
-        margins=Margin(areas, level="household"),
+        margins=Margin(areas),
         household="hid",
         seed=1,
     )
     return [
-        annealed.population["hid"].to_numpy(dtype=float),
-        pd.Categorical(allocated.population["area"]).codes,
+        annealed.data["hid"].to_numpy(dtype=float),
+        pd.Categorical(allocated.data["area"]).codes,
     ]
 
 
@@ -296,7 +318,7 @@ def calibration() -> list[np.ndarray]:
         *weights,
         free,
         calibrate(survey, margins, method="ipu").weights,
-        np.asarray(integerise(calibrate(survey, person).survey, seed=1).weights, dtype=float),
+        np.asarray(integerise(survey, person, seed=1).weights, dtype=float),
     ]
 
 
@@ -311,9 +333,7 @@ def samples() -> list[np.ndarray]:
     draws = [
         draw_unequal(probabilities, np.random.default_rng(7), method=method) for method in METHODS
     ]
-    joint = [
-        joint_probabilities(probabilities, method=m) for m in ("conditional-poisson", "brewer")
-    ]
+    joint = [joint_probabilities(probabilities, method=m) for m in ("sampford", "tille")]
     auxiliary = np.column_stack([probabilities, np.arange(30.0)])
     return [*draws, *joint, draw_balanced(probabilities, auxiliary, np.random.default_rng(7))]
 
