@@ -135,7 +135,7 @@ def linkage() -> None:
         measure(
             "RMDID",
             size,
-            lambda o=original, r=released: mahalanobis_disclosure(o, r, NUMBERS, k=0.5, seed=1),
+            lambda o=original, r=released: mahalanobis_disclosure(o, r, NUMBERS, k=0.5),
         )
         for method in ("distance", "mahalanobis"):
             measure(

@@ -40,7 +40,7 @@ def main(n: int) -> None:
     numbers = ["income", "costs", "age"]
     everything = [*numbers, "sex", "region", "status"]
     both = {"weights": "w", "released_weights": "w"}
-    measure("information loss", size, lambda: utility.information_loss(x, y, numbers, seed=1))
+    measure("information loss", size, lambda: utility.information_loss(x, y, numbers))
     cells = ["sex", "region", "status"]
     measure("table distance", size, lambda: utility.table_distance(x, y, cells, **both))
     measure("propensity, logistic", size, lambda: utility.propensity(x, y, everything, seed=1))

@@ -126,7 +126,7 @@ def _outliers(
     if judged.sum() < 2:
         return left_out("fewer than two records have a value in both files", MEASURES[2:])[0]
     zx, zy = (standardised(side, np.where(known, side, np.nan)) for side in (one, two))
-    scatter = scatter_of(zx, streams.at("compare", "outliers", "starts"))
+    scatter = scatter_of(zx)
     _, near = near_truth(zx, zy, scatter, NEAR, "any")
     alone = near & ~crowded(zy, near, ALONE, 1)
     rate_judged = float(alone.sum() / judged.sum())

@@ -15,7 +15,7 @@ from riskeval.utility.information import eigenvalue_difference
 from riskeval.utility.k_way_tables import table_distances
 from riskeval.utility.pairs import is_number, numbers
 from riskeval.utility.propensity_scores import propensity
-from riskeval.utility.scatter import correlations
+from synthpop.microdata.robust import correlations
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 

@@ -11,11 +11,10 @@ import pandas as pd
 
 from riskeval.measures.linkage.methods import column_spreads, patterns_of
 from riskeval.measures.pairs import read_pair
-from riskeval.measures.robust import Scatter, classical, mcd, squared_distances
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.robust import Scatter, scatter, squared_distances
 from synthpop.microdata.text import plural
 
 DISTANCE_SCALE = 0.05
@@ -213,7 +212,6 @@ class MahalanobisDisclosure(Result):
         not risky.
     fallback : str
         Empty, or why the classical covariance stands in for the robust one.
-    seed : int
     variables : tuple of str
     k, k2 : float
     """
@@ -231,7 +229,6 @@ class MahalanobisDisclosure(Result):
     n_missing: int
     n_unjudged: int
     fallback: str
-    seed: int
     variables: tuple[str, ...]
     k: float
     k2: float
@@ -267,7 +264,6 @@ def mahalanobis_disclosure(
     robust: bool = True,
     standardise: str = "separate",
     rule: str = "any",
-    seed: int | None = None,
 ) -> MahalanobisDisclosure:
     """Interval disclosure that asks more of outliers (RMDID1 and RMDID2).
 
@@ -293,8 +289,6 @@ def mahalanobis_disclosure(
         location and scale), or both by those of the original; of the values that both files have.
     rule : {"any", "all"}
         A record is risky when any variable, or when every variable, is in its interval.
-    seed : int, optional
-        Of the random starts of the MCD.
 
     Returns
     -------
@@ -319,8 +313,8 @@ def mahalanobis_disclosure(
     >>> original = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     >>> near = original + rng.normal(0, 0.0001, (200, 2))
     >>> far = original + rng.normal(0, 1, (200, 2))
-    >>> risk = mahalanobis_disclosure(original, near, ["a", "b"], seed=1)
-    >>> risk.rate1 > 0.9, mahalanobis_disclosure(original, far, ["a", "b"], seed=1).rate1 < 0.1
+    >>> risk = mahalanobis_disclosure(original, near, ["a", "b"])
+    >>> risk.rate1 > 0.9, mahalanobis_disclosure(original, far, ["a", "b"]).rate1 < 0.1
     (True, True)
     """
     faults = Faults("mahalanobis_disclosure")
@@ -331,13 +325,12 @@ def mahalanobis_disclosure(
     if isinstance(neighbours, bool) or not isinstance(neighbours, int) or neighbours < 1:
         faults.add("neighbours", f"{neighbours!r} is not a whole number of at least 1")
     x, y, names = read_pair(faults, original, released, variables)
-    seed = resolve_seed(seed)
     known = ~(np.isnan(x) | np.isnan(y))
     common_x, common_y = (np.where(known, values, np.nan) for values in (x, y))
     zx = standardised(x, common_x)
     zy = standardised(y, common_y if standardise == "separate" else common_x)
-    scatter = scatter_of(zx, Streams(seed).at("mahalanobis_disclosure", "mcd"), robust)
-    width, hit = near_truth(zx, zy, scatter, k, rule)
+    cloud = scatter_of(zx, "robust" if robust else "classical")
+    width, hit = near_truth(zx, zy, cloud, k, rule)
     alone = ~crowded(zy, hit, k2, neighbours)
     n, judged = len(x), known.any(axis=1)
     return MahalanobisDisclosure(
@@ -350,36 +343,33 @@ def mahalanobis_disclosure(
         weighted1=float(hit.sum() * width[hit].sum() / n),
         weighted2=float((hit & alone).sum() * width[hit & alone].sum() / n),
         distance=width / DISTANCE_SCALE,
-        covariance=scatter.covariance,
+        covariance=cloud.covariance,
         n_missing=int((~known).any(axis=1).sum()),
         n_unjudged=int((~judged).sum()),
-        fallback=scatter.fallback,
-        seed=seed,
+        fallback=cloud.fallback,
         variables=names,
         k=k,
         k2=k2,
     )
 
 
-def scatter_of(values: np.ndarray, rng: np.random.Generator, robust: bool = True) -> Scatter:
+def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
     """Covariance of the complete rows of standardised values; uncorrelated where there are few.
 
     Parameters
     ----------
     values : float64, shape (n, p)
-    rng : Generator
-        Of the random starts of the MCD.
-    robust : bool
+    kind : {"classical", "robust"}
     """
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         why = "there are fewer than two complete records, so variables count as uncorrelated"
         return Scatter(np.zeros(values.shape[1]), np.eye(values.shape[1]), why)
-    return mcd(complete, rng) if robust else classical(complete)
+    return scatter(complete, kind)
 
 
 def near_truth(
-    x: np.ndarray, y: np.ndarray, scatter: Scatter, k: float, rule: str
+    x: np.ndarray, y: np.ndarray, cloud: Scatter, k: float, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Half-widths before k, and whether released values fall in: float64 and bool, shape (n,).
 
@@ -396,7 +386,7 @@ def near_truth(
         shared = np.flatnonzero(patterns[number])
         if not len(shared):
             continue
-        part = Scatter(np.zeros(len(shared)), scatter.covariance[np.ix_(shared, shared)])
+        part = Scatter(np.zeros(len(shared)), cloud.covariance[np.ix_(shared, shared)])
         one, two = x[np.ix_(rows, shared)], y[np.ix_(rows, shared)]
         width[rows] = DISTANCE_SCALE * np.sqrt(squared_distances(one, part) * p / len(shared))
         inside = np.abs(two - one) < k * width[rows, None]

@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 
 from riskeval.protection.numeric import standardised
-from riskeval.protection.scatter import Scatter, scatter, whitened
 from riskeval.protection.univariate import consecutive
+from synthpop.microdata.robust import Scatter, scatter, whitened
 
 WITHIN = ("pca", "robust-pca", "mdav", "influence")
 
@@ -47,9 +47,7 @@ def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.n
     return groups
 
 
-def pca_groups(
-    values: np.ndarray, k: int, kind: str, rng: np.random.Generator
-) -> tuple[np.ndarray, str]:
+def pca_groups(values: np.ndarray, k: int, kind: str) -> tuple[np.ndarray, str]:
     """Neighbours in the order of the first principal component of the correlation matrix.
 
     Parameters
@@ -57,16 +55,14 @@ def pca_groups(
     values : float64, shape (n, p)
     k : int
     kind : {"classical", "robust"}
-    rng : Generator
-        Of the robust covariance.
 
     Returns
     -------
     groups, note
         `note` says why a classical covariance stands in for a robust one.
     """
-    cloud = scatter(values, kind, rng)
-    return consecutive(np.argsort(first_component(values, cloud), kind="stable"), k), cloud.note
+    cloud = scatter(values, kind)
+    return consecutive(np.argsort(first_component(values, cloud), kind="stable"), k), cloud.fallback
 
 
 def first_component(values: np.ndarray, cloud: Scatter) -> np.ndarray:
@@ -75,16 +71,16 @@ def first_component(values: np.ndarray, cloud: Scatter) -> np.ndarray:
     scale = np.where(spread > 0, spread, 1.0)
     _, directions = np.linalg.eigh(cloud.covariance / np.outer(scale, scale))
     loading = directions[:, -1] * (1.0 if directions[0, -1] >= 0 else -1.0)
-    scores: np.ndarray = ((values - cloud.centre) / scale) @ loading
+    scores: np.ndarray = ((values - cloud.center) / scale) @ loading
     return scores
 
 
 def mahalanobis_groups(
-    values: np.ndarray, k: int, rng: np.random.Generator, *, block: int | None = None
+    values: np.ndarray, k: int, *, block: int | None = None
 ) -> tuple[np.ndarray, str]:
     """MDAV with robust Mahalanobis distances (Templ and Meindl 2008)."""
-    cloud = scatter(values, "robust", rng)
-    return mdav_groups(whitened(values, cloud), k, block=block), cloud.note
+    cloud = scatter(values, "robust")
+    return mdav_groups(whitened(values, cloud), k, block=block), cloud.fallback
 
 
 def cluster_groups(
@@ -116,7 +112,7 @@ def cluster_groups(
             found = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
         else:
             kind = "robust" if within == "robust-pca" else "classical"
-            found, note = pca_groups(inside, k, kind, rng)
+            found, note = pca_groups(inside, k, kind)
         groups[rows] = found + before
         before += int(found.max()) + 1
         notes += [note] if note else []

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.numeric import (
+    MANY_OUTLIERS,
     as_names,
     check_between,
     check_integers,
@@ -21,9 +22,9 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
-from riskeval.protection.scatter import COVARIANCES, MANY, root, scatter, squared_distances
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.robust import COVARIANCES, root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
@@ -256,15 +257,15 @@ def _noisy(
         rng = job.streams.at("add_noise", "romm")
         new[complete] = rotated(x, job.level, job.rows_together, rng)
         return new, before, left_notes
-    cloud = scatter(x, job.covariance, job.streams.at("add_noise", "covariance"))
-    notes = [f"Classical covariance: {cloud.note}."] if cloud.note else []
+    cloud = scatter(x, job.covariance)
+    notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
     if job.method == "outlier":
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
         far = np.zeros(len(values), dtype=bool)
         far[complete], extra = _outlying(x, job)
         new[far] += noise[far]
         found = f"{int(far.sum())} outlying records of {n} got noise."
-        found += f" {MANY}" if far.sum() > n / 4 else ""
+        found += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
         return new, None, [*notes, *extra, found, *left_notes]
     share = _variances(x) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
@@ -317,9 +318,9 @@ def _outlying(x: np.ndarray, job: _Job) -> tuple[np.ndarray, list[str]]:
     """Which complete records are far from the robust centre, and a sentence if it is not robust."""
     from scipy.stats import chi2
 
-    cloud = scatter(x, "robust", job.streams.at("add_noise", "outlier"))
+    cloud = scatter(x, "robust")
     far = squared_distances(x, cloud) > chi2.ppf(job.cutoff, x.shape[1])
-    return far, [f"Classical distances: {cloud.note}."] if cloud.note else []
+    return far, [f"Classical distances: {cloud.fallback}."] if cloud.fallback else []
 
 
 def _variances(x: np.ndarray) -> np.ndarray:

@@ -14,6 +14,11 @@ from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
 
+MANY_OUTLIERS = (
+    "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
+    "can cause this."
+)
+
 
 def as_names(faults: Faults, variables: Sequence[str] | str, argument: str) -> tuple[str, ...]:
     """Return a tuple of distinct names; note an empty or repeated one.

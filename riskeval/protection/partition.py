@@ -141,12 +141,12 @@ def _former(
         key = x[:, 0] if job.axis is None else job.axis[inside]
         groups = consecutive(np.argsort(key, kind="stable"), k)
     elif job.method == "mahalanobis":
-        groups, note = mahalanobis_groups(x, k, rng, block=job.block)
+        groups, note = mahalanobis_groups(x, k, block=job.block)
     elif job.method == "cluster":
         groups, note = cluster_groups(x, k, job.clusters, job.within, rng)
     else:
         kind = "robust" if job.method == "robust-pca" else "classical"
-        groups, note = pca_groups(x, k, kind, rng)
+        groups, note = pca_groups(x, k, kind)
     job.notes += [f"Classical covariance: {note}."] if note else []
     return groups
 

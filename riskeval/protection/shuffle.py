@@ -11,9 +11,9 @@ from riskeval.protection.formula import Formula, design, read_formula
 from riskeval.protection.numeric import read_numbers, read_seed
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.protection.scatter import root
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 

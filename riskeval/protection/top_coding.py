@@ -9,19 +9,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.numeric import (
+    MANY_OUTLIERS,
     as_names,
     check_between,
     check_integers,
     put_numbers,
     read_numbers,
-    read_seed,
     type_notes,
 )
 from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.protection.scatter import COVARIANCES, MANY, scatter, squared_distances
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.streams import Streams
+from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
 
 
@@ -32,7 +31,6 @@ def mv_top_code(
     alpha: float = 0.025,
     covariance: str = "robust",
     integers: str = "real",
-    seed: int | None = None,
 ) -> Protected:
     """Move records with a large (robust) distance to the edge of the tolerance ellipsoid.
 
@@ -49,8 +47,6 @@ def mv_top_code(
     integers : {"real", "round"}
         Columns of whole numbers become reals, or the result is rounded (the distance may then
         exceed the limit by the rounding).
-    seed : int, optional
-        Of the robust estimates; recorded in the result.
 
     Returns
     -------
@@ -78,7 +74,7 @@ def mv_top_code(
     >>> rng = np.random.default_rng(1)
     >>> firms = pd.DataFrame(rng.normal(size=(200, 2)), columns=["sales", "staff"])
     >>> firms.iloc[0] = 30.0, -30.0
-    >>> result = mv_top_code(firms, ["sales", "staff"], alpha=1e-6, seed=1)
+    >>> result = mv_top_code(firms, ["sales", "staff"], alpha=1e-6)
     >>> result.records_changed, bool(np.abs(result.data.iloc[0]).max() < 8)
     (1, True)
     """
@@ -90,20 +86,18 @@ def mv_top_code(
     check_between(faults, "alpha", alpha, 0, 1)
     check_choice(faults, "covariance", covariance, COVARIANCES)
     check_integers(faults, integers)
-    resolved = read_seed(faults, seed)
     values = read_numbers(faults, frame, names, "variable")
     faults.raise_if_any()
     assert values is not None
     complete = ~np.isnan(values).any(axis=1)
-    rng = Streams(resolved).at("mv_top_code", "covariance")
-    cloud = scatter(values[complete], covariance, rng)
+    cloud = scatter(values[complete], covariance)
     limit = float(chi2.ppf(1 - alpha, len(names)))
     distance = np.full(len(frame), np.nan)
     distance[complete] = squared_distances(values[complete], cloud)
     far = complete & (np.nan_to_num(distance) > limit)
     shrink = np.sqrt(limit / distance[far])[:, None]
     new = values.copy()
-    new[far] = shrink * values[far] + (1 - shrink) * cloud.centre
+    new[far] = shrink * values[far] + (1 - shrink) * cloud.center
     released = frame.copy(deep=False)
     for j, name in enumerate(names):
         rows = far & (new[:, j] != values[:, j])
@@ -117,9 +111,9 @@ def mv_top_code(
         f"{int(far.sum())} of {int(complete.sum())} complete records had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
         _verified(reached, limit, frame, released, names, integers),
-        MANY if far.sum() > complete.sum() / 4 else "",
+        MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",
         f"{plural(left, 'record')} with missing values stayed as they were." if left else "",
-        f"Classical covariance: {cloud.note}." if cloud.note else "",
+        f"Classical covariance: {cloud.fallback}." if cloud.fallback else "",
         *type_notes(frame, released, names),
     ]
     return protected(
@@ -132,14 +126,12 @@ def mv_top_code(
             "alpha": float(alpha),
             "covariance": covariance,
             "integers": integers,
-            "seed": resolved,
         },
-        seed=resolved,
         notes=[note for note in notes if note],
         details={
             "distance": distance,
             "limit": limit,
-            "centre": cloud.centre,
+            "centre": cloud.center,
             "covariance": cloud.covariance,
             "outliers": far,
         },

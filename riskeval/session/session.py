@@ -612,7 +612,7 @@ def _loss(original: pd.DataFrame, current: pd.DataFrame, numeric: Sequence[str])
     if not names:
         return pd.Series(dtype=float)
     try:
-        found = information_loss(original, current, names, rows="paired", seed=0)
+        found = information_loss(original, current, names, rows="paired")
     except InputError:  # values that are not finite
         return pd.Series(dtype=float)
     values = {

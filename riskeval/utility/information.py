@@ -16,12 +16,11 @@ from riskeval.utility.pairs import (
     check_option,
     numbers,
     ones,
-    read_seed,
     read_sides,
 )
-from riskeval.utility.scatter import classical, correlations, robust, squared_distances
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.robust import classical, correlations, robust, squared_distances
 from synthpop.microdata.text import plural
 
 NAN = float("nan")
@@ -58,7 +57,6 @@ class InformationLoss(Result):
         Whether rows were compared one by one.
     notes : tuple of str
         Fallbacks and what could not be computed.
-    seed : int
         Used by the robust estimates only.
     """
 
@@ -75,7 +73,6 @@ class InformationLoss(Result):
     n_released: int
     paired: bool
     notes: tuple[str, ...]
-    seed: int
 
     def to_frame(self) -> pd.DataFrame:
         """One row a measure: `measure`, `value`."""
@@ -106,7 +103,6 @@ def information_loss(
     weights: Any = None,
     released_weights: Any = None,
     rows: str = "auto",
-    seed: int | None = None,
 ) -> InformationLoss:
     """Measure the information loss of continuous variables.
 
@@ -122,8 +118,6 @@ def information_loss(
     rows : {"auto", "paired", "unpaired"}
         Whether row i of both files is the same unit: "auto" says yes for files of equal length.
         A synthetic file of the same length has to be called "unpaired": its rows are other units.
-    seed : int, optional
-        For the search of the robust covariance; recorded in the result.
 
     Returns
     -------
@@ -145,7 +139,7 @@ def information_loss(
     Examples
     --------
     >>> original = pd.DataFrame({"income": [10.0, 20.0, 30.0, 40.0]})
-    >>> loss = information_loss(original, original + 1.0, "income", seed=1)
+    >>> loss = information_loss(original, original + 1.0, "income")
     >>> round(loss.il1s, 4), round(loss.il1, 4)
     (0.0548, 0.0521)
     """
@@ -158,7 +152,6 @@ def information_loss(
         faults.add(
             "rows", f"{len(sides.x):,} and {plural(len(sides.y), 'record')} cannot be paired"
         )
-    streams = read_seed(faults, seed)
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"
     x, y = numbers(sides.x, names), numbers(sides.y, names)
@@ -167,7 +160,7 @@ def information_loss(
         notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
     table = _cells(x, y, sides.wx, names) if paired else _no_cells(names)
     structure = _structure(x, y, sides, notes)
-    robust_eigen, mahalanobis = _robust(x, y, paired, sides.wx, streams.at("robust"), notes)
+    robust_eigen, mahalanobis = _robust(x, y, paired, sides.wx, notes)
     return InformationLoss(
         variables=names,
         il1=_pooled(table, "il1", "_relative"),
@@ -179,7 +172,6 @@ def information_loss(
         n_released=len(y),
         paired=paired,
         notes=tuple(dict.fromkeys(notes)),
-        seed=streams.seed,
         **structure,
     )
 
@@ -285,7 +277,6 @@ def _robust(
     y: np.ndarray,
     paired: bool,
     weights: np.ndarray | None,
-    rng: np.random.Generator,
     notes: list[str],
 ) -> tuple[float, float]:
     """Robust eigenvalue difference, and mean relative difference of Mahalanobis distances."""
@@ -298,15 +289,14 @@ def _robust(
     spread_a, spread_b = a.std(axis=0, ddof=1), b.std(axis=0, ddof=1)
     if not ((spread_a > 0).all() and (spread_b > 0).all()):
         return NAN, NAN
-    seed = int(rng.integers(2**62))  # both files are searched with the same starts
-    first = robust((a - a.mean(axis=0)) / spread_a, np.random.default_rng(seed))
-    second = robust((b - b.mean(axis=0)) / spread_b, np.random.default_rng(seed))
+    first = robust((a - a.mean(axis=0)) / spread_a)
+    second = robust((b - b.mean(axis=0)) / spread_b)
     if first.fallback or second.fallback:
         notes.append(
             f"robust estimates fell back to classical ones: {first.fallback or second.fallback}"
         )
-        first = classical((a - a.mean(axis=0)) / spread_a, None)
-        second = classical((b - b.mean(axis=0)) / spread_b, None)
+        first = classical((a - a.mean(axis=0)) / spread_a)
+        second = classical((b - b.mean(axis=0)) / spread_b)
     eigen = eigenvalue_difference(first.covariance, second.covariance)
     if not paired:
         return eigen, NAN

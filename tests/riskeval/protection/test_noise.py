@@ -8,7 +8,6 @@ import pytest
 
 from riskeval.protection.noise import METHODS, add_noise
 from riskeval.protection.rotation import rotated
-from riskeval.protection.scatter import scatter, squared_distances, whitened
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
 
@@ -273,29 +272,3 @@ def test_too_few_complete_records():
     data = pd.DataFrame({"x": [1.0, np.nan, 3.0], "y": [np.nan, 2.0, 3.0]})
     with pytest.raises(InputError, match="1 record has no missing value, at least 2"):
         add_noise(data, ["x", "y"])
-
-
-# robust location and covariance
-
-
-def test_robust_estimates_are_consistent_and_resist():
-    rng = np.random.default_rng(1)
-    x = rng.multivariate_normal([1.0, 2.0], [[2.0, 1.0], [1.0, 3.0]], 4000)
-    clean = scatter(x, "robust", np.random.default_rng(1))
-    np.testing.assert_allclose(clean.covariance, [[2, 1], [1, 3]], atol=0.25)
-    x[:800] += 100
-    spoilt = scatter(x, "robust", np.random.default_rng(1))
-    shape = spoilt.covariance / np.trace(spoilt.covariance)
-    np.testing.assert_allclose(shape, np.array([[2, 1], [1, 3]]) / 5, atol=0.03)
-    assert 5 < np.trace(spoilt.covariance) < 10  # a fifth rejected: widened, still of its size
-    assert np.trace(scatter(x, "classical", rng).covariance) > 1000
-
-
-def test_distances_of_a_singular_cloud_use_its_plane():
-    x = np.c_[np.arange(10.0), 2 * np.arange(10.0), np.ones(10)]
-    cloud = scatter(x, "classical", np.random.default_rng(1))
-    assert whitened(x, cloud).shape == (10, 1)
-    one = scatter(x[:, :1], "classical", np.random.default_rng(1))
-    np.testing.assert_allclose(squared_distances(x, cloud), squared_distances(x[:, :1], one))
-    few = scatter(x[:5], "robust", np.random.default_rng(1))
-    assert "too few" in few.note

@@ -47,7 +47,7 @@ SIGNATURES = {
     "add_noise": (["variables"], {"method": "additive", "level": ..., "seed": None}),
     "rank_swap": (["variables"], {"p": ..., "seed": None}),
     "shuffle": ([], {"formula": EMPTY, "seed": None}),
-    "mv_top_code": (["variables"], {"seed": None}),
+    "mv_top_code": (["variables"], {}),
 }
 
 CALLS = {

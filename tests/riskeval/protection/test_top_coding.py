@@ -27,7 +27,7 @@ def test_classical_case_is_the_reference():
     reference = golden("sdc", "i8_mvtopcoding.json")
     table = golden("sdc", "i8_mvtopcoding.parquet")
     names = ["SALES", "LABOR.COSTS", "GROSS.PROFIT"]
-    result = mv_top_code(table, names, alpha=0.025, covariance="classical", seed=1)
+    result = mv_top_code(table, names, alpha=0.025, covariance="classical")
     np.testing.assert_allclose(
         result.data[names], table[[f"{name}_tc" for name in names]], rtol=1e-10
     )
@@ -40,7 +40,7 @@ def test_robust_case_finds_the_outliers_of_the_reference():
     reference = golden("sdc", "i8_mvtopcoding.json")["robust_default_MCD"]
     table = golden("sdc", "i8_mvtopcoding.parquet")
     names = ["SALES", "LABOR.COSTS", "GROSS.PROFIT"]
-    result = mv_top_code(table, names, seed=1)
+    result = mv_top_code(table, names)
     assert result.records_changed == pytest.approx(reference["n_changed"][0], abs=5)
     np.testing.assert_allclose(result.data[names].mean(), reference["col_means"][0], rtol=0.01)
 
@@ -59,7 +59,7 @@ def naive(x, m, cov, limit):
 def test_plain_version_agrees(covariance):
     data = firms()
     before = data.copy(deep=True)
-    result = mv_top_code(data, NAMES, covariance=covariance, seed=3)
+    result = mv_top_code(data, NAMES, covariance=covariance)
     pd.testing.assert_frame_equal(data, before)
     expected = naive(
         data[NAMES].to_numpy(),
@@ -77,29 +77,28 @@ def test_plain_version_agrees(covariance):
 
 def test_arguments_count():
     data = firms()
-    base = mv_top_code(data, NAMES, seed=1)
-    assert base.data.equals(mv_top_code(data, NAMES, seed=1).data)
-    assert base.records_changed > mv_top_code(data, NAMES, alpha=1e-6, seed=1).records_changed
-    classical = mv_top_code(data, NAMES, covariance="classical", seed=1)
+    base = mv_top_code(data, NAMES)
+    assert base.data.equals(mv_top_code(data, NAMES).data)
+    assert base.records_changed > mv_top_code(data, NAMES, alpha=1e-6).records_changed
+    classical = mv_top_code(data, NAMES, covariance="classical")
     assert not classical.data.equals(base.data)
     data["x"] = data["x"].round().astype(int)
-    assert mv_top_code(data, NAMES, seed=1).data["x"].dtype == np.float64
-    assert mv_top_code(data, NAMES, seed=1, integers="round").data["x"].dtype == np.int64
-    assert mv_top_code(data, NAMES, seed=9).seed == 9
+    assert mv_top_code(data, NAMES).data["x"].dtype == np.float64
+    assert mv_top_code(data, NAMES, integers="round").data["x"].dtype == np.int64
 
 
 def test_missing_and_degenerate():
     data = firms()
     data.iloc[0, 0] = np.nan
-    result = mv_top_code(data, NAMES, seed=1)
+    result = mv_top_code(data, NAMES)
     assert result.data.iloc[0].equals(data.iloc[0])
     assert not result.details["outliers"][0]
     assert "1 record with missing values stayed as they were" in result.summary()
     zeros = pd.DataFrame({"x": np.r_[np.zeros(60), np.arange(40.0)], "y": np.arange(100.0)})
-    assert "Classical covariance" in mv_top_code(zeros, ["x", "y"], seed=1).summary()
+    assert "Classical covariance" in mv_top_code(zeros, ["x", "y"]).summary()
     constant = pd.DataFrame({"x": np.ones(30)})
-    assert mv_top_code(constant, "x", seed=1).cells_changed == 0
-    assert mv_top_code(pd.DataFrame({"x": np.empty(0)}), "x", seed=1).cells_changed == 0
+    assert mv_top_code(constant, "x").cells_changed == 0
+    assert mv_top_code(pd.DataFrame({"x": np.empty(0)}), "x").cells_changed == 0
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,6 @@ def test_missing_and_degenerate():
         ({"integers": "cut"}, "not allowed"),
         ({"variables": ["name"]}, "must be numeric"),
         ({"variables": []}, "no column"),
-        ({"seed": "1"}, "whole number"),
     ],
 )
 def test_faults_are_named(options, text):
