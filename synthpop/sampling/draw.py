@@ -29,7 +29,8 @@ class Sampler:
     Attributes
     ----------
     source : Source
-    plan : Plan
+    plan : Plan or None
+        None where samples were drawn before (see `SampleSetup`).
     household, strata, psu : str or None
         Roles of the survey.
     strata_names : tuple of str
@@ -37,7 +38,7 @@ class Sampler:
     """
 
     source: Source
-    plan: Plan
+    plan: Plan | None
     household: str | None
     strata: str | None
     psu: str | None
@@ -45,11 +46,20 @@ class Sampler:
 
     def draw(self, rng: np.random.Generator) -> Survey:
         """Return one sample."""
+        return self.survey(*self.positions(rng))
+
+    def positions(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows, increasing, with their inclusion probabilities."""
+        assert self.plan is not None
         rows, p = self.plan.draw(rng)
         if len(rows) == 0:
             faults = Faults("sample")
             faults.add("design", "drew no unit", remedy="Give a larger n.")
             faults.raise_if_any()
+        return rows, p
+
+    def survey(self, rows: np.ndarray, p: np.ndarray) -> Survey:
+        """Return rows of the population as a survey with design weights."""
         frame = self.source.take(rows)
         frame[PROBABILITY] = p
         frame[WEIGHT] = 1.0 / p
@@ -188,7 +198,9 @@ def inclusion_probabilities_of(population: Any, design: Any) -> np.ndarray:
     >>> inclusion_probabilities_of(pd.DataFrame({"x": range(4)}), SimpleRandom(1)).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    return prepare(population, design).plan.probabilities()
+    plan = prepare(population, design).plan
+    assert plan is not None
+    return plan.probabilities()
 
 
 def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
@@ -225,4 +237,5 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
             remedy=f"At most {MOST_PAIRS:,}.",
         )
         faults.raise_if_any()
+    assert sampler.plan is not None
     return sampler.plan.joint()

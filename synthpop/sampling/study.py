@@ -1,178 +1,43 @@
-"""Design-based simulation: draw again and again from a known population and see what estimators do.
+"""Simulation studies: draw again and again from a known population and see what estimators do.
 
-One repetition draws a sample, contaminates it, loses values, calibrates the weights, and
-estimates. Each repetition has random streams of its own, named by its number, so that any number
-of workers gives the same numbers.
+One repetition draws a sample (or generates one from a model), contaminates it, loses values,
+calibrates the weights, and estimates. Each repetition has random streams of its own, named by its
+number, so that any number of workers gives the same numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.errors import Faults, OutputError
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.indicators.results import OVERALL, Indicator
-from synthpop.microdata.results import Result
+from synthpop.microdata.identity import digest
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.sampling.draw import WEIGHT, Sampler, prepare
+from synthpop.sampling.draw import prepare
+from synthpop.sampling.repetition import (
+    Estimator,
+    Repetition,
+    census_of,
+    levels_of,
+    numbers_of,
+    plain_label,
+    true_values,
+)
+from synthpop.sampling.setup import SampleSetup
 from synthpop.sampling.source import in_memory
-from synthpop.variance.bootstrap import Bootstrap
+from synthpop.sampling.study_result import FAILURES, GRID, Study
+from synthpop.sampling.study_store import StudyStore, as_objects
+from synthpop.variance.bootstrap import first_line
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Estimator = Callable[[Survey], Any]
-COLUMNS = ("repetition", "estimator", "domain", "estimate", "standard_error", "lower", "upper")
 CHUNK = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Study(Result):
-    """Results of a simulation study.
-
-    Attributes
-    ----------
-    estimates : DataFrame
-        One row a repetition, estimator and domain: estimate, standard_error, lower and upper
-        (NaN where the estimator gives none).
-    truth : Series
-        True values, index (estimator, domain).
-    repetitions : int
-    seed : int
-    level : float
-        Confidence level of intervals that are made from standard errors.
-    """
-
-    estimates: pd.DataFrame
-    truth: pd.Series
-    repetitions: int
-    seed: int
-    level: float
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """One row an estimator and domain.
-
-        Columns: truth, mean, bias, relative_bias, variance, rmse, coverage and length of the
-        intervals, standard_error_ratio (mean estimated standard error over the real one), the
-        number of repetitions that gave a number, and the Monte Carlo standard errors of bias,
-        relative bias, variance, rmse, coverage and length, in columns that end in ``_mc``.
-        Morris, White and Crowther (2019), doi:10.1002/sim.8086; that of the variance has no
-        normal distribution as its premise: var(s^2) = (m4 - s^4 (n - 3) / (n - 1)) / n with the
-        fourth central moment m4. A coverage of exactly 0 or 1 has the error 0, which only says
-        that there are too few repetitions.
-        """
-        rows: dict[Any, dict[str, float]] = {}
-        groups = self.estimates.groupby(["estimator", "domain"], sort=False, observed=True)
-        for key, part in groups:
-            rows[key] = _row(part, float(self.truth.get(key, np.nan)))
-        index = pd.MultiIndex.from_tuples(list(rows), names=["estimator", "domain"])
-        return pd.DataFrame(list(rows.values()), index=index)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
-
-    def summary(self) -> str:
-        """Return, for each estimator, bias and error in a sentence."""
-        lines = [f"{plural(self.repetitions, 'sample')} (seed {self.seed})."]
-        table = self.table
-        for (name, domain), (_, row) in zip(table.index, table.iterrows(), strict=True):
-            if domain != OVERALL:
-                continue
-            text = (
-                f"{name}: true value {row.truth:.5g}, bias {row.bias:.3g} "
-                f"(Monte Carlo error {row.bias_mc:.1g}), root mean squared error {row.rmse:.3g}"
-            )
-            if np.isfinite(row.coverage):
-                text += f", {100 * row.coverage:.1f} % of the intervals cover it"
-            lines.append(text + ".")
-        return "\n".join(lines)
-
-    def figure(self, *, kind: str = "box", domains: Sequence[Any] | None = None) -> Figure:
-        """Draw the distributions of the estimates with the true values.
-
-        Parameters
-        ----------
-        kind : {"box", "density"}
-        domains : sequence, optional
-            Default: the overall estimates, or all where there are none.
-
-        Returns
-        -------
-        matplotlib Figure
-            One panel an estimator.
-        """
-        from synthpop.sampling.study_figures import draw_study
-
-        return draw_study(self, kind, domains)
-
-
-def _row(part: pd.DataFrame, truth: float) -> dict[str, float]:
-    x = part["estimate"].to_numpy(dtype=np.float64)
-    fine = np.isfinite(x)
-    x, part = x[fine], part[fine]
-    n = len(x)
-    error = x - truth
-    variance = float(x.var(ddof=1)) if n > 1 else float("nan")
-    squared = error**2
-    rmse = float(np.sqrt(squared.mean())) if n else float("nan")
-    spread = float(squared.std(ddof=1)) if n > 1 else float("nan")
-    low, high = (part[c].to_numpy(dtype=np.float64) for c in ("lower", "upper"))
-    has = np.isfinite(low) & np.isfinite(high)
-    lengths = (high - low)[has]
-    covered = float(((low <= truth) & (truth <= high))[has].mean()) if has.any() else float("nan")
-    if not np.isfinite(truth):
-        covered = float("nan")
-    errors = part["standard_error"].to_numpy(dtype=np.float64)
-    known = np.isfinite(errors)
-    return {
-        "truth": truth,
-        "mean": float(x.mean()) if n else float("nan"),
-        "bias": float(error.mean()) if n else float("nan"),
-        "relative_bias": float(error.mean() / truth) if n and truth != 0 else float("nan"),
-        "variance": variance,
-        "rmse": rmse,
-        "coverage": covered,
-        "length": float(lengths.mean()) if has.any() else float("nan"),
-        "standard_error_ratio": (
-            float(errors[known].mean() / np.sqrt(variance))
-            if known.any() and variance > 0
-            else float("nan")
-        ),
-        "repetitions": n,
-        "bias_mc": float(np.sqrt(variance / n)) if n else float("nan"),
-        "relative_bias_mc": (
-            float(np.sqrt(variance / n) / abs(truth)) if n and truth != 0 else float("nan")
-        ),
-        "variance_mc": _error_of_variance(x, variance),
-        "rmse_mc": spread / (2 * rmse * np.sqrt(n)) if n and rmse > 0 else 0.0,
-        "coverage_mc": float(np.sqrt(covered * (1 - covered) / max(int(has.sum()), 1))),
-        "length_mc": (
-            float(lengths.std(ddof=1) / np.sqrt(len(lengths))) if len(lengths) > 1 else float("nan")
-        ),
-    }
-
-
-def _error_of_variance(x: np.ndarray, variance: float) -> float:
-    """Monte Carlo standard error of the variance of x, shape (n,)."""
-    n = len(x)
-    if n < 2:
-        return float("nan")
-    fourth = float(((x - x.mean()) ** 4).mean())
-    return float(np.sqrt(max(fourth - variance**2 * (n - 3) / (n - 1), 0.0) / n))
 
 
 def simulate_study(
@@ -197,17 +62,23 @@ def simulate_study(
 
     Parameters
     ----------
-    population : DataFrame, Survey or Population
-    design : as in `draw_sample`
+    population : DataFrame, Survey, Population, or function (Generator) -> DataFrame or Survey
+        A function generates a population for each repetition (model-based study); true values are
+        then those of each population.
+    design : as in `draw_sample`, SampleSetup, or None
+        A `SampleSetup` has samples that were drawn before. None, with a function: what it
+        generates is the sample itself; give `truth` then.
     estimators : mapping of name -> function, or sequence of functions
         Each takes a `Survey` and returns a number, an `Indicator` (with its variance, if it should
         be judged by coverage), a `Bootstrap`, or a mapping of domain -> number.
     repetitions : int
     seed : int, optional
         Repetition r draws from the streams ("study", r, what).
-    contamination, missing : one object or a sequence of them
+    contamination, missing : one object, a sequence, or a mapping of level -> one or several
         With ``apply(survey, rng) -> Survey``: see `ContaminateAtRandom`, `MissingUnits` ... First
-        contamination, then missing values.
+        contamination, then missing values; a sequence is applied in its order. Mappings are levels
+        (``{0: None, 0.01: ...}``, see `levels_of_rate`): every level of the one is crossed with
+        every level of the other, on the same samples.
     calibrate : list of Margin, or function survey -> survey, optional
         Done in every repetition, after values were lost.
     truth : mapping, optional
@@ -224,18 +95,20 @@ def simulate_study(
         Threads that work side by side; the numbers do not depend on it.
     out : path, optional
         Folder in which finished repetitions are kept: a study that was interrupted goes on where
-        it stopped.
+        it stopped. It belongs to one population, design, seed and to the code of the functions.
     on_event : function of Event, optional
         Progress.
 
     Returns
     -------
     Study
+        A repetition or an estimator that raises an exception is left out; `Study.failures` has
+        its reason.
 
     Raises
     ------
     InputError
-        Wrong arguments, or as in `draw_sample`.
+        Wrong arguments, as in `draw_sample`, or an estimator that fails on the population itself.
     OutputError
         `out` holds another study.
 
@@ -255,27 +128,97 @@ def simulate_study(
     (True, True)
     """
     named = _named(estimators)
-    _check(named, repetitions, level, workers)
+    _check(named, population, design, repetitions, level, workers)
     seed = resolve_seed(seed)
-    held = in_memory(population, columns)
-    sampler = prepare(held, design, household=household, columns=columns)
-    job = _Repetition(
-        sampler,
-        named,
-        Streams(seed),
-        _listed(contamination),
-        _listed(missing),
-        calibrate,
-        level,
-    )
-    values = _given_truth(truth) if truth is not None else _true_values(sampler, named, level)
-    store = _Store(out, _identity(design, job, values))
-    done = store.read(repetitions)
-    parts = [done] if len(done) else []
-    todo = sorted(set(range(repetitions)) - set(done["repetition"]))
-    on_event(Event("start", "study", repetitions - len(todo), repetitions))
-    finished = repetitions - len(todo)
-    for chunk, rows in _work(job, todo, workers):
+    outer, outer_grid = levels_of(contamination)
+    inner, inner_grid = levels_of(missing)
+    grid = tuple(n for n, used in zip(GRID, (outer_grid, inner_grid), strict=True) if used)
+    known = None if truth is None else _known_truth(truth)
+    job = Repetition(_no_sample, named, Streams(seed), outer, inner, grid, calibrate, level, known)
+    if callable(population) and not isinstance(population, type):
+        source: Any = population
+        job = replace(job, sample=_generated(population, design, household, columns))
+    else:
+        source = in_memory(population, columns)
+        draw, census = _drawn(source, design, household, columns)
+        job = replace(job, sample=draw, truth=known or _truth_of(census, named, level))
+    identity = "" if out is None else _identity(source, design, job, household, columns)
+    store = StudyStore(out, identity, job.columns)
+    table = _all_rows(job, store, int(repetitions), workers, on_event)
+    return _study(table, job, callable(population), int(repetitions), seed, level)
+
+
+def _no_sample(repetition: int, rng: np.random.Generator) -> tuple[Survey, Survey | None]:
+    raise NotImplementedError  # replaced before the study starts
+
+
+def _drawn(
+    population: Any, design: Any, household: str | None, columns: Sequence[str] | None
+) -> tuple[Callable[[int, np.random.Generator], tuple[Survey, None]], Callable[[], Survey]]:
+    """How to draw from a population, and how to get all of it."""
+    stored = isinstance(design, SampleSetup)
+    if stored:
+        sampler = design.sampler(population)
+    else:
+        sampler = prepare(population, design, household=household, columns=columns)
+
+    def draw(repetition: int, rng: np.random.Generator) -> tuple[Survey, None]:
+        if stored:
+            return sampler.survey(*design.positions(repetition)), None
+        return sampler.draw(rng), None
+
+    def census() -> Survey:
+        frame = sampler.source.take(np.arange(sampler.source.n))
+        return census_of(frame, sampler.household)
+
+    return draw, census
+
+
+def _generated(
+    generate: Callable[[np.random.Generator], Any],
+    design: Any,
+    household: str | None,
+    columns: Sequence[str] | None,
+) -> Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]:
+    """How to generate a population and to draw from it."""
+
+    def draw(repetition: int, rng: np.random.Generator) -> tuple[Survey, Survey | None]:
+        data = generate(rng)
+        if design is None:
+            survey = data if isinstance(data, Survey) else census_of(data, household)
+            return survey, None
+        sampler = prepare(data, design, household=household, columns=columns)
+        frame = sampler.source.take(np.arange(sampler.source.n))
+        return sampler.draw(rng), census_of(frame, sampler.household)
+
+    return draw
+
+
+def _truth_of(
+    census: Callable[[], Survey], named: dict[str, Estimator], level: float
+) -> dict[tuple[str, Any], float]:
+    survey, values = census(), {}
+    faults = Faults("simulation study")
+    for name, estimator in named.items():
+        try:
+            values.update(true_values(survey, {name: estimator}, level))
+        except Exception as problem:  # noqa: BLE001  (functions of the user)
+            what = f"fails on the population itself: {first_line(problem)}"
+            faults.add(f"estimator {name}", what, remedy="Repair it, or give the true values.")
+    faults.raise_if_any()
+    return values
+
+
+def _all_rows(
+    job: Repetition, store: StudyStore, repetitions: int, workers: int, on_event: Listener
+) -> pd.DataFrame:
+    """Rows of all repetitions, stored or new, in order."""
+    stored = store.read(repetitions)
+    parts = [stored] if len(stored) else []
+    missing = sorted(set(range(repetitions)) - set(stored["repetition"]))
+    finished = repetitions - len(missing)
+    on_event(Event("start", "study", finished, repetitions))
+    for chunk, rows in _work(job, missing, workers):
         store.append(rows)
         parts.append(rows)
         finished += len(chunk)
@@ -283,8 +226,45 @@ def simulate_study(
     on_event(Event("end", "study", repetitions, repetitions))
     table = pd.concat(parts, ignore_index=True)
     order = np.argsort(table["repetition"].to_numpy(), kind="stable")
-    estimates = table.iloc[order].reset_index(drop=True)
-    return Study(estimates, values, repetitions, seed, level)
+    return as_objects(table.iloc[order].reset_index(drop=True))
+
+
+def _study(
+    table: pd.DataFrame, job: Repetition, varies: bool, repetitions: int, seed: int, level: float
+) -> Study:
+    """Split the rows into estimates and failures."""
+    failed = (table["reason"] != "").to_numpy()
+    failures = table[failed].reindex(columns=list(FAILURES)).reset_index(drop=True)
+    estimates = table[~failed].drop(columns="reason").reset_index(drop=True)
+    if varies and job.truth is None:
+        means = estimates.groupby(["estimator", "domain"], sort=False)["truth"].mean()
+        truth = _series(dict(zip(means.index.tolist(), means.tolist(), strict=True)))
+    else:
+        estimates = estimates.drop(columns="truth")
+        truth = _series(job.truth or {})
+    return Study(estimates, truth, repetitions, seed, level, failures)
+
+
+def levels_of_rate(step: Any, rates: Iterable[float]) -> dict[float, Any]:
+    """Return a contamination or non-response at several rates, for `simulate_study`.
+
+    Parameters
+    ----------
+    step : ContaminateAtRandom, ContaminateDependent, MissingItems or MissingUnits
+    rates : sequence of float
+
+    Returns
+    -------
+    dict of rate -> the step with this rate
+
+    Examples
+    --------
+    >>> from synthpop.sampling import MissingItems
+    >>> levels = levels_of_rate(MissingItems("income", 0.1), [0.0, 0.05, 0.2])
+    >>> [(rate, one.rate) for rate, one in levels.items()]
+    [(0.0, 0.0), (0.05, 0.05), (0.2, 0.2)]
+    """
+    return {rate: replace(step, rate=rate) for rate in rates}
 
 
 def _named(estimators: Mapping[str, Estimator] | Sequence[Estimator]) -> dict[str, Estimator]:
@@ -293,144 +273,55 @@ def _named(estimators: Mapping[str, Estimator] | Sequence[Estimator]) -> dict[st
     return {getattr(one, "__name__", str(i)): one for i, one in enumerate(estimators)}
 
 
-def _check(named: dict[str, Estimator], repetitions: int, level: float, workers: int) -> None:
+def _check(
+    named: dict[str, Estimator],
+    population: Any,
+    design: Any,
+    repetitions: int,
+    level: float,
+    workers: int,
+) -> None:
     faults = Faults("simulation study")
     if not named:
         faults.add("estimators", "there are none", remedy="Give functions of a survey.")
     for name, function in named.items():
         if not callable(function):
             faults.add(name, "is not a function", remedy="Give a function of a survey.")
-    if repetitions < 1:
-        faults.add("repetitions", f"is {repetitions}", remedy="Give 100 or more.")
-    if not 0 < level < 1:
-        faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
-    if workers < 1:
-        faults.add("workers", f"is {workers}", remedy="Give 1 or more.")
+    if not _whole(repetitions) or repetitions < 1:
+        faults.add("repetitions", f"is {repetitions!r}", remedy="Give 100 or more.")
+    elif isinstance(design, SampleSetup) and repetitions > design.n_samples:
+        what = f"is {repetitions}, the set-up has {plural(design.n_samples, 'sample')}"
+        faults.add("repetitions", what, remedy="Give as many or fewer.")
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
+    if not _whole(workers) or workers < 1:
+        faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
+    if callable(population) and isinstance(design, SampleSetup):
+        faults.add("design", "samples of another population", remedy="Give a design, or None.")
+    if not callable(population) and design is None:
+        faults.add("design", "is not given", remedy="Give SimpleRandom(n) ...")
     faults.raise_if_any()
 
 
-def _listed(objects: Any) -> tuple[Any, ...]:
-    if objects is None:
-        return ()
-    return tuple(objects) if isinstance(objects, Iterable) else (objects,)
+def _whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True)
-class _Repetition:
-    """One repetition, a function of its number."""
-
-    sampler: Sampler
-    estimators: dict[str, Estimator]
-    streams: Streams
-    contamination: tuple[Any, ...]
-    missing: tuple[Any, ...]
-    calibrate: Any
-    level: float
-
-    def __call__(self, repetition: int) -> pd.DataFrame:
-        survey = self.sampler.draw(self.streams.at("study", repetition, "sample"))
-        steps = [("contamination", one) for one in self.contamination]
-        steps += [("missing", one) for one in self.missing]
-        for position, (kind, one) in enumerate(steps):
-            name = getattr(one, "name", kind)
-            rng = self.streams.at("study", repetition, kind, name, position)
-            survey = one.apply(survey, rng)
-        survey = _calibrated(survey, self.calibrate)
-        return _rows(repetition, survey, self.estimators, self.level)
-
-    def several(self, repetitions: Sequence[int]) -> pd.DataFrame:
-        """Return the rows of some repetitions."""
-        return pd.concat([self(r) for r in repetitions], ignore_index=True)
+def _known_truth(truth: Mapping[str, Any]) -> dict[tuple[str, Any], float]:
+    return {
+        (name, domain): number
+        for name, value in truth.items()
+        for domain, number, *_ in numbers_of(value, 0.95)
+    }
 
 
-def _calibrated(survey: Survey, calibrate: Any) -> Survey:
-    if calibrate is None:
-        return survey
-    if callable(calibrate):
-        result = calibrate(survey)
-        return result if isinstance(result, Survey) else survey.with_weights(result)
-    from synthpop.calibration import calibrate as fit_weights
-
-    return survey.with_weights(fit_weights(survey, list(calibrate)).weights)
+def _series(values: Mapping[tuple[str, Any], float]) -> pd.Series:
+    keys = [(name, plain_label(domain)) for name, domain in values]
+    index = pd.MultiIndex.from_tuples(keys, names=["estimator", "domain"]) if keys else None
+    return pd.Series(list(values.values()), index=index, name="truth", dtype=np.float64)
 
 
-def _rows(
-    repetition: int, survey: Survey, estimators: dict[str, Estimator], level: float
-) -> pd.DataFrame:
-    records = []
-    for name, estimator in estimators.items():
-        for domain, *numbers in _flat(estimator(survey), level):
-            records.append((repetition, name, domain, *numbers))
-    table = pd.DataFrame(records, columns=list(COLUMNS))
-    return table.astype({"estimator": object, "domain": object})
-
-
-def _label(domain: Any) -> Any:
-    """A domain as plain text, number or truth value."""
-    plain = domain.item() if isinstance(domain, np.generic) else domain
-    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)
-
-
-def _flat(result: Any, level: float) -> list[tuple[Any, float, float, float, float]]:
-    """Domain, estimate, standard error, lower and upper end."""
-    return [(_label(domain), *numbers) for domain, *numbers in _numbers(result, level)]
-
-
-def _numbers(result: Any, level: float) -> list[tuple[Any, float, float, float, float]]:
-    nan = float("nan")
-    if isinstance(result, Indicator):
-        labels = [OVERALL, *result.domains]
-        if result.standard_errors is None:
-            return [
-                (label, float(v), nan, nan, nan)
-                for label, v in zip(labels, result.values, strict=True)
-            ]
-        half = NormalDist().inv_cdf((1 + level) / 2) * result.standard_errors
-        return [
-            (label, float(v), float(e), float(v - h), float(v + h))
-            for label, v, e, h in zip(
-                labels, result.values, result.standard_errors, half, strict=True
-            )
-        ]
-    if isinstance(result, Bootstrap):
-        errors = np.sqrt(result.variances)
-        return [
-            (OVERALL if label == "value" else label, float(v), float(e), float(low), float(high))
-            for label, v, e, (low, high) in zip(
-                result.labels, result.estimates, errors, result.intervals, strict=True
-            )
-        ]
-    if isinstance(result, pd.Series):
-        result = result.to_dict()
-    if isinstance(result, Mapping):
-        return [(label, float(value), nan, nan, nan) for label, value in result.items()]
-    return [(OVERALL, float(result), nan, nan, nan)]
-
-
-def _true_values(sampler: Sampler, estimators: dict[str, Estimator], level: float) -> pd.Series:
-    frame = sampler.source.take(np.arange(sampler.source.n))
-    census = Survey(frame.assign(**{WEIGHT: 1.0}), weight=WEIGHT, household=sampler.household)
-    found = {}
-    for name, estimator in estimators.items():
-        for domain, value, *_ in _flat(estimator(census), level):
-            found[name, domain] = value
-    return _series(found)
-
-
-def _given_truth(truth: Mapping[str, Any]) -> pd.Series:
-    found = {}
-    for name, value in truth.items():
-        for domain, number, *_ in _flat(value, 0.95):
-            found[name, domain] = number
-    return _series(found)
-
-
-def _series(found: dict[tuple[str, Any], float]) -> pd.Series:
-    index = pd.MultiIndex.from_tuples(list(found), names=["estimator", "domain"])
-    return pd.Series(list(found.values()), index=index, name="truth", dtype=np.float64)
-
-
-def _work(job: _Repetition, todo: list[int], workers: int) -> Iterable[tuple[list[int], Any]]:
+def _work(job: Repetition, todo: list[int], workers: int) -> Iterable[tuple[list[int], Any]]:
     """Yield chunks of repetitions with their rows, in order."""
     chunks = [todo[i : i + CHUNK] for i in range(0, len(todo), CHUNK)]
     if workers == 1:
@@ -444,62 +335,25 @@ def _work(job: _Repetition, todo: list[int], workers: int) -> Iterable[tuple[lis
     yield from zip(chunks, pool(tasks), strict=True)
 
 
-def _identity(design: Any, job: _Repetition, truth: pd.Series) -> str:
-    """Hash of what makes a study: design, seed, steps, estimators and true values."""
-    steps = [*job.contamination, *job.missing]
-    steps.extend(job.calibrate if isinstance(job.calibrate, (list, tuple)) else [job.calibrate])
-    parts = [
-        re.sub(r" at 0x[0-9a-f]+", "", repr([design, *steps])),
-        sorted(job.estimators),
+def _identity(
+    source: Any, design: Any, job: Repetition, household: str | None, columns: Sequence[str] | None
+) -> str:
+    """Hash of what makes a study: population, design, seed, steps and the code of functions."""
+    data = source.frame if isinstance(source, Survey) else source
+    steps = [(one.label, one.steps) for one in (*job.contamination, *job.missing)]
+    calibrate = job.calibrate
+    if calibrate is not None and not callable(calibrate):
+        calibrate = list(calibrate)
+    return digest(
+        data,
+        design,
+        steps,
+        calibrate,
+        job.estimators,
         job.streams.seed,
         job.level,
-        job.sampler.source.n,
-        [[str(key), value] for key, value in truth.items()],
-    ]
-    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()
-
-
-class _Store:
-    """Finished repetitions in a folder; nothing without one."""
-
-    def __init__(self, out: Path | str | None, identity: str) -> None:
-        self.path = None if out is None else Path(out)
-        if self.path is None:
-            return
-        self.path.mkdir(parents=True, exist_ok=True)
-        label = self.path / "study.json"
-        if label.exists():
-            held = json.loads(label.read_text(encoding="utf-8"))
-            if held.get("identity") != identity:
-                raise OutputError(
-                    f"{self.path} holds another study. Choose another folder, or remove this one."
-                )
-        else:
-            label.write_text(json.dumps({"identity": identity}), encoding="utf-8")
-
-    def read(self, repetitions: int) -> pd.DataFrame:
-        """Return the repetitions that are there, among those that are wanted."""
-        empty = pd.DataFrame(columns=list(COLUMNS))
-        if self.path is None:
-            return empty
-        parts = [pd.read_parquet(file) for file in sorted(self.path.glob("part-*.parquet"))]
-        if not parts:
-            return empty
-        table = pd.concat(parts, ignore_index=True)
-        table["domain"] = pd.Series([json.loads(text) for text in table["domain"]], dtype=object)
-        return table[table["repetition"] < repetitions]
-
-    def append(self, rows: pd.DataFrame) -> None:
-        """Write one chunk under a temporary name and rename it."""
-        if self.path is None:
-            return
-        first = int(rows["repetition"].iloc[0])
-        target = self.path / f"part-{first:07d}.parquet"
-        temporary = target.with_suffix(".tmp")
-        text = [json.dumps(domain) for domain in rows["domain"]]
-        try:
-            rows.assign(domain=text).to_parquet(temporary)
-            temporary.replace(target)
-        except OSError as problem:
-            temporary.unlink(missing_ok=True)
-            raise OutputError(f"cannot write {target}: {problem}.") from None
+        job.grid,
+        sorted(((str(key), value) for key, value in (job.truth or {}).items())),
+        household,
+        None if columns is None else list(columns),
+    )

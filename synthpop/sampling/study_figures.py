@@ -6,55 +6,79 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import OKABE_ITO, SOFT, new_figure, styled
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from synthpop.sampling.study import Study
+    from synthpop.sampling.study_result import Study
 
 INK = "#0072B2"
 FILL = "#c6d9ec"
 TRUTH = "#C0392B"
 ACROSS = 3
+NORMAL_95 = 1.959963984540054
+UNDER = {
+    "box": "red lines: true values",
+    "density": "vertical lines: true values",
+    "bias": "relative bias with 95 % Monte Carlo interval",
+    "coverage": "coverage with 95 % Monte Carlo interval; red line: nominal",
+    "zipper": "intervals by distance of the estimate from the truth; red: not covering",
+}
 
 
 @styled
-def draw_study(study: Study, kind: str, domains: Sequence[Any] | None) -> Figure:
+def draw_study(
+    study: Study,
+    kind: str,
+    domains: Sequence[Any] | None,
+    measure: str,
+    over: str | None,
+    unit: str,
+) -> Figure:
     """Draw one panel an estimator (see `Study.figure`)."""
-    table = study.estimates
     faults = Faults("figure")
-    check_choice(faults, "kind", kind, ("box", "density"))
-    known = list(dict.fromkeys(table["domain"]))
+    check_choice(faults, "kind", kind, (*UNDER, "curve"))
+    known = list(dict.fromkeys(study.estimates["domain"]))
     for domain in domains or ():
         if domain not in known:
             faults.add("domains", f"{domain!r} is none", remedy=f"There are {known}.")
+    if kind != "curve" and study.grid:
+        what = f"several levels of {' and '.join(study.grid)}"
+        faults.add("study", what, remedy="Choose one with study.at(...), or draw a curve.")
     faults.raise_if_any()
-    chosen = {}
-    for name, part in table.groupby("estimator", sort=False):
-        wanted = _wanted(list(dict.fromkeys(part["domain"])), domains)
-        if wanted:
-            chosen[name] = {d: part.loc[part["domain"] == d, "estimate"].dropna() for d in wanted}
-    across = min(len(chosen), ACROSS)
-    down = -(-len(chosen) // across)
+    if kind == "curve":
+        return _curves(study, measure, over, domains)
+    panels = {}
+    for name, part in study.estimates.groupby("estimator", sort=False):
+        chosen = _wanted(list(dict.fromkeys(part["domain"])), domains)
+        if chosen:
+            panels[name] = {domain: part[part["domain"] == domain] for domain in chosen}
+    figure, axes_of = _panels(list(panels))
+    label = "estimate" + (f" ({unit})" if unit else "")
+    for name, groups in panels.items():
+        _DRAW[kind](axes_of[name], study, name, groups, label)
+    samples = plural(study.repetitions, "sample")
+    figure.suptitle(f"{samples}; {UNDER[kind]}", fontsize=9, color=SOFT)
+    return figure
+
+
+def _panels(names: Sequence[Any]) -> tuple[Figure, dict[Any, Any]]:
+    across = max(min(len(names), ACROSS), 1)
+    down = max(-(-len(names) // across), 1)
     figure = new_figure(3.8 * across + 0.6, 3.4 * down + 0.4)
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, (name, groups) in zip(panels, chosen.items(), strict=False):
-        truths = {d: float(study.truth.get((name, d), np.nan)) for d in groups}
-        (_boxes if kind == "box" else _densities)(axes, groups, truths)
+    for axes, name in zip(panels, names, strict=False):
         axes.set_title(str(name))
-    for axes in panels[len(chosen) :]:
+    for axes in panels[len(names) :]:
         axes.set_visible(False)
-    line = "red lines" if kind == "box" else "vertical lines"
-    figure.suptitle(
-        f"{plural(study.repetitions, 'sample')}; {line}: true values", fontsize=9, color=SOFT
-    )
-    return figure
+    return figure, dict(zip(names, panels, strict=False))
 
 
 def _wanted(present: list[Any], domains: Sequence[Any] | None) -> list[Any]:
@@ -64,9 +88,13 @@ def _wanted(present: list[Any], domains: Sequence[Any] | None) -> list[Any]:
     return [OVERALL] if OVERALL in present else present
 
 
-def _boxes(axes: Any, groups: dict[Any, Any], truths: dict[Any, float]) -> None:
+def _truth(study: Study, name: Any, domain: Any) -> float:
+    return float(study.truth.get((name, domain), np.nan))
+
+
+def _boxes(axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str) -> None:
     axes.boxplot(
-        list(groups.values()),
+        [part["estimate"].dropna() for part in groups.values()],
         widths=0.5,
         patch_artist=True,
         boxprops={"facecolor": FILL, "edgecolor": INK},
@@ -75,29 +103,118 @@ def _boxes(axes: Any, groups: dict[Any, Any], truths: dict[Any, float]) -> None:
         capprops={"color": INK},
         flierprops={"marker": ".", "markersize": 3, "markeredgecolor": INK},
     )
-    slant = {"rotation": 30, "ha": "right"} if len(groups) > ACROSS else {}
-    axes.set_xticks(range(1, len(groups) + 1), [str(d) for d in groups], **slant)
-    for position, value in enumerate(truths.values(), start=1):
+    _ticks(axes, groups)
+    for position, domain in enumerate(groups, start=1):
+        value = _truth(study, name, domain)
         axes.plot([position - 0.4, position + 0.4], [value, value], color=TRUTH, linewidth=1.5)
     axes.grid(axis="y")
-    axes.set_ylabel("estimate")
+    axes.set_ylabel(label)
 
 
-def _densities(axes: Any, groups: dict[Any, Any], truths: dict[Any, float]) -> None:
-    for number, (domain, x) in enumerate(groups.items()):
+def _ticks(axes: Any, groups: dict[Any, Any]) -> None:
+    slant = {"rotation": 30, "ha": "right"} if len(groups) > ACROSS else {}
+    axes.set_xticks(range(1, len(groups) + 1), [str(d) for d in groups], **slant)
+
+
+def _densities(
+    axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
+) -> None:
+    for number, (domain, part) in enumerate(groups.items()):
+        x = part["estimate"].dropna().to_numpy()
         if len(x) < 2 or x.std() == 0:
             continue
-        h = 0.9 * x.std() * len(x) ** -0.2
+        h = 0.9 * x.std(ddof=1) * len(x) ** -0.2
         at = np.linspace(x.min() - 3 * h, x.max() + 3 * h, 200)
-        kernel = np.exp(-0.5 * ((at[:, None] - x.to_numpy()) / h) ** 2)
+        kernel = np.exp(-0.5 * ((at[:, None] - x) / h) ** 2)
         density = kernel.sum(axis=1) / (len(x) * h * np.sqrt(2 * np.pi))
         colour = OKABE_ITO[number % len(OKABE_ITO)]
         dashes = "-" if number < len(OKABE_ITO) else "--"
         axes.plot(at, density, dashes, color=colour, label=str(domain))
         several = len(groups) > 1
-        axes.axvline(truths[domain], color=colour if several else TRUTH, linewidth=1.2)
+        axes.axvline(_truth(study, name, domain), color=colour if several else TRUTH, linewidth=1.2)
     if len(groups) > 1:
         axes.legend()
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("estimate")
+    axes.set_xlabel(label)
     axes.set_ylabel("density")
+
+
+def _points(measure: str, target: float | None, title: str) -> Any:
+    """A drawing of one measure in percent with its Monte Carlo interval."""
+
+    def draw(
+        axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
+    ) -> None:
+        rows = study.table.loc[[(name, domain) for domain in groups]]
+        at = np.arange(1, len(groups) + 1)
+        half = NORMAL_95 * 100 * rows[f"{measure}_mc"].to_numpy()
+        axes.errorbar(at, 100 * rows[measure].to_numpy(), yerr=half, fmt="o", color=INK)
+        line = 100 * study.level if target is None else target
+        axes.axhline(line, color=TRUTH, linewidth=1.2)
+        _ticks(axes, groups)
+        axes.set_xlim(0.4, len(groups) + 0.6)
+        axes.set_ylabel(title)
+
+    return draw
+
+
+def _zipper(
+    axes: Any, study: Study, name: Any, groups: dict[Any, pd.DataFrame], label: str
+) -> None:
+    domain, part = next(iter(groups.items()))
+    part = part.dropna(subset=["estimate", "lower", "upper"])
+    truth = part["truth"] if "truth" in part else _truth(study, name, domain)
+    low, high = (part["lower"] - truth).to_numpy(), (part["upper"] - truth).to_numpy()
+    distance = np.abs((part["estimate"] - truth).to_numpy()) / np.maximum(high - low, 1e-300)
+    order = np.argsort(distance, kind="stable")
+    inside = (low <= 0) & (high >= 0)
+    rank = 100 * (np.arange(len(order)) + 1) / max(len(order), 1)
+    colours = np.where(inside[order], INK, TRUTH)
+    axes.hlines(rank, low[order], high[order], colors=colours.tolist(), linewidth=0.7)
+    axes.axvline(0.0, color="black", linewidth=1.0)
+    axes.axhline(100 * study.level, color=SOFT, linewidth=0.8, linestyle="--")
+    share = percent(float(inside.mean()), 1) if len(inside) else "none"
+    axes.set_title(f"{name}: {share} cover")
+    axes.set_xlabel(f"{label} less true value")
+    axes.set_ylabel("share of the intervals, %")
+
+
+_DRAW = {
+    "box": _boxes,
+    "density": _densities,
+    "bias": _points("relative_bias", 0.0, "relative bias, %"),
+    "coverage": _points("coverage", None, "coverage, %"),
+    "zipper": _zipper,
+}
+
+
+def _curves(study: Study, measure: str, over: str | None, domains: Sequence[Any] | None) -> Figure:
+    over = over or (study.grid[0] if study.grid else "contamination")
+    table = study.curves(measure, over=over)
+    index = table.columns
+    names = list(dict.fromkeys(index.get_level_values("estimator")))
+    figure, axes_of = _panels(names)
+    numeric = all(isinstance(level, (int, float)) for level in table.index)
+    at = list(table.index) if numeric else list(range(len(table)))
+    for name in names:
+        axes = axes_of[name]
+        columns = [key for key in index if key[index.names.index("estimator")] == name]
+        present = list(dict.fromkeys(key[index.names.index("domain")] for key in columns))
+        chosen = _wanted(present, domains)
+        lines = [key for key in columns if key[index.names.index("domain")] in chosen]
+        for number, key in enumerate(lines):
+            parts = [
+                str(k) for k, level in zip(key, index.names, strict=True) if level != "estimator"
+            ]
+            colour = OKABE_ITO[number % len(OKABE_ITO)]
+            axes.plot(at, table[key].to_numpy(), "o-", color=colour, label=", ".join(parts))
+        if len(lines) > 1:
+            axes.legend()
+        if not numeric:
+            axes.set_xticks(at, [str(level) for level in table.index])
+        if measure in ("bias", "relative_bias"):
+            axes.axhline(0.0, color=TRUTH, linewidth=1.0)
+        axes.set_xlabel(f"level of {over}")
+        axes.set_ylabel(measure.replace("_", " "))
+    figure.suptitle(f"{plural(study.repetitions, 'sample')} a level", fontsize=9, color=SOFT)
+    return figure

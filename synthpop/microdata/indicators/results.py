@@ -38,6 +38,8 @@ class Indicator(Result):
     intervals : array, shape (1 + domains, 2), or None
     level : float
         Confidence level of the intervals.
+    degrees_of_freedom : float
+        Of the t distribution that the intervals use.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Indicator(Result):
     standard_errors: np.ndarray | None = None
     intervals: np.ndarray | None = None
     level: float = 0.95
+    degrees_of_freedom: float = float("inf")
     _influence: Callable[[int], np.ndarray] | None = field(default=None, repr=False, compare=False)
     _weights: np.ndarray | None = field(default=None, repr=False, compare=False)
 
@@ -173,9 +176,23 @@ class Indicator(Result):
         units = sampled_units(len(first), strata=strata, cluster=cluster, fpc=fpc)
         columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))
         errors = np.sqrt([units.variance(z, self._weights) for z in columns])
-        half = t_quantile((1 + level) / 2, units.degrees_of_freedom) * errors
-        intervals = np.column_stack([self.values - half, self.values + half])
-        return replace(self, standard_errors=errors, intervals=intervals, level=level)
+        known = replace(
+            self, standard_errors=errors, degrees_of_freedom=float(units.degrees_of_freedom)
+        )
+        return replace(known, intervals=known.intervals_at(level), level=level)
+
+    def intervals_at(self, level: float) -> np.ndarray:
+        """Return the intervals at another confidence level, shape (1 + domains, 2).
+
+        Raises
+        ------
+        TypeError
+            There are no standard errors yet.
+        """
+        if self.standard_errors is None:
+            raise TypeError("this indicator has no standard errors: call with_variance first")
+        half = t_quantile((1 + level) / 2, self.degrees_of_freedom) * self.standard_errors
+        return np.column_stack([self.values - half, self.values + half])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a domain: estimate, rows, and standard error and interval if known."""

@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from synthpop import indicators
 from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.events import Event
 from synthpop.microdata.survey import Survey
 from synthpop.sampling import (
     Cluster,
@@ -16,6 +18,9 @@ from synthpop.sampling import (
     SimpleRandom,
     Stratified,
     Study,
+    draw_setup,
+    levels_of_rate,
+    read_setup,
     simulate_study,
 )
 from synthpop.sampling.study_figures import TRUTH
@@ -208,37 +213,227 @@ def test_calibration_to_margins(people: pd.DataFrame) -> None:
 
 
 def test_interrupted_study_goes_on(people: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    whole = simulate_study(people, DESIGN, {"mean": mean_by_region}, repetitions=35, seed=4)
-    calls = []
+    call = {"repetitions": 35, "seed": 4}
+    whole = simulate_study(people, DESIGN, {"mean": mean_by_region}, **call)
 
-    def stops(survey: Survey) -> indicators.Indicator:
-        calls.append(1)
-        if len(calls) == 27:
+    def stop(event: Event) -> None:
+        if event.done == 20:
             raise KeyboardInterrupt
-        return mean_by_region(survey)
 
+    named = {"mean": mean_by_region}
     with pytest.raises(KeyboardInterrupt):
-        simulate_study(
-            people, DESIGN, {"mean": stops}, repetitions=35, seed=4, out=tmp_path / "study"
-        )
+        simulate_study(people, DESIGN, named, out=tmp_path / "study", on_event=stop, **call)
     events = []
     again = simulate_study(
-        people,
-        DESIGN,
-        {"mean": mean_by_region},
-        repetitions=35,
-        seed=4,
-        out=tmp_path / "study",
-        on_event=events.append,
+        people, DESIGN, named, out=tmp_path / "study", on_event=events.append, **call
     )
     assert events[0].done == 20
     assert [event.kind for event in events][-1] == "end"
-    pd.testing.assert_frame_equal(whole.estimates, again.estimates, check_dtype=False)
-    assert whole.table.round(9).equals(again.table.round(9))
+    pd.testing.assert_frame_equal(whole.estimates, again.estimates)
+    assert whole.table.equals(again.table)
     with pytest.raises(OutputError, match="another study"):
-        simulate_study(
-            people, DESIGN, {"mean": mean_by_region}, repetitions=35, seed=5, out=tmp_path / "study"
+        simulate_study(people, DESIGN, named, out=tmp_path / "study", repetitions=35, seed=5)
+
+
+def test_a_folder_belongs_to_one_population_and_to_the_code_of_the_functions(
+    people: pd.DataFrame,
+    tmp_path,  # type: ignore[no-untyped-def]
+) -> None:
+    """Other functions under the same names gave the stored numbers of the first."""
+    truth = {"mean": 0.0}
+
+    def income(survey: Survey) -> float:
+        return float(survey.frame["income"].mean())
+
+    def incomes_twice(survey: Survey) -> float:
+        return 2 * float(survey.frame["income"].mean())
+
+    def study(function=income, data=people, draw=1.0, factor=1.0, **options):  # type: ignore[no-untyped-def]
+        dirty = ContaminateAtRandom(
+            "income", 0.1, draw=lambda rng, size: draw * rng.standard_normal(size)
         )
+        call = {"contamination": dirty, "calibrate": lambda s: s.weights * factor, **options}
+        return simulate_study(
+            data, SimpleRandom(50), {"mean": function}, repetitions=3, seed=1, truth=truth,
+            out=tmp_path / "study", **call,
+        )  # fmt: skip
+
+    first = study()
+    assert study().estimates.equals(first.estimates)
+    changed = people.assign(income=people["income"] + 1)
+    for other in (
+        {"function": incomes_twice},
+        {"data": changed},
+        {"draw": 1e6},
+        {"factor": 2.0},
+        {"missing": MissingUnits(0.1)},
+        {"household": "hid"},
+    ):
+        with pytest.raises(OutputError, match="another study"):
+            study(**other)
+
+
+def test_changed_and_copied_parts_are_refused(people: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    call = {"repetitions": 12, "seed": 1, "out": tmp_path / "study"}
+    simulate_study(people, SimpleRandom(50), {"total": total}, **call)
+    part = sorted((tmp_path / "study").glob("part-*.parquet"))[0]
+    copy = part.with_name(part.name.replace("0000000", "0000020"))
+    copy.write_bytes(part.read_bytes())
+    with pytest.raises(OutputError, match="was changed"):
+        simulate_study(people, SimpleRandom(50), {"total": total}, **call)
+    copy.unlink()
+    table = pd.read_parquet(part)
+    table.loc[0, "estimate"] = 0.0
+    table.to_parquet(part)
+    with pytest.raises(OutputError, match="was changed"):
+        simulate_study(people, SimpleRandom(50), {"total": total}, **call)
+
+
+def test_failures_are_recorded_and_do_not_end_the_study(people: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    def sometimes(survey: Survey) -> float:
+        if survey.n_persons < len(people) and survey.frame["hid"].min() > 5:
+            raise ValueError("no convergence")
+        return 1.0
+
+    def nothing(survey: Survey) -> float:
+        return "none" if survey.n_persons < len(people) else 1.0  # type: ignore[return-value]
+
+    def breaks(survey: Survey) -> Survey:
+        if survey.frame["hid"].max() < 1490:
+            raise ArithmeticError("no solution")
+        return survey
+
+    call = {"repetitions": 40, "seed": 1, "calibrate": breaks}
+    named = {"sometimes": sometimes, "nothing": nothing, "total": total}
+    study = simulate_study(people, SimpleRandom(200), named, **call)
+    reasons = study.failures
+    whole = reasons[reasons["estimator"] == ""]
+    assert 0 < len(whole) < 40
+    assert (whole["reason"] == "ArithmeticError: no solution").all()
+    single = reasons[reasons["estimator"] == "sometimes"]
+    assert 0 < len(single) < 40 - len(whole)
+    assert (single["reason"] == "ValueError: no convergence").all()
+    text = reasons.loc[reasons["estimator"] == "nothing", "reason"]
+    assert len(text) == 40 - len(whole)
+    assert text.str.contains("'none', which is no number").all()
+    table = study.table
+    assert table.loc[("sometimes", "all"), "failed"] == len(whole) + len(single)
+    assert table.loc[("total", "all"), "failed"] == len(whole)
+    assert table.loc[("total", "all"), "repetitions"] == 40 - len(whole)
+    assert "failures were left out; the first" in study.summary()
+    for _ in range(2):
+        stored = simulate_study(people, SimpleRandom(200), named, out=tmp_path / "s", **call)
+        pd.testing.assert_frame_equal(stored.failures, study.failures)
+    with pytest.raises(InputError, match="estimator broken: fails on the population itself"):
+        simulate_study(people, SimpleRandom(9), {"broken": lambda s: s.nowhere}, repetitions=1)
+
+
+def test_levels_of_contamination_and_missing_values_are_crossed(people: pd.DataFrame) -> None:
+    rates = [0.0, 0.05, 0.2]
+    dirty = levels_of_rate(ContaminateAtRandom("income", 0.1, mean=1e5), rates)
+    holes = {"none": None, "many": MissingItems("income", 0.3)}
+
+    def average(survey: Survey) -> indicators.Indicator:
+        return indicators.mean(survey.frame["income"], survey.weights).with_variance()
+
+    call = {"repetitions": 25, "seed": 3}
+    study = simulate_study(
+        people, SimpleRandom(400), {"mean": average}, contamination=dirty, missing=holes, **call
+    )
+    assert study.grid == ("contamination", "missing")
+    assert len(study.estimates) == 25 * 6
+    for rate in rates:
+        alone = simulate_study(
+            people, SimpleRandom(400), {"mean": average}, contamination=dirty[rate], **call
+        )
+        part = study.at(contamination=rate, missing="none")
+        np.testing.assert_array_equal(part.estimates["estimate"], alone.estimates["estimate"])
+        pd.testing.assert_frame_equal(part.table, alone.table)
+    curves = study.curves("bias")
+    assert curves.index.tolist() == rates
+    bias = curves[("none", "mean", "all")].to_numpy()
+    assert bias[0] < bias[1] < bias[2]
+    assert bias[2] == pytest.approx(0.2 * (1e5 - people["income"].mean()), rel=0.1)
+    other = study.curves("rmse", over="missing")
+    assert other.index.tolist() == ["none", "many"]
+    assert "mean (contamination 0.05, missing many)" in study.summary()
+    figure = study.figure(kind="curve", measure="rmse")
+    lines = figure.axes[0].lines
+    assert len(lines) == 2
+    np.testing.assert_allclose(lines[0].get_xdata(), rates)
+    rmse = study.curves("rmse")[("none", "mean", "all")]
+    np.testing.assert_allclose(lines[0].get_ydata(), rmse)
+    with pytest.raises(InputError, match="several levels"):
+        study.figure(kind="box")
+    with pytest.raises(InputError, match="is no level"):
+        study.at(contamination=0.5)
+    with pytest.raises(InputError, match="no levels of 'missing'"):
+        simulate_study(people, SimpleRandom(40), [total], contamination=dirty, **call).curves(
+            over="missing"
+        )
+
+
+def test_a_population_for_each_repetition() -> None:
+    def generate(rng: np.random.Generator) -> pd.DataFrame:
+        return pd.DataFrame({"x": rng.normal(rng.normal(10, 3), 1.0, 400)})
+
+    def average(survey: Survey) -> indicators.Indicator:
+        return indicators.mean(survey.frame["x"], survey.weights).with_variance(fpc=400)
+
+    call = {"repetitions": 150, "seed": 2}
+    study = simulate_study(generate, SimpleRandom(50), {"mean": average}, **call)
+    row = study.table.loc[("mean", "all")]
+    assert row["rmse"] < 0.2  # against the truth of each population
+    assert row["variance"] > 4  # which differ
+    assert 0.9 < row["coverage"] <= 1
+    assert row["standard_error_ratio"] == pytest.approx(1, abs=0.15)
+    assert study.estimates["truth"].nunique() == 150
+    sample = simulate_study(generate, None, {"mean": average}, truth={"mean": 10.0}, **call)
+    assert sample.table.loc[("mean", "all"), "rmse"] == pytest.approx(3, rel=0.2)
+    same = simulate_study(generate, SimpleRandom(50), {"mean": average}, workers=3, **call)
+    pd.testing.assert_frame_equal(same.estimates, study.estimates)
+
+
+def test_stored_samples(people: pd.DataFrame, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    setup = draw_setup(people, DESIGN, n_samples=12, seed=4)
+    direct = simulate_study(people, DESIGN, {"gini": gini}, repetitions=12, seed=4)
+    stored = simulate_study(people, setup, {"gini": gini}, repetitions=12, seed=4)
+    pd.testing.assert_frame_equal(direct.estimates, stored.estimates)
+    setup.write(tmp_path / "setup.parquet")
+    again = read_setup(tmp_path / "setup.parquet")
+    assert again.summary() == setup.summary()
+    for one, other in zip(setup.surveys(people), again.surveys(people), strict=True):
+        pd.testing.assert_frame_equal(one.frame, other.frame)
+        assert one.roles == other.roles
+    with pytest.raises(InputError, match="Give as many"):
+        simulate_study(people, setup, {"gini": gini}, repetitions=13)
+    with pytest.raises(InputError, match="drawn from"):
+        simulate_study(people.iloc[1:], setup, {"gini": gini}, repetitions=3)
+    people.to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="is no sample set-up"):
+        read_setup(tmp_path / "other.parquet")
+
+
+def test_bias_coverage_and_zipper_figures(people: pd.DataFrame) -> None:
+    study = simulate_study(
+        people, DESIGN, {"gini": gini, "mean": mean_by_region}, repetitions=30, seed=1
+    )
+    table = study.table
+    bias = study.figure(kind="bias").axes[0]
+    np.testing.assert_allclose(
+        bias.lines[0].get_ydata(), [100 * table.loc[("gini", "all"), "relative_bias"]]
+    )
+    coverage = study.figure(kind="coverage").axes[0]
+    assert [line.get_ydata()[0] for line in coverage.lines][-1] == 95
+    zipper = study.figure(kind="zipper", unit="%").axes[0]
+    segments = zipper.collections[0].get_segments()
+    assert len(segments) == 30
+    colours = zipper.collections[0].get_colors()
+    red = np.array([to_hex(c) == TRUTH.lower() for c in colours])
+    missed = [not (segment[0, 0] <= 0 <= segment[1, 0]) for segment in segments]
+    assert red.tolist() == missed
+    assert zipper.get_xlabel() == "estimate (%) less true value"
+    assert study.figure(unit="EUR").axes[0].get_ylabel() == "estimate (EUR)"
 
 
 def test_arguments_are_honoured(people: pd.DataFrame) -> None:

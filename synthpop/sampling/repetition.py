@@ -1,0 +1,233 @@
+"""One repetition of a simulation study: draw, contaminate, lose values, calibrate, estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.indicators.results import OVERALL, Indicator
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.survey import Survey
+from synthpop.sampling.draw import WEIGHT
+from synthpop.sampling.study_store import as_objects
+from synthpop.variance.bootstrap import Bootstrap, first_line
+
+Estimator = Callable[[Survey], Any]
+NUMBERS = ("estimate", "standard_error", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of contamination or of non-response: its label and its steps."""
+
+    label: Any
+    steps: tuple[Any, ...]
+
+
+def levels_of(steps: Any) -> tuple[tuple[Level, ...], bool]:
+    """Return the levels of an argument, and whether it was a grid (a mapping of levels)."""
+    if isinstance(steps, Mapping):
+        return tuple(Level(plain_label(k), _as_steps(one)) for k, one in steps.items()), True
+    return (Level("", _as_steps(steps)),), False
+
+
+def _as_steps(steps: Any) -> tuple[Any, ...]:
+    if steps is None:
+        return ()
+    return tuple(steps) if isinstance(steps, Iterable) else (steps,)
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One repetition, a function of its number.
+
+    Attributes
+    ----------
+    sample : function (repetition, Generator) -> (Survey, census Survey or None)
+        The census is what true values are computed from where they differ by repetition.
+    estimators : dict
+    streams : Streams
+    contamination, missing : tuples of Level
+    grid : tuple of str
+        Those of "contamination" and "missing" whose labels are columns.
+    calibrate : function, list of Margin, or None
+    level : float
+    truth : dict of (estimator, domain) -> float, or None
+        Given true values of a study whose populations are generated.
+    """
+
+    sample: Callable[[int, np.random.Generator], tuple[Survey, Survey | None]]
+    estimators: dict[str, Estimator]
+    streams: Streams
+    contamination: tuple[Level, ...]
+    missing: tuple[Level, ...]
+    grid: tuple[str, ...]
+    calibrate: Any
+    level: float
+    truth: dict[tuple[str, Any], float] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the rows."""
+        return ("repetition", *self.grid, "estimator", "domain", *NUMBERS, "truth", "reason")
+
+    def several(self, repetitions: Sequence[int]) -> pd.DataFrame:
+        """Return the rows of some repetitions; failures have a reason and no numbers."""
+        records = [row for repetition in repetitions for row in self(repetition)]
+        return as_objects(pd.DataFrame(records, columns=list(self.columns)))
+
+    def __call__(self, repetition: int) -> list[tuple[Any, ...]]:
+        """Return the rows of one repetition."""
+        try:
+            rng = self.streams.at("study", repetition, "sample")
+            survey, census = self.sample(repetition, rng)
+            truth = self._truth(census)
+        except Exception as problem:  # noqa: BLE001  (functions of the user)
+            return self._failed(repetition, {}, "", problem)
+        rows: list[tuple[Any, ...]] = []
+        for outer in self.contamination:
+            labels: dict[str, Any] = {"contamination": outer.label}
+            try:
+                dirty = self._applied(survey, repetition, "contamination", outer.steps, 0)
+            except Exception as problem:  # noqa: BLE001  (functions of the user)
+                rows += self._failed(repetition, labels, "", problem)
+                continue
+            for inner in self.missing:
+                labels = {"contamination": outer.label, "missing": inner.label}
+                try:
+                    part = self._applied(
+                        dirty, repetition, "missing", inner.steps, self._shift(outer)
+                    )
+                    part = calibrated(part, self.calibrate)
+                except Exception as problem:  # noqa: BLE001  (functions of the user)
+                    rows += self._failed(repetition, labels, "", problem)
+                    continue
+                rows += self._estimated(repetition, labels, part, truth)
+        return rows
+
+    def _shift(self, outer: Level) -> int:
+        """Position of the first step of non-response: the same at all levels of a grid."""
+        return 0 if "contamination" in self.grid else len(outer.steps)
+
+    def _applied(
+        self, survey: Survey, repetition: int, kind: str, steps: tuple[Any, ...], first: int
+    ) -> Survey:
+        for position, step in enumerate(steps, first):
+            name = getattr(step, "name", kind)
+            rng = self.streams.at("study", repetition, kind, name, position)
+            survey = step.apply(survey, rng)
+        return survey
+
+    def _truth(self, census: Survey | None) -> dict[tuple[str, Any], float] | None:
+        if self.truth is not None or census is None:
+            return self.truth
+        return true_values(census, self.estimators, self.level)
+
+    def _estimated(
+        self,
+        repetition: int,
+        labels: dict[str, Any],
+        survey: Survey,
+        truth: dict[tuple[str, Any], float] | None,
+    ) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        where = tuple(labels[name] for name in self.grid)
+        for name, estimator in self.estimators.items():
+            try:
+                numbers = numbers_of(estimator(survey), self.level)
+            except Exception as problem:  # noqa: BLE001  (functions of the user)
+                rows += self._failed(repetition, labels, name, problem)
+                continue
+            for domain, *values in numbers:
+                true = float("nan") if truth is None else truth.get((name, domain), float("nan"))
+                rows.append((repetition, *where, name, domain, *values, true, ""))
+        return rows
+
+    def _failed(
+        self, repetition: int, labels: dict[str, Any], estimator: str, problem: Exception
+    ) -> list[tuple[Any, ...]]:
+        nan = float("nan")
+        where = tuple(labels.get(name) for name in self.grid)
+        reason = first_line(problem)
+        return [(repetition, *where, estimator, None, nan, nan, nan, nan, nan, reason)]
+
+
+def calibrated(survey: Survey, calibrate: Any) -> Survey:
+    """Return the survey with weights calibrated by a function or to a list of margins."""
+    if calibrate is None:
+        return survey
+    if callable(calibrate):
+        result = calibrate(survey)
+        return result if isinstance(result, Survey) else survey.with_weights(result)
+    from synthpop.calibration import calibrate as fit_weights
+
+    return survey.with_weights(fit_weights(survey, list(calibrate)).weights)
+
+
+def census_of(frame: pd.DataFrame, household: str | None) -> Survey:
+    """Return a population as a survey in which everybody counts once."""
+    return Survey(frame.assign(**{WEIGHT: 1.0}), weight=WEIGHT, household=household)
+
+
+def true_values(
+    census: Survey, estimators: Mapping[str, Estimator], level: float
+) -> dict[tuple[str, Any], float]:
+    """Return what each estimator gives for the whole population."""
+    return {
+        (name, domain): value
+        for name, estimator in estimators.items()
+        for domain, value, *_ in numbers_of(estimator(census), level)
+    }
+
+
+def plain_label(label: Any) -> Any:
+    """Return a domain or level as plain text, number or truth value."""
+    plain = label.item() if isinstance(label, np.generic) else label
+    return plain if isinstance(plain, (str, int, float, bool)) else str(plain)
+
+
+def numbers_of(result: Any, level: float) -> list[tuple[Any, float, float, float, float]]:
+    """Return domain, estimate, standard error, lower and upper end of what an estimator gives.
+
+    Raises
+    ------
+    TypeError
+        It gives something that is no number.
+    """
+    nan = float("nan")
+    if isinstance(result, Indicator):
+        labels = [OVERALL, *result.domains]
+        if result.standard_errors is None:
+            pairs = zip(labels, result.values, strict=True)
+            return [(plain_label(d), float(v), nan, nan, nan) for d, v in pairs]
+        ends = result.intervals_at(level)
+        return [
+            (plain_label(d), float(v), float(e), float(low), float(high))
+            for d, v, e, (low, high) in zip(
+                labels, result.values, result.standard_errors, ends, strict=True
+            )
+        ]
+    if isinstance(result, Bootstrap):
+        errors = np.sqrt(result.variances)
+        names = [OVERALL if d == "value" else plain_label(d) for d in result.labels]
+        return [
+            (d, float(v), float(e), float(low), float(high))
+            for d, v, e, (low, high) in zip(
+                names, result.estimates, errors, result.intervals, strict=True
+            )
+        ]
+    if isinstance(result, pd.Series):
+        result = result.to_dict()
+    if isinstance(result, Mapping):
+        return [(plain_label(d), _number(value), nan, nan, nan) for d, value in result.items()]
+    return [(OVERALL, _number(result), nan, nan, nan)]
+
+
+def _number(value: Any) -> float:
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"the estimator gives {value!r}, which is no number")
+    return float(value)

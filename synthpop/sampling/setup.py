@@ -1,0 +1,186 @@
+"""Samples that are drawn once and used by several studies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import plural
+from synthpop.sampling.draw import Sampler, prepare
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSetup(Result):
+    """Samples of one design, as positions in the population with inclusion probabilities.
+
+    Attributes
+    ----------
+    samples : DataFrame
+        Columns repetition, row (position in the population) and probability.
+    n_samples : int
+    n_population : int
+        Rows of the population that the samples belong to.
+    seed : int
+    roles : dict
+        Household, strata and psu of the samples.
+    strata_names : tuple of str
+        Columns that make the strata.
+    """
+
+    samples: pd.DataFrame = field(repr=False)
+    n_samples: int
+    n_population: int
+    seed: int
+    roles: dict[str, str | None]
+    strata_names: tuple[str, ...] = ()
+    _starts: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64), repr=False)
+
+    def __post_init__(self) -> None:
+        counts = np.bincount(self.samples["repetition"], minlength=self.n_samples)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        object.__setattr__(self, "_starts", starts)
+
+    def positions(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of one sample and their inclusion probabilities."""
+        if not 0 <= number < self.n_samples:
+            faults = Faults("sample set-up")
+            faults.add("number", f"is {number}, there are {self.n_samples}")
+            faults.raise_if_any()
+        inside = slice(self._starts[number], self._starts[number + 1])
+        part = self.samples.iloc[inside]
+        return part["row"].to_numpy(), part["probability"].to_numpy()
+
+    def sampler(self, population: Any) -> Sampler:
+        """Return a sampler for the population that the samples were drawn from.
+
+        Raises
+        ------
+        InputError
+            The population has another number of rows.
+        """
+        from synthpop.sampling.source import open_source
+
+        source = open_source(population)
+        if source.n != self.n_population:
+            faults = Faults("sample set-up")
+            what = f"has {plural(source.n, 'row')}, the samples were drawn from {self.n_population}"
+            faults.add("population", what, remedy="Give the population of the set-up.")
+            faults.raise_if_any()
+        roles = self.roles
+        return Sampler(
+            source, None, roles["household"], roles["strata"], roles["psu"], self.strata_names
+        )
+
+    def surveys(self, population: Any) -> Iterator[Survey]:
+        """Yield the samples as surveys of a population."""
+        sampler = self.sampler(population)
+        for number in range(self.n_samples):
+            yield sampler.survey(*self.positions(number))
+
+    def write(self, path: Path | str) -> None:
+        """Write the set-up to one Parquet file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.Table.from_pandas(self.samples, preserve_index=False)
+        record = {
+            "n_samples": self.n_samples,
+            "n_population": self.n_population,
+            "seed": self.seed,
+            "roles": self.roles,
+            "strata_names": list(self.strata_names),
+        }
+        try:
+            pq.write_table(table.replace_schema_metadata({"setup": json.dumps(record)}), path)
+        except OSError as problem:
+            raise OutputError(f"cannot write {path}: {problem}.") from None
+
+    def summary(self) -> str:
+        """Return what there is, in a sentence."""
+        return (
+            f"{plural(self.n_samples, 'sample')} of {len(self.samples) / self.n_samples:,.0f} rows "
+            f"on average from {plural(self.n_population, 'row')} (seed {self.seed})."
+        )
+
+
+def draw_setup(
+    population: Any,
+    design: Any,
+    *,
+    n_samples: int,
+    seed: int | None = None,
+    household: str | None = None,
+) -> SampleSetup:
+    """Draw the samples of several studies once.
+
+    Parameters
+    ----------
+    population : DataFrame, Survey or Population
+    design : as in `draw_sample`
+    n_samples : int
+    seed : int, optional
+        Sample r is drawn from the stream ("study", r, "sample"): those of `simulate_study` with
+        this seed.
+    household : str, optional
+        As in `draw_sample`.
+
+    Returns
+    -------
+    SampleSetup
+        Give it to `simulate_study` in place of the design, or write it to a file.
+
+    Examples
+    --------
+    >>> from synthpop.sampling import SimpleRandom
+    >>> people = pd.DataFrame({"age": range(100)})
+    >>> setup = draw_setup(people, SimpleRandom(10), n_samples=3, seed=1)
+    >>> [survey.n_persons for survey in setup.surveys(people)]
+    [10, 10, 10]
+    """
+    whole = isinstance(n_samples, (int, np.integer)) and not isinstance(n_samples, bool)
+    if not whole or n_samples < 1:
+        faults = Faults("sample set-up")
+        faults.add("n_samples", f"is {n_samples!r}", remedy="Give a whole number, 1 or more.")
+        faults.raise_if_any()
+    seed = resolve_seed(seed)
+    sampler, streams = prepare(population, design, household=household), Streams(seed)
+    parts = []
+    for r in range(n_samples):
+        rows, p = sampler.positions(streams.at("study", r, "sample"))
+        parts.append(pd.DataFrame({"repetition": r, "row": rows, "probability": p}))
+    roles = {"household": sampler.household, "strata": sampler.strata, "psu": sampler.psu}
+    samples = pd.concat(parts, ignore_index=True)
+    names = sampler.strata_names
+    return SampleSetup(samples, int(n_samples), sampler.source.n, seed, roles, names)
+
+
+def read_setup(path: Path | str) -> SampleSetup:
+    """Return the set-up that was written to a file.
+
+    Raises
+    ------
+    InputError
+        The file is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    faults = Faults("sample set-up")
+    try:
+        table = pq.read_table(path)
+        record = json.loads((table.schema.metadata or {})[b"setup"])
+    except (OSError, KeyError, ValueError, pa.ArrowInvalid) as problem:
+        faults.add(str(path), "is no sample set-up", remedy="Write one with SampleSetup.write.")
+        raise InputError("sample set-up", faults.found) from problem
+    record["strata_names"] = tuple(record["strata_names"])
+    return SampleSetup(table.to_pandas(), **record)

@@ -1,0 +1,114 @@
+"""Finished repetitions of a simulation study in a folder."""
+
+from __future__ import annotations
+
+import io
+import json
+from hashlib import blake2b
+from pathlib import Path
+
+import pandas as pd
+
+from synthpop.microdata.errors import OutputError
+
+FORMAT = 2
+TEXT = ("domain", "contamination", "missing")  # labels of any plain type, kept as JSON
+OBJECTS = (*TEXT, "estimator", "reason")
+
+
+class StudyStore:
+    """Parts of some repetitions each; nothing where `out` is None.
+
+    A part is a Parquet file named by its first repetition and by a hash of the study and of its
+    content, so that a part of another study, a copy under another name and a changed file are
+    recognised.
+
+    Parameters
+    ----------
+    out : path or None
+    identity : str
+        Hash of what makes the study.
+    columns : sequence of str
+        Of the rows.
+
+    Raises
+    ------
+    OutputError
+        The folder holds another study.
+    """
+
+    def __init__(self, out: Path | str | None, identity: str, columns: tuple[str, ...]) -> None:
+        self.path = None if out is None else Path(out)
+        self.identity = identity
+        self.columns = columns
+        if self.path is None:
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        label = self.path / "study.json"
+        if label.exists():
+            record = json.loads(label.read_text(encoding="utf-8"))
+            if record.get("identity") != identity or record.get("format") != FORMAT:
+                raise OutputError(
+                    f"{self.path} holds another study: its population, design, seed, functions or "
+                    "options differ. Choose another folder, or remove this one."
+                )
+        else:
+            text = json.dumps({"identity": identity, "format": FORMAT})
+            label.write_text(text, encoding="utf-8")
+
+    def read(self, repetitions: int) -> pd.DataFrame:
+        """Return the stored rows of the wanted repetitions.
+
+        Raises
+        ------
+        OutputError
+            A part was changed, or belongs to another study.
+        """
+        empty = pd.DataFrame(columns=list(self.columns))
+        if self.path is None:
+            return empty
+        parts = [self._part(file) for file in sorted(self.path.glob("part-*.parquet"))]
+        if not parts:
+            return empty
+        table = pd.concat(parts, ignore_index=True)
+        return table[table["repetition"] < repetitions]
+
+    def _part(self, file: Path) -> pd.DataFrame:
+        data = file.read_bytes()
+        first, _, code = file.stem.removeprefix("part-").partition("-")
+        if not first.isdigit() or code != self._code(int(first), data):
+            raise OutputError(f"{file} was changed, or belongs to another study. Remove it.")
+        table = pd.read_parquet(io.BytesIO(data))
+        for name in TEXT:
+            if name in table:
+                labels = [json.loads(text) for text in table[name]]
+                table[name] = pd.Series(labels, dtype=object, index=table.index)
+        return as_objects(table)
+
+    def append(self, rows: pd.DataFrame) -> None:
+        """Write some repetitions under a temporary name, then rename the file."""
+        if self.path is None:
+            return
+        first = int(rows["repetition"].iloc[0])
+        plain = rows.assign(
+            **{name: [json.dumps(label) for label in rows[name]] for name in TEXT if name in rows}
+        )
+        buffer = io.BytesIO()
+        plain.to_parquet(buffer)
+        data = buffer.getvalue()
+        target = self.path / f"part-{first:07d}-{self._code(first, data)}.parquet"
+        temporary = target.with_suffix(".tmp")
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(target)
+        except OSError as problem:
+            temporary.unlink(missing_ok=True)
+            raise OutputError(f"cannot write {target}: {problem}.") from None
+
+    def _code(self, first: int, data: bytes) -> str:
+        return blake2b(f"{self.identity} {first} ".encode() + data, digest_size=8).hexdigest()
+
+
+def as_objects(table: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose labels have the type object, whatever they come from."""
+    return table.astype({name: object for name in OBJECTS if name in table})
