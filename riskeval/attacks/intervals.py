@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.counting.indexer import number_rows
-from riskeval.attacks.shares import wilson
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.intervals import wilson
 from synthpop.microdata.streams import Streams
 
 OVER_UNITS = (

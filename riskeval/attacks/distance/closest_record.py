@@ -23,10 +23,10 @@ from riskeval.attacks.distance.files import (
 )
 from riskeval.attacks.distance.space import TINY, Space
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import newcombe
 from riskeval.attacks.unit_of_attack import read_ask
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
+from synthpop.microdata.intervals import newcombe
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 

@@ -13,7 +13,6 @@ from riskeval.attacks.matching.blocks import draw_records
 from riskeval.attacks.prediction.features import check_size, is_number
 from riskeval.attacks.prediction.model import ROUNDING, Attack
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import newcombe, wilson
 from riskeval.attacks.unit_of_attack import (
     Ask,
     as_believed,
@@ -25,6 +24,7 @@ from riskeval.attacks.unit_of_attack import (
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.intervals import newcombe, wilson
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 

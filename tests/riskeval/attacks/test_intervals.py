@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
-from riskeval.attacks.shares import wilson
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.intervals import wilson
 
 
 def people(n: int, seed: int) -> pd.DataFrame:

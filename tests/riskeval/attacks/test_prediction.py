@@ -11,9 +11,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import auc, newcombe, wilson
+from riskeval.attacks.shares import auc
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
+from synthpop.microdata.intervals import newcombe, wilson
 
 
 def people(n: int, seed: int, noise: float = 0.2) -> pd.DataFrame:

@@ -1,0 +1,37 @@
+"""Intervals of shares agree with published tables and formulas."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from synthpop.microdata.intervals import clopper_pearson, newcombe, wilson
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 1), (81, 263), (15, 148), (29, 29)])
+def test_wilson_solves_its_equation(hits: int, n: int) -> None:
+    z = 1.959963984540054
+    for end in wilson(hits, n):
+        if 0 < end < 1:
+            assert abs(hits / n - end) == pytest.approx(z * math.sqrt(end * (1 - end) / n))
+
+
+def test_newcombe_table_of_1998() -> None:
+    """Newcombe (1998), Statistics in Medicine 17, 873-890, table II, method 10."""
+    published = {
+        (56, 70, 48, 80): (0.0524, 0.3339),
+        (9, 10, 3, 10): (0.1705, 0.8090),
+        (10, 10, 0, 20): (0.6791, 1.0),
+        (10, 10, 0, 10): (0.6075, 1.0),
+    }
+    for counts, ends in published.items():
+        assert newcombe(*counts) == pytest.approx(ends, abs=6e-5)
+
+
+def test_confidence_widens_and_no_records_have_no_interval() -> None:
+    assert wilson(3, 20, 0.99)[0] < wilson(3, 20, 0.8)[0]
+    assert clopper_pearson(3, 20, 0.99)[1] > clopper_pearson(3, 20, 0.8)[1]
+    assert clopper_pearson(3, 20)[0] < wilson(3, 20)[0]
+    assert newcombe(3, 20, 1, 20, 0.99)[0] < newcombe(3, 20, 1, 20, 0.8)[0]
+    assert all(map(math.isnan, (*wilson(0, 0), *newcombe(0, 0, 1, 2), *clopper_pearson(0, 0))))
