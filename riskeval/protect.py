@@ -14,7 +14,7 @@ VERBS = {
     "group_categories": "recode",
     "top_bottom_code": "recode",
     "local_suppression": "suppress",
-    "suppress_risky": "suppress",
+    "suppress_risky": "suppress_risky",
     "minimal_generalization": "generalise",
     "mondrian": "mondrian",
     "pram": "pram",

@@ -44,7 +44,8 @@ class Book(NamedTuple):
     first_node (sets,): the masks that occur, their first cell and first node; node_mask, node_next
     (nodes,): the T of each pair (Q, T); n_used (3,): masks, nodes and words in use; salts (sets,),
     noise (m, levels): hash words; weight (2,): what an incomplete match counts for a complete
-    pattern and for an incomplete one; shares (m, levels), or (m, 0) for none: a further factor for
+    pattern and for an incomplete one; locked (cap,): columns of a cell that must stay, as bits;
+    shares (m, levels), or (m, 0) for none: a further factor for
     each column that a pattern has and the match lacks.
     """
 
@@ -65,6 +66,7 @@ class Book(NamedTuple):
     noise: np.ndarray
     weight: np.ndarray
     shares: np.ndarray
+    locked: np.ndarray
 
 
 MASKS, NODES, WORDS = 0, 1, 2
@@ -113,6 +115,12 @@ def word_of(book, c, mask, salt):
         if (mask >> j) & 1:
             word += book.noise[j, book.codes[c, j]]
     return word if word != FREE else ONE
+
+
+@kernel
+def name_of(book, c, mask):
+    """Word by which a cell is known: its codes on `mask` and the columns that must stay."""
+    return word_of(book, c, mask, ONE) + np.uint64(book.locked[c]) * MIX
 
 
 @kernel
@@ -267,7 +275,7 @@ def help_risky(table, book, c, v, k, chain_next):
 
 @kernel
 def best_key(table, book, c, k, rank, cost):
-    """Choose the key whose suppression in one record of cell c helps most; -1 for a safe cell.
+    """Choose the key whose suppression in one record of cell c helps most; -1 for none.
 
     The gain of a key is what the record itself comes nearer to k, plus one for each risky record
     that it newly matches, less what the records left behind in the cell lose, per suppressed cell.
@@ -282,7 +290,7 @@ def best_key(table, book, c, k, rank, cost):
     book.f[c] = now
     best, best_gain, best_good, best_rank = -1, -np.inf, False, -np.inf
     for v in range(len(rank)):
-        if (mask >> v) & 1 == 0 or now >= k:
+        if (mask >> v) & 1 == 0 or (book.locked[c] >> v) & 1 or now >= k:
             continue
         table, then, risky_then = matches(table, book, c, mask & ~(1 << v))
         each = book.weight[0]
@@ -336,7 +344,7 @@ def queue_risky(table, book, n_cells, k, rank, cost, chain_next):
 @kernel
 def target_cell(book, c, v, code, n_cells, words, cell_of_word):
     """Find the cell like c with `code` (-1: missing) in column v; n_cells when it is new."""
-    word = word_of(book, c, book.mask_of[c] & ~(1 << v), ONE)
+    word = name_of(book, c, book.mask_of[c] & ~(1 << v))
     if code >= 0:
         word += book.noise[v, code]
     place = slot_of(words, word)
@@ -344,6 +352,7 @@ def target_cell(book, c, v, code, n_cells, words, cell_of_word):
         words[place], cell_of_word[place] = word, n_cells
         for j in range(book.codes.shape[1]):
             book.codes[n_cells, j] = book.codes[c, j] if j != v else code
+        book.locked[n_cells] = book.locked[c]
         enter_cell(book, n_cells)
     return cell_of_word[place]
 
@@ -419,8 +428,8 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
     words, cell_of_word = np.zeros(size, np.uint64), np.zeros(size, np.int64)
     for c in range(n_cells):
         enter_cell(book, c)
-        place = slot_of(words, word_of(book, c, book.mask_of[c], ONE))
-        words[place], cell_of_word[place] = word_of(book, c, book.mask_of[c], ONE), c
+        place = slot_of(words, name_of(book, c, book.mask_of[c]))
+        words[place], cell_of_word[place] = name_of(book, c, book.mask_of[c]), c
     table = Table(
         np.zeros(64, np.uint64),
         np.zeros(64, np.int32),

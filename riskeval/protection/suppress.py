@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
-from riskeval.protection.suppress_codes import (
-    SLACK,
-    TREATMENTS,
-    Request,
-    count_matches,
-    suppress_codes,
+from riskeval.protection.household import Households, read_households
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.suppress_attack import Attack, Outcome, suppress_under_attack
+from riskeval.protection.suppress_checks import (
+    Wanted,
+    asked,
+    check_request,
+    check_sizes,
+    read_ranks,
+    read_subsets,
+    stratum_codes,
 )
-from synthpop.microdata.checks import check_choice, check_columns
-from synthpop.microdata.codes import cell_ids, encode_keys
+from riskeval.protection.suppress_codes import SLACK, Request, count_matches, suppress_codes
+from riskeval.protection.suppress_households import hide_rare_households, rare_households
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import check_choice, check_numeric
+from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.text import plural
-
-MOST_KEYS = 40
+from synthpop.microdata.text import join, plural
 
 
 def local_suppression(
@@ -37,6 +41,11 @@ def local_suppression(
     linked: Mapping[str, str | Sequence[str]] | None = None,
     missing: str = "wildcard",
     alpha: float = 1.0,
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
+    household_keys: Sequence[str] = (),
+    weights: str | Sequence[str] | None = None,
+    components: Mapping[str, Sequence[str]] | None = None,
 ) -> Protected:
     """Make values missing until every record matches at least k records on its keys.
 
@@ -52,9 +61,10 @@ def local_suppression(
         loses the least important key that brings it nearer to k. Default: keys count alike and
         the number of suppressed cells is kept small.
     subsets : mapping, optional
-        {size: k} (sizes may be text, as in a run file): every combination of that many keys must
-        reach its own k (the all-M approach of mu-Argus); all keys together are asked for only if
-        ``len(keys)`` is among the sizes.
+        {size: k} or {(key, key): k}, mixed as needed (as in a run file the size, or the keys with
+        commas between them, may be text): every combination of so many keys, or the combination
+        that is named, must reach its own k (the all-M approach of mu-Argus); all keys together
+        are asked for only if they are among the subsets.
     strata : str or sequence of str, optional
         Columns whose combinations are protected each on its own; a missing stratum is a stratum.
     linked : mapping, optional
@@ -64,6 +74,19 @@ def local_suppression(
         What a missing key matches, as in ``frequency_counts``.
     alpha : float
         What a match through a missing key of the other record counts, 0 to 1; for "wildcard".
+    household : str, optional
+        Column of household ids. Keys that are the same for all members are suppressed for all of
+        them or not at all, and the result is checked after an attack (see Notes).
+    household_variables : sequence of str
+        Keys that must have one value in each household. Others are found.
+    household_keys : sequence of str
+        What an intruder knows of a whole household, among `keys`: household variables, and the
+        keys of all members (as a set in which equal members count). First every household is made
+        to match at least k households of its size on them, then persons are protected.
+    weights : str or sequence of str, optional
+        Columns of sampling weights: a value that they tell is not suppressed, others are.
+    components : mapping, optional
+        Total -> its parts, all released, for the attack.
 
     Returns
     -------
@@ -72,12 +95,17 @@ def local_suppression(
         type of the same size in columns that lose a value. Missing values of the input count by
         `missing` and are never filled. Nothing is drawn at random: among equal records the first
         in the file is suppressed. ``details`` holds ``risky_before`` (records below k),
-        ``smallest_count`` afterwards, and the bool table ``suppressed`` (n, keys).
+        ``smallest_count`` afterwards, the bool table ``suppressed`` (n, keys), ``recovery`` (what
+        ``riskeval.recover`` reads back from the result), ``below_after_recovery`` (records below
+        k once this is filled in; 0 with a household or weights unless `notes` say why not), and
+        ``told`` (keys that could not be hidden everywhere, and what tells them).
 
     Raises
     ------
     InputError
-        Unknown columns, ranks that are not numbers from 1, a stratum with fewer than k records.
+        Unknown columns, ranks that are not numbers from 1, a stratum with fewer than k records, a
+        missing household id, a household in two strata, a declared household variable that
+        differs within a household.
     GuaranteeError
         The independent count at the end found a record below k (this is never expected).
 
@@ -90,6 +118,14 @@ def local_suppression(
     Under "wildcard" with alpha = 1 values that later suppressions have made needless to hide are
     given back at the end, so that no single suppression can be undone (of each subset).
     Counting follows Templ (2017), sections 3.2.2 and 4.2.2.
+
+    With `household`, `weights` or `components` an intruder fills holes from the other members,
+    the number of rows of a household, weights, sums and any other column of the file
+    (``riskeval.recover``). What is read back is shown again, other cells are suppressed instead,
+    and this is repeated until nothing is read back. Household variables are hidden, for all
+    members, only where nothing else helps. Without these arguments the attack is run once and its
+    outcome is stated. That weights tell strata: de Waal and Willenborg (1997), Journal of
+    Official Statistics 13, 417-434; household first, then persons: Templ (2017), 8.5.1.1.
 
     Under "wildcard" a record may end up safe with all its values visible because others are
     suppressed. Where that is not wanted, take "conservative" or a smaller `alpha`.
@@ -105,280 +141,233 @@ def local_suppression(
     (1, [False, False, False, False, True])
     """
     frame = own_frame(data)
-    names = [keys] if isinstance(keys, str) else list(keys)
-    by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
-    ties = {
-        key: [columns] if isinstance(columns, str) else list(columns)
-        for key, columns in (linked or {}).items()
-    }
-    wanted = {len(names): k} if subsets is None else _whole_sizes(subsets)
+    names, by = names_of(keys), names_of(strata)
+    ties = {key: names_of(columns) for key, columns in (linked or {}).items()}
+    wanted: Wanted = {len(names): k} if subsets is None else read_subsets(subsets)
     faults = Faults("local_suppression")
-    ranks = _checked(faults, frame, names, by, ties, wanted, importance, missing, alpha)
-    faults.raise_if_any()
-    request = Request(
-        0, missing, float(alpha), ranks, np.array([1.0 + len(ties.get(key, ())) for key in names])
+    check_request(faults, frame, names, by, ties, wanted, missing, alpha)
+    ranks = read_ranks(faults, names, importance)
+    roles = (names_of(household_variables), names_of(household_keys), names_of(weights))
+    _check_roles(faults, frame, household, roles, names, missing)
+    parts = {total: names_of(columns) for total, columns in (components or {}).items()}
+    check_numeric(
+        faults, frame, [n for total in parts for n in (total, *parts[total])], "component"
     )
-    codes = encode_keys(frame, names).codes
-    strata_codes = _stratum_codes(frame, by)
-    _check_sizes(faults, strata_codes, max(wanted.values()))
     faults.raise_if_any()
-    result = _all_subsets(codes, strata_codes, request, wanted)
-    hidden = (result < 0) & (codes >= 0)
-    released = frame.copy(deep=False)
-    for j, key in enumerate(names):
-        for column in [key, *ties.get(key, [])]:
-            released[column] = suppress_cells(frame[column], hidden[:, j])
-    smallest = _verified(released, names, by, request, wanted)
-    risky = np.zeros(len(frame), dtype=bool)
-    for subset, demanded in _asked(len(names), wanted):
-        risky |= count_matches(codes[:, subset], strata_codes, request) < demanded - SLACK
+    homes = None
+    if household is not None:
+        homes = read_households(
+            faults, frame, household, candidates=names, declared=roles[0], strata=by
+        )
+    codes = encode_keys(frame, names).codes
+    strata_codes = stratum_codes(frame, by)
+    check_sizes(faults, strata_codes, max(wanted.values()))
+    faults.raise_if_any()
+    cost = np.array([1.0 + len(ties.get(name, ())) for name in names])
+    job = _Job(
+        Request(0, missing, float(alpha), ranks, cost),
+        strata_codes, asked(names, wanted),
+    )  # fmt: skip
+    attack = Attack(frame, names, ties, homes, roles[2], by, parts)
+    start, rare = _households_first(codes, names, homes, roles[1], k)
+    if homes is not None or roles[2] or parts:
+        outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
+    else:
+        outcome = _attacked(codes, job.suppress(codes, None), attack)
+    hidden = (outcome.codes < 0) & (codes >= 0)
+    released = attack.released(hidden)
+    protects = homes is not None or bool(roles[2]) or bool(parts)
+    smallest = job.verified(released, names, by, strict=not protects)
+    below = int(job.short(outcome.believed).sum())
+    risky = int(job.short(codes).sum())
+    notes = [
+        _promise(wanted, names, by, missing, below if protects else 0),
+        f"{plural(risky, 'record was', 'records were')} below.",
+        *_attack_notes(outcome, below, protects),
+        *_household_notes(outcome, codes, names, homes, roles[1], k, rare),
+    ]
     return protected(
         frame,
         released,
         [*names, *(column for key in names for column in ties.get(key, []))],
         method="local_suppression",
         parameters={
-            "keys": names,
-            "k": k,
+            "keys": names, "k": k,
             "importance": None
             if importance is None
             else dict(zip(names, map(int, ranks), strict=True)),
-            "subsets": None if subsets is None else wanted,
-            "strata": by or None,
-            "linked": ties or None,
-            "missing": missing,
-            "alpha": float(alpha),
+            "subsets": None if subsets is None else wanted, "strata": by or None,
+            "linked": ties or None, "missing": missing, "alpha": float(alpha),
+            "household": household, "household_variables": roles[0], "household_keys": roles[1],
+            "weights": roles[2] or None, "components": parts or None,
         },
-        notes=[
-            _promise(wanted, len(names), by, missing),
-            f"{plural(int(risky.sum()), 'record was', 'records were')} below.",
-        ],
+        notes=notes,
         details={
-            "risky_before": int(risky.sum()),
-            "smallest_count": smallest,
+            "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
+            "recovery": outcome.recovery, "below_after_recovery": below,
+            "told": {key: sorted(sources) for key, sources in outcome.told.items()},
         },
-    )
+    )  # fmt: skip
 
 
-def _whole_sizes(subsets: Mapping[Any, int]) -> dict[int, int]:
-    """Sizes as numbers: the keys of a run file are text."""
-    return {
-        int(size) if isinstance(size, str) and size.isdigit() else size: k
-        for size, k in subsets.items()
-    }
+class _Job:
+    """What is asked of every combination of keys."""
+
+    def __init__(
+        self, request: Request, strata: np.ndarray, subsets: list[tuple[list[int], int]]
+    ) -> None:
+        self.request, self.strata, self.subsets = request, strata, subsets
+
+    def suppress(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
+        """Visit every subset of keys until none asks for another suppression."""
+        result = codes.copy()
+        request, calm = self.request, 0
+        while calm < len(self.subsets):
+            for subset, k in self.subsets:
+                part = replace(request, k=k, rank=request.rank[subset], cost=request.cost[subset])
+                stay = None if locked is None else locked[:, subset]
+                new = suppress_codes(result[:, subset], self.strata, part, stay)
+                calm = calm + 1 if np.array_equal(new, result[:, subset]) else 1
+                result[:, subset] = new
+                if calm >= len(self.subsets):
+                    break
+        return result
+
+    def short(self, codes: np.ndarray) -> np.ndarray:
+        """Records that match too few on some subset, bool, shape (n,)."""
+        short = np.zeros(len(codes), dtype=bool)
+        for subset, k in self.subsets:
+            short |= count_matches(codes[:, subset], self.strata, self.request) < k - SLACK
+        return short
+
+    def verified(
+        self, released: pd.DataFrame, names: list[str], by: list[str], *, strict: bool
+    ) -> float:
+        """Count the released file anew; return the smallest count over what was asked for."""
+        codes, strata = encode_keys(released, names).codes, stratum_codes(released, by)
+        smallest = np.inf
+        for subset, k in self.subsets:
+            f = count_matches(codes[:, subset], strata, self.request)
+            smallest = min(smallest, float(f.min(initial=np.inf)))
+            if strict and (f < k - SLACK).any():
+                raise GuaranteeError(
+                    "local_suppression: "
+                    f"{plural((f < k - SLACK).sum(), 'record matches', 'records match')} fewer "
+                    f"than {k} records on {[names[j] for j in subset]}"
+                )
+        return smallest
 
 
-def _promise(wanted: dict[int, int], n_keys: int, by: list[str], missing: str) -> str:
-    parts = [
-        f"{k} records on {'all keys' if size == n_keys else f'every {size} of the keys'}"
-        for size, k in wanted.items()
-    ]
-    within = f" within {', '.join(by)}" if by else ""
-    return (
-        f"Counted anew, every record matches at least {' and '.join(parts)}{within} "
-        f"(missing values: {missing})."
-    )
-
-
-def _checked(
+def _check_roles(
     faults: Faults,
     frame: pd.DataFrame,
+    household: str | None,
+    roles: tuple[list[str], list[str], list[str]],
     names: list[str],
-    by: list[str],
-    ties: dict[str, list[str]],
-    wanted: dict[int, int],
-    importance: Sequence[int] | Mapping[str, int] | None,
     missing: str,
-    alpha: float,
-) -> np.ndarray:
-    if not names:
-        faults.add("keys", "no key is given", remedy="Name at least one column.")
-    if len(set(names)) < len(names):
-        faults.add("keys", "a column is named twice", remedy="Name each key once.")
-    if len(names) > MOST_KEYS:
-        faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
-    check_columns(faults, frame, dict.fromkeys(names), "key")
-    check_columns(faults, frame, by, "strata")
-    for column in set(by) & set(names):
-        faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
-    check_choice(faults, "missing", missing, TREATMENTS)
-    number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
-    if not number or not 0 <= alpha <= 1:
-        faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
-    elif alpha != 1 and missing != "wildcard":
-        faults.add("alpha", f"has no meaning with missing={missing!r}", remedy="Leave it out.")
-    if not wanted:
-        faults.add("subsets", "are empty", remedy="Give {size: k}.")
-    for size, k in wanted.items():
-        if not _whole(size) or not 1 <= size <= len(names):
-            faults.add(
-                "subsets", f"{size!r} of {plural(len(names), 'key')}", remedy="Give 1 to all keys."
-            )
-        if not _whole(k) or k < 1:
-            faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
-    seen: set[str] = set()
-    for key, columns in ties.items():
-        if key not in names:
-            faults.add("linked", f"{key!r} is not a key")
-        check_columns(faults, frame, columns, "linked column")
-        for column in columns:
-            if column in names or column in by or column in seen:
-                faults.add("linked", f"{column!r} is a key, a stratum or linked twice")
-            seen.add(column)
-    return _ranks(faults, names, importance)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _ranks(
-    faults: Faults, names: list[str], importance: Sequence[int] | Mapping[str, int] | None
-) -> np.ndarray:
-    if importance is None:
-        return np.zeros(len(names))
-    if isinstance(importance, Mapping):
-        for key in set(importance) ^ set(names):
-            faults.add("importance", f"{key!r} is not a key or has no rank")
-        values = [importance.get(key, 1) for key in names]
-    else:
-        values = list(importance)
-    if len(values) != len(names) or not all(_whole(rank) and rank >= 1 for rank in values):
-        faults.add("importance", f"is {values}", remedy="Give one rank from 1 for each key.")
-        return np.zeros(len(names))
-    return np.array(values, dtype=np.float64)
-
-
-def _stratum_codes(frame: pd.DataFrame, by: list[str]) -> np.ndarray:
-    if not by:
-        return np.zeros(len(frame), dtype=np.int64)
-    coded = encode_keys(frame, by)
-    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
-
-
-def _check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:
-    sizes = np.bincount(strata)
-    small = np.flatnonzero((sizes > 0) & (sizes < k))
-    if len(small):
+) -> None:
+    variables, household_keys, weights = roles
+    check_numeric(faults, frame, weights, "weights")
+    for role, listed in (("household_variables", variables), ("household_keys", household_keys)):
+        for name in listed:
+            check_choice(faults, role, name, names)
+        if listed and household is None:
+            faults.add(role, "without a household", remedy="Give household, the column of ids.")
+    if (household is not None or weights) and missing == "own-category":
         faults.add(
-            "k",
-            f"{plural(len(small), 'stratum (or the file) has', 'strata have')} fewer than {k} "
-            "records",
-            rows=np.flatnonzero(np.isin(strata, small)),
-            remedy="Join strata or lower k: no suppression can help there.",
+            "missing",
+            "'own-category' is not checked against households or weights",
+            remedy="Take 'wildcard' or 'conservative'.",
         )
 
 
-def _asked(n_keys: int, wanted: dict[int, int]) -> list[tuple[list[int], int]]:
-    """Every subset of keys that something is asked of, small ones first, with its k."""
-    return [
-        (list(subset), k)
-        for size, k in sorted(wanted.items())
-        for subset in combinations(range(n_keys), size)
+def _households_first(
+    codes: np.ndarray, names: list[str], homes: Households | None, household_keys: list[str], k: int
+) -> tuple[np.ndarray, int]:
+    """Codes with rare households hidden, and how many were rare before."""
+    if homes is None or not household_keys:
+        return codes, 0
+    columns = [names.index(name) for name in household_keys]
+    shared = [j for j, name in enumerate(household_keys) if name in homes.variables]
+    rare = rare_households(codes[:, columns], homes, shared, k, codes[:, columns])
+    hidden, _ = hide_rare_households(codes[:, columns], homes, shared, k)
+    start = codes.copy()
+    start[:, columns] = np.where(hidden, -1, start[:, columns])
+    return start, rare
+
+
+def _attacked(codes: np.ndarray, result: np.ndarray, attack: Attack) -> Outcome:
+    """Let the intruder look at a result that nothing was done about."""
+    recovery = attack.run((result < 0) & (codes >= 0))
+    return Outcome(result, attack.believed(codes, result, recovery), recovery, {})
+
+
+def _promise(
+    wanted: Wanted, names: list[str], by: list[str], missing: str, below: int
+) -> str:  # fmt: skip
+    parts = [
+        f"{k} records on "
+        + (
+            " and ".join(subset)
+            if isinstance(subset, tuple)
+            else "all keys"
+            if subset == len(names)
+            else f"every {subset} of the keys"
+        )
+        for subset, k in wanted.items()
     ]
-
-
-def _all_subsets(
-    codes: np.ndarray, strata: np.ndarray, request: Request, wanted: dict[int, int]
-) -> np.ndarray:
-    """Visit every subset of keys until none asks for another suppression."""
-    result = codes.copy()
-    asked = _asked(codes.shape[1], wanted)
-    calm = 0
-    while calm < len(asked):
-        for subset, k in asked:
-            part = replace(request, k=k, rank=request.rank[subset], cost=request.cost[subset])
-            new = suppress_codes(result[:, subset], strata, part)
-            calm = calm + 1 if np.array_equal(new, result[:, subset]) else 1
-            result[:, subset] = new
-            if calm >= len(asked):
-                break
-    return result
-
-
-def _verified(
-    released: pd.DataFrame,
-    names: list[str],
-    by: list[str],
-    request: Request,
-    wanted: dict[int, int],
-) -> float:
-    """Count the released file anew; return the smallest count over what was asked for."""
-    codes, strata = encode_keys(released, names).codes, _stratum_codes(released, by)
-    smallest = np.inf
-    for subset, k in _asked(len(names), wanted):
-        f = count_matches(codes[:, subset], strata, request)
-        smallest = min(smallest, float(f.min(initial=np.inf)))
-        if (f < k - SLACK).any():
-            raise GuaranteeError(
-                "local_suppression: "
-                f"{plural(int((f < k - SLACK).sum()), 'record matches', 'records match')} fewer "
-                f"than {k} records on {[names[j] for j in subset]}"
-            )
-    return smallest
-
-
-def suppress_risky(data: Any, column: str, *, risk: Any, threshold: float) -> Protected:
-    """Make the value of one column missing in every record whose risk is above a threshold.
-
-    Parameters
-    ----------
-    data : DataFrame or Arrow table, n records
-    column : str
-        The column to suppress, usually a key variable.
-    risk : array of shape (n,), or a result with such an array as ``risk``
-        Risk of each record in the order of the file, for instance of ``individual_risk``.
-    threshold : float
-        Records with a risk strictly above it lose their value.
-
-    Returns
-    -------
-    Protected
-        ``details`` has ``above``, the number of records above the threshold; it is larger than
-        the number of changed cells where values were missing before. Nothing is drawn at random.
-        The risk of the new file is not known before it is estimated anew.
-
-    Raises
-    ------
-    InputError
-        Unknown column, risk of another length or with missing values.
-
-    Notes
-    -----
-    Templ (2017), section 4.2.2.2.
-
-    Examples
-    --------
-    >>> people = pd.DataFrame({"region": ["A", "A", "B"]})
-    >>> result = suppress_risky(people, "region", risk=[0.01, 0.01, 0.5], threshold=0.1)
-    >>> result.data["region"].isna().tolist()
-    [False, False, True]
-    """
-    frame = own_frame(data)
-    faults = Faults("suppress_risky")
-    check_columns(faults, frame, [column], "column to suppress")
-    values = np.asarray(getattr(risk, "risk", risk), dtype=object).reshape(-1)
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-    if len(numbers) != len(frame):
-        faults.add(
-            "risk", f"has {plural(len(numbers), 'value')} for {plural(len(frame), 'record')}"
-        )
-    elif np.isnan(numbers).any():
-        faults.add("risk", "is missing or no number", rows=np.flatnonzero(np.isnan(numbers)))
-    number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
-    if not number or np.isnan(threshold):
-        faults.add("threshold", f"is {threshold!r}", remedy="Give a number.")
-    faults.raise_if_any()
-    above = numbers > threshold
-    released = frame.copy(deep=False)
-    released[column] = suppress_cells(frame[column], above)
-    return protected(
-        frame,
-        released,
-        [column],
-        method="suppress_risky",
-        parameters={"column": column, "risk": numbers.tolist(), "threshold": float(threshold)},
-        notes=[f"{plural(int(above.sum()), 'record')} had a risk above {threshold:g}."],
-        details={"above": int(above.sum())},
+    within = f" within {', '.join(by)}" if by else ""
+    who = f"all records but {below:,} match" if below else "every record matches"
+    return (
+        f"Counted anew, {who} at least {' and '.join(parts)}{within} (missing values: {missing})."
     )
+
+
+def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:
+    """Sentences about what an intruder reads back."""
+    recovery = outcome.recovery
+    if not protects:
+        if not recovery.n_right:
+            return []
+        sources = join(dict.fromkeys(recovery.cells["source"]))
+        return [
+            f"But {recovery.n_right:,} of {plural(recovery.n_holes, 'suppressed value')} can be "
+            f"read back ({sources}), and {plural(below, 'record is', 'records are')} below again "
+            "then: give household and weights, or drop these columns."
+        ]
+    notes = [
+        "This holds after an attack that fills holes from members, rows, weights, columns and the "
+        "order of the file."
+    ]
+    if below:
+        notes = [
+            f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
+            "from other parts of the file."
+        ]
+    for key, tellers in outcome.told.items():
+        notes.append(
+            f"{key} was shown where it follows from {join(sorted(tellers))}; other keys were "
+            "suppressed instead."
+        )
+    return notes
+
+
+def _household_notes(
+    outcome: Outcome,
+    codes: np.ndarray,
+    names: list[str],
+    homes: Households | None,
+    household_keys: list[str],
+    k: int,
+    rare: int,
+) -> list[str]:
+    if homes is None or not household_keys:
+        return []
+    columns = [names.index(name) for name in household_keys]
+    shared = [j for j, name in enumerate(household_keys) if name in homes.variables]
+    left = rare_households(outcome.believed[:, columns], homes, shared, k, codes[:, columns])
+    text = (
+        f"{plural(rare, 'household')} matched fewer than {k} households on {join(household_keys)}"
+    )
+    return [f"{text}; {left:,} still do{' (too few have their size)' if left else ''}."]

@@ -119,8 +119,20 @@ def category_shares(codes: np.ndarray) -> np.ndarray:
     return np.array(counts, dtype=np.float64).reshape(codes.shape[1], most) / max(len(codes), 1)
 
 
-def suppress_codes(codes: np.ndarray, strata: np.ndarray, request: Request) -> np.ndarray:
-    """Return the codes with as few new -1 as the greedy rule needs; the input is not changed."""
+def suppress_codes(
+    codes: np.ndarray, strata: np.ndarray, request: Request, locked: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the codes with as few new -1 as the greedy rule needs; the input is not changed.
+
+    Parameters
+    ----------
+    codes : integer array, shape (n, m), -1 missing
+    strata : int64 array, shape (n,)
+    request : Request
+    locked : bool array, shape (n, m), optional
+        Cells that must stay (not for "own-category"). A record whose other keys do not suffice
+        then keeps fewer than k matches.
+    """
     if request.missing == "own-category":
         from riskeval.protection.suppress_merge import merge_rare
 
@@ -129,23 +141,29 @@ def suppress_codes(codes: np.ndarray, strata: np.ndarray, request: Request) -> n
         result = codes.copy()
         for stratum in range(int(strata.max(initial=-1)) + 1):
             rows = np.flatnonzero(strata == stratum)
-            result[rows] = _by_category_size(codes[rows], request)
+            part = None if locked is None else locked[rows]
+            result[rows] = _by_category_size(codes[rows], request, part)
         return result
-    result = _greedy(codes, strata, request, np.zeros((0, 0)))
+    result = _greedy(codes, strata, request, np.zeros((0, 0)), locked)
     while request.weights.min() < 1.0:
         short = request.k - count_matches(result, strata, request)
         stuck = (short > SLACK) & (result < 0).all(axis=1)
         if not stuck.any():
             break
-        result = _greedy(_rescue(result, strata, short, stuck), strata, request, np.zeros((0, 0)))
+        helped = _rescue(result, strata, short, stuck)
+        if locked is not None:
+            helped = np.where(locked, result, helped)
+            if np.array_equal(helped, result):
+                break
+        result = _greedy(helped, strata, request, np.zeros((0, 0)), locked)
     return result
 
 
-def _by_category_size(codes: np.ndarray, request: Request) -> np.ndarray:
+def _by_category_size(codes: np.ndarray, request: Request, locked: np.ndarray | None) -> np.ndarray:
     """Repeat with new shares: they fall as cells are suppressed."""
     one = np.zeros(len(codes), dtype=np.int64)
     while True:
-        new = _greedy(codes, one, request, category_shares(codes))
+        new = _greedy(codes, one, request, category_shares(codes), locked)
         if np.array_equal(new, codes):
             return codes
         codes = new
@@ -167,7 +185,11 @@ def _rescue(
 
 
 def _greedy(
-    codes: np.ndarray, strata: np.ndarray, request: Request, shares: np.ndarray
+    codes: np.ndarray,
+    strata: np.ndarray,
+    request: Request,
+    shares: np.ndarray,
+    locked: np.ndarray | None,
 ) -> np.ndarray:
     from riskeval.kernels.suppression import Book, suppress
 
@@ -176,7 +198,12 @@ def _greedy(
     columns = np.column_stack([codes, strata]) if several else codes
     columns = np.ascontiguousarray(columns, dtype=np.int32)
     width = columns.shape[1]
-    ids, n_cells = cell_ids(columns, (columns.max(axis=0, initial=0) + 1).tolist())
+    bits = np.zeros(n, dtype=np.int64)
+    if locked is not None:
+        bits = locked.astype(np.int64) @ (np.int64(1) << np.arange(n_keys))
+    number_of_lock = np.unique(bits, return_inverse=True)[1].reshape(-1)
+    named = np.column_stack([columns, number_of_lock])
+    ids, n_cells = cell_ids(named, (named.max(axis=0, initial=0) + 1).tolist())
     order = np.argsort(ids, kind="stable")
     starts = np.searchsorted(ids[order], np.arange(n_cells))
     next_record = np.full(n, -1, dtype=np.int32)
@@ -206,7 +233,9 @@ def _greedy(
             noise=noise,
             weight=request.weights,
             shares=shares if shares.size else np.zeros((width, 0)),
+            locked=np.zeros(room, dtype=np.int64),
         )
+        book.locked[:n_cells] = bits[order[starts]]
         book.codes[:n_cells] = columns[order[starts]]
         book.n_of[:n_cells] = np.bincount(ids, minlength=n_cells)
         first = np.full(room, -1, dtype=np.int32)

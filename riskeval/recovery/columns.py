@@ -82,8 +82,13 @@ class Column:
         """Put numbers at `rows`; a number that is no level yet becomes one."""
         assert self.numbers is not None
         self.numbers[rows] = values
-        self.codes, levels = pd.factorize(self.numbers, use_na_sentinel=True)
-        self.levels = [float(level) for level in levels]
+        distinct, which = np.unique(values, return_inverse=True)
+        place = {level: code for code, level in enumerate(self.levels)}
+        lost = [float(value) for value in distinct if value not in place]
+        place.update({value: len(self.levels) + j for j, value in enumerate(lost)})
+        self.levels += lost
+        codes = np.array([place[value] for value in distinct.tolist()], dtype=np.int64)
+        self.codes[rows] = codes[which.reshape(-1)]
 
 
 @dataclass

@@ -141,15 +141,19 @@ def recover(
 
 
 def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fill]:
-    """Apply the rules until no hole is filled any more; the evidence is changed in place."""
+    """Apply the rules until no hole is filled any more; the evidence is changed in place.
+
+    Of several sources for one cell that with the highest agreement wins.
+    """
     fills: list[Fill] = []
     for number in range(1, MOST_ROUNDS + 1):
+        deductions = [one for name in rules for one in RULES[name](evidence, ways)]
+        deductions.sort(key=lambda one: -one.agreement if one.cases else 0.0)
         before = len(fills)
-        for name in rules:
-            for deduction in RULES[name](evidence, ways):
-                rows, values = apply(evidence, deduction)
-                if len(rows):
-                    fills.append(Fill(deduction, rows, values, number))
+        for deduction in deductions:
+            rows, values = apply(evidence, deduction)
+            if len(rows):
+                fills.append(Fill(deduction, rows, values, number))
         if len(fills) == before:
             break
     return fills

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.protection.recode import global_recode, group_categories
-from riskeval.protection.suppress import local_suppression, suppress_risky
+from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_codes import TREATMENTS, Request, count_matches
+from riskeval.protection.suppress_risky import suppress_risky
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data

@@ -1,0 +1,221 @@
+"""Suppression that holds after an attack: members, rows, weights and columns tell no value back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import Households
+from riskeval.protection.result import suppress_cells
+from riskeval.recovery.recover import recover
+from riskeval.recovery.result import Recovery
+from synthpop.microdata.codes import cell_ids
+
+MOST_ROUNDS = 60
+RULES = ("household", "household size", "weights", "sums", "classes", "dependency", "order")
+
+Suppress = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Short = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """What an intruder has: the file, and what is known about its columns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The file before suppression.
+    names : sequence of str
+        Keys, in the order of the columns of codes.
+    linked : mapping of str to list of str
+    homes : Households or None
+    weights, strata : sequence of str
+    components : mapping of str to sequence of str
+    """
+
+    frame: pd.DataFrame
+    names: Sequence[str]
+    linked: Mapping[str, Sequence[str]]
+    homes: Households | None
+    weights: Sequence[str] = ()
+    strata: Sequence[str] = ()
+    components: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def place(self) -> dict[str, int]:
+        """Number of the key that each key and linked column belongs to."""
+        return {
+            column: j
+            for j, key in enumerate(self.names)
+            for column in [key, *self.linked.get(key, [])]
+        }
+
+    def released(self, hidden: np.ndarray) -> pd.DataFrame:
+        """Return the file with the cells of `hidden`, bool, shape (n, m), and linked ones gone."""
+        released = self.frame.copy(deep=False)
+        for j, key in enumerate(self.names):
+            for column in [key, *self.linked.get(key, [])]:
+                released[column] = suppress_cells(self.frame[column], hidden[:, j])
+        return released
+
+    def run(self, hidden: np.ndarray) -> Recovery:
+        """Let the intruder fill the holes of the released file."""
+        return recover(
+            self.released(hidden),
+            household=None if self.homes is None else self.homes.column,
+            weights=list(self.weights),
+            strata=[n for n in self.strata if n not in self.names],
+            components=self.components,
+            original=self.frame,
+            suppressed=pd.DataFrame(hidden, columns=list(self.names)),
+            household_variables=[] if self.homes is None else self.homes.variables,
+            rules=list(RULES),
+        )
+
+    def believed(self, codes: np.ndarray, result: np.ndarray, recovery: Recovery) -> np.ndarray:
+        """Codes of the result with the values that the intruder fills in rightly."""
+        believed = result.copy()
+        right = recovery.cells[recovery.cells["right"]]
+        for name, part in right.groupby("column", sort=False):
+            j, rows = self.place[str(name)], part["row"].to_numpy()
+            believed[rows, j] = codes[rows, j]
+        return believed
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Codes after suppression, and what an intruder makes of them.
+
+    Attributes
+    ----------
+    codes : integer array, shape (n, m)
+        As released.
+    believed : integer array, shape (n, m)
+        With what the intruder fills rightly.
+    recovery : Recovery
+        Of the released file.
+    told : dict of str to set of str
+        Keys that could not be hidden in some records -> columns or rules that tell them.
+    """
+
+    codes: np.ndarray
+    believed: np.ndarray
+    recovery: Recovery
+    told: dict[str, set[str]]
+
+
+def suppress_under_attack(
+    codes: np.ndarray, start: np.ndarray, attack: Attack, suppress: Suppress, short_of: Short
+) -> Outcome:
+    """Suppress, attack, and suppress elsewhere what the attack brings back, until nothing does.
+
+    Parameters
+    ----------
+    codes : integer array, shape (n, m), -1 missing
+        Of the original.
+    start : integer array, shape (n, m)
+        The same with what is hidden already.
+    attack : Attack
+    suppress : function of codes and locked cells (bool, shape (n, m)) to codes
+    short_of : function of codes to the records that match too few, bool, shape (n,)
+    """
+    locked, shared = _locks(codes, attack)
+    start = start.copy()
+    told: dict[str, set[str]] = {}
+    fixed = np.zeros(codes.shape, dtype=bool)
+    for _ in range(MOST_ROUNDS):
+        # 1. suppress where it is not locked
+        result = suppress(start, locked)
+        # 2. records that still are rare: hide a household variable of all members
+        short = short_of(result)
+        if short.any() and _open(start, result, short, shared & ~fixed, attack.homes):
+            continue
+        # 3. attack; a value that is read back might as well be shown: lock it and start again
+        recovery = attack.run((result < 0) & (codes >= 0))
+        cells = recovery.cells
+        right = cells[cells["right"]]
+        if not len(right):
+            break
+        place = attack.place
+        rows = right["row"].to_numpy()
+        columns = right["column"].map(place).to_numpy(dtype=np.int64)
+        for key, source in zip(right["column"], right["source"], strict=True):
+            told.setdefault(attack.names[place[key]], set()).add(source)
+        tied = _with_members(rows, columns, shared, attack.homes, codes.shape)
+        fixed |= tied
+        locked |= tied
+        start[tied] = codes[tied]
+    believed = attack.believed(codes, result, recovery)
+    return Outcome(result, believed, recovery, told)
+
+
+def _locks(codes: np.ndarray, attack: Attack) -> tuple[np.ndarray, np.ndarray]:
+    """Cells that stay for now, and cells of household variables; bool, shape (n, m)."""
+    locked = np.zeros(codes.shape, dtype=bool)
+    shared = np.zeros(codes.shape, dtype=bool)
+    if attack.homes is not None:
+        several = attack.homes.size[attack.homes.number] > 1
+        for j, name in enumerate(attack.names):
+            if name in attack.homes.variables:
+                shared[:, j] = True
+                locked[:, j] = several  # another member would tell it
+    return locked, shared
+
+
+def _with_members(
+    rows: np.ndarray, columns: np.ndarray, shared: np.ndarray, homes: Households | None,
+    shape: tuple[int, ...],
+) -> np.ndarray:  # fmt: skip
+    """Cells, and those of all members for household variables; bool, shape (n, m)."""
+    cells = np.zeros(shape, dtype=bool)
+    cells[rows, columns] = True
+    if homes is not None:
+        for j in np.unique(columns[shared[rows, columns]]):
+            some = np.zeros(len(homes), dtype=bool)
+            some[homes.number[cells[:, j]]] = True
+            cells[:, j] = some[homes.number]
+    return cells
+
+
+def _open(
+    start: np.ndarray, result: np.ndarray, short: np.ndarray, free: np.ndarray,
+    homes: Households | None,
+) -> bool:  # fmt: skip
+    """Hide one household variable of all members in households with a rare record.
+
+    The variable without which most records match is taken. `start` is changed; returns whether
+    there was anything to hide.
+    """
+    if homes is None:
+        return False
+    ids, n_cells = cell_ids(result, (result.max(axis=0, initial=0) + 1).tolist())
+    first = np.zeros(n_cells, dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    cells, counts = result[first], np.bincount(ids, minlength=n_cells)
+    opened = False
+    by_home, ends = np.argsort(homes.number, kind="stable"), np.cumsum(homes.size)
+    for home in np.unique(homes.number[short]):
+        members = by_home[ends[home] - homes.size[home] : ends[home]]
+        rare = members[short[members]]
+        candidates = np.flatnonzero((free[members] & (start[members] >= 0)).any(axis=0))
+        best, best_matches = -1, -1
+        for j in candidates:
+            matches = min(_matches(cells, counts, result[row], int(j)) for row in rare)
+            if matches > best_matches:
+                best, best_matches = int(j), matches
+        if best >= 0:
+            start[members, best] = -1
+            opened = True
+    return opened
+
+
+def _matches(cells: np.ndarray, counts: np.ndarray, pattern: np.ndarray, without: int) -> int:
+    wanted = pattern >= 0
+    wanted[without] = False
+    part = cells[:, wanted]
+    agree = ((part < 0) | (part == pattern[wanted])).all(axis=1)
+    return int(counts[agree].sum())

@@ -1,0 +1,157 @@
+"""What local suppression is asked: arguments checked and put into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.suppress_codes import TREATMENTS
+from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import plural
+
+MOST_KEYS = 40
+
+Wanted = dict[int | tuple[str, ...], int]
+
+
+def read_subsets(subsets: Mapping[Any, int]) -> Wanted:
+    """Return sizes as numbers and named combinations as tuples; text as in a run file is read.
+
+    Examples
+    --------
+    >>> read_subsets({"2": 5, ("age", "sex"): 3, "age, region": 3})
+    {2: 5, ('age', 'sex'): 3, ('age', 'region'): 3}
+    """
+    wanted: Wanted = {}
+    for subset, k in subsets.items():
+        if isinstance(subset, str):
+            names = tuple(part.strip() for part in subset.split(","))
+            wanted[int(subset) if subset.strip().isdigit() else names] = k
+        elif isinstance(subset, (tuple, list, frozenset)):
+            wanted[tuple(subset)] = k
+        else:
+            wanted[subset] = k
+    return wanted
+
+
+def asked(names: Sequence[str], wanted: Wanted) -> list[tuple[list[int], int]]:
+    """Every combination of keys that something is asked of, small ones first, with its k."""
+    place = {name: j for j, name in enumerate(names)}
+    result: dict[tuple[int, ...], int] = {}
+    for subset, k in wanted.items():
+        if isinstance(subset, tuple):
+            several = [tuple(sorted(place[name] for name in subset))]
+        else:
+            several = list(combinations(range(len(names)), subset))
+        for one in several:
+            result[one] = max(k, result.get(one, 0))
+    return [(list(one), k) for one, k in sorted(result.items(), key=lambda item: len(item[0]))]
+
+
+def check_request(
+    faults: Faults,
+    frame: pd.DataFrame,
+    names: list[str],
+    by: list[str],
+    ties: dict[str, list[str]],
+    wanted: Wanted,
+    missing: str,
+    alpha: float,
+) -> None:
+    """Note what is wrong with keys, strata, linked columns, subsets and missing values."""
+    if not names:
+        faults.add("keys", "no key is given", remedy="Name at least one column.")
+    if len(set(names)) < len(names):
+        faults.add("keys", "a column is named twice", remedy="Name each key once.")
+    if len(names) > MOST_KEYS:
+        faults.add("keys", f"{plural(len(names), 'key')}", remedy=f"Give at most {MOST_KEYS}.")
+    check_columns(faults, frame, dict.fromkeys(names), "key")
+    check_columns(faults, frame, by, "strata")
+    for column in set(by) & set(names):
+        faults.add(column, "is a key and a stratum", remedy="Choose one of the two.")
+    check_choice(faults, "missing", missing, TREATMENTS)
+    number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
+    if not number or not 0 <= alpha <= 1:
+        faults.add("alpha", f"is {alpha!r}", remedy="Give a number from 0 to 1.")
+    elif alpha != 1 and missing != "wildcard":
+        faults.add("alpha", f"has no meaning with missing={missing!r}", remedy="Leave it out.")
+    _check_subsets(faults, names, wanted)
+    seen: set[str] = set()
+    for key, columns in ties.items():
+        if key not in names:
+            faults.add("linked", f"{key!r} is not a key")
+        check_columns(faults, frame, columns, "linked column")
+        for column in columns:
+            if column in names or column in by or column in seen:
+                faults.add("linked", f"{column!r} is a key, a stratum or linked twice")
+            seen.add(column)
+
+
+def _check_subsets(faults: Faults, names: list[str], wanted: Wanted) -> None:
+    if not wanted:
+        faults.add("subsets", "are empty", remedy="Give {size: k} or {(key, key): k}.")
+    for subset, k in wanted.items():
+        if isinstance(subset, tuple):
+            for name in subset:
+                check_choice(faults, "subsets", name, names)
+            if len(set(subset)) < len(subset) or not subset:
+                faults.add("subsets", f"{subset!r} names a key twice or none")
+        elif not whole(subset) or not 1 <= subset <= len(names):
+            faults.add(
+                "subsets",
+                f"{subset!r} of {plural(len(names), 'key')}",
+                remedy="Give 1 to all keys.",
+            )
+        if not whole(k) or k < 1:
+            faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
+
+
+def whole(value: object) -> bool:
+    """Whether a value is a whole number (True and False are none)."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def read_ranks(
+    faults: Faults, names: list[str], importance: Sequence[int] | Mapping[str, int] | None
+) -> np.ndarray:
+    """Return the rank of each key, float64, shape (m,): 0 everywhere where none is given."""
+    if importance is None:
+        return np.zeros(len(names))
+    if isinstance(importance, Mapping):
+        for key in set(importance) ^ set(names):
+            faults.add("importance", f"{key!r} is not a key or has no rank")
+        values = [importance.get(key, 1) for key in names]
+    else:
+        values = list(importance)
+    if len(values) != len(names) or not all(whole(rank) and rank >= 1 for rank in values):
+        faults.add("importance", f"is {values}", remedy="Give one rank from 1 for each key.")
+        return np.zeros(len(names))
+    return np.array(values, dtype=np.float64)
+
+
+def stratum_codes(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
+    """Number the strata, int64, shape (n,); a missing value is one of its own."""
+    if not by:
+        return np.zeros(len(frame), dtype=np.int64)
+    coded = encode_keys(frame, by)
+    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
+
+
+def check_sizes(faults: Faults, strata: np.ndarray, k: int) -> None:
+    """Note strata with fewer than k records."""
+    sizes = np.bincount(strata)
+    small = np.flatnonzero((sizes > 0) & (sizes < k))
+    if len(small):
+        faults.add(
+            "k",
+            f"{plural(len(small), 'stratum (or the file) has', 'strata have')} fewer than {k} "
+            "records",
+            rows=np.flatnonzero(np.isin(strata, small)),
+            remedy="Join strata or lower k: no suppression can help there.",
+        )

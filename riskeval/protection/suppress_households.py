@@ -1,0 +1,137 @@
+"""Households that are rare by what is known of all their members: values hidden before persons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskeval.protection.household import Households
+from riskeval.protection.suppress_codes import SLACK, Request, count_matches, suppress_codes
+from synthpop.microdata.codes import cell_ids
+
+MOST_COLUMNS = 14
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """Households of one size, one row each.
+
+    Attributes
+    ----------
+    homes : int64 array, shape (h,)
+        Their numbers.
+    members : int64 array, shape (h, size)
+        Rows of the file, members in the order of their keys.
+    codes : int64 array, shape (h, columns)
+        Household keys, then the keys of each member.
+    keys : list of lists of int
+        Keys of the file (positions) that each column stands for.
+    place : list of int
+        Member of each column; -1 for a household key.
+    """
+
+    homes: np.ndarray
+    members: np.ndarray
+    codes: np.ndarray
+    keys: list[list[int]]
+    place: list[int]
+
+
+def widen(
+    codes: np.ndarray, homes: Households, shared: Sequence[int], by: np.ndarray
+) -> list[Wide]:
+    """Return the households of each size, smallest first.
+
+    The members of a household stand in the order of their keys, so that two households with the
+    same multiset of members agree in every column. With more than `MOST_COLUMNS` columns all keys
+    of a member are one column.
+
+    Parameters
+    ----------
+    codes : integer array, shape (n, m)
+        The household keys.
+    homes : Households
+    shared : positions of the keys that all members share
+    by : integer array, shape (n, m)
+        Keys that order the members: those of the original.
+    """
+    own = [j for j in range(codes.shape[1]) if j not in shared]
+    order = np.lexsort((*by[:, own[::-1]].T, homes.number)) if own else np.argsort(homes.number)
+    starts = np.append(0, np.cumsum(homes.size))
+    tables = []
+    for size in np.unique(homes.size):
+        which = np.flatnonzero(homes.size == size)
+        members = order[starts[which][:, None] + np.arange(size)]
+        together = len(own) > 1 and size * len(own) + len(shared) > MOST_COLUMNS
+        parts = [codes[members[:, 0]][:, list(shared)]]
+        keys, place = [[j] for j in shared], [-1] * len(shared)
+        if together:
+            parts.append(_joined(codes, members, own))
+            keys += [own] * int(size)
+            place += list(range(int(size)))
+        else:
+            for i in range(int(size)):
+                parts.append(codes[members[:, i]][:, own])
+                keys += [[j] for j in own]
+                place += [i] * len(own)
+        tables.append(Wide(which, members, np.column_stack(parts), keys, place))
+    return tables
+
+
+def _joined(codes: np.ndarray, members: np.ndarray, own: Sequence[int]) -> np.ndarray:
+    """One code for all keys of a member, alike for all members; shape (h, size)."""
+    block = codes[members.reshape(-1)][:, list(own)]
+    ids = cell_ids(block, (block.max(axis=0, initial=0) + 1).tolist())[0]
+    return ids.reshape(members.shape)
+
+
+def rare_households(
+    codes: np.ndarray, homes: Households, shared: Sequence[int], k: int, by: np.ndarray
+) -> int:
+    """Count the households that fewer than k match, member by member in the order of `by`.
+
+    There may be other ways to put members beside each other, so that more households match.
+    """
+    request = Request(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
+    total = 0
+    for table in widen(codes, homes, shared, by):
+        strata = np.zeros(len(table.homes), dtype=np.int64)
+        total += int((count_matches(table.codes, strata, request) < k - SLACK).sum())
+    return total
+
+
+def hide_rare_households(
+    codes: np.ndarray, homes: Households, shared: Sequence[int], k: int
+) -> tuple[np.ndarray, int]:
+    """Hide keys until every household matches at least k of its size.
+
+    Returns
+    -------
+    hidden : bool array, shape (n, m)
+    left : int
+        Households for which no suppression helps: fewer than k have their size, or there are too
+        many members.
+    """
+    hidden = np.zeros(codes.shape, dtype=bool)
+    left = 0
+    for table in widen(codes, homes, shared, codes):
+        n_columns = table.codes.shape[1]
+        if len(table.homes) < k or n_columns > MOST_COLUMNS + 6:
+            request = Request(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
+            strata = np.zeros(len(table.homes), dtype=np.int64)
+            left += int((count_matches(table.codes, strata, request) < k - SLACK).sum())
+            continue
+        size = table.members.shape[1]
+        cost = np.array([size if place < 0 else len(keys)
+                         for place, keys in zip(table.place, table.keys, strict=True)])  # fmt: skip
+        request = Request(k, "wildcard", 1.0, np.zeros(n_columns), cost.astype(np.float64))
+        strata = np.zeros(len(table.homes), dtype=np.int64)
+        result = suppress_codes(table.codes, strata, request)
+        gone = (result < 0) & (table.codes >= 0)
+        for column, (place, keys) in enumerate(zip(table.place, table.keys, strict=True)):
+            members = table.members if place < 0 else table.members[:, [place]]
+            rows = members[gone[:, column]].reshape(-1)
+            hidden[rows[:, None], keys] = True
+    return hidden & (codes >= 0), left
