@@ -9,6 +9,10 @@ status that adults have. Where all of 20 persons or more with a level of a predi
 nobody gets one; where all of them have one, everybody does. It has to be no chance: with the share
 of values in the whole sample that many persons would be alike less than once in 1,000 times.
 Otherwise a rare value would become rarer with every predictor that has many levels.
+
+Boosting can diverge where a class has a few cases. So its trees are small and regularised, and a
+fit whose predicted weighted shares of classes miss those of its own sample is not used: a forest
+stands in, which is recorded. Any other classifier that misses them is told of.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.text import percent
 from synthpop.models.numeric_predictors import Numbers, learner_columns, levels_seen
 
 SMALLEST_LEAF = 5
@@ -27,6 +32,8 @@ NO_VALUE = 0  # the class of a missing value
 FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that it always has
 LARGEST_CHANCE = 1e-3  # that persons of any level would be alike like this
 NEVER, SOME, ALWAYS = -1, 0, 1
+BOOSTING = {"max_iter": 100, "learning_rate": 0.08, "max_leaf_nodes": 8, "l2_regularization": 2.0}
+LARGEST_MISS = 0.02  # half the sum of differences of predicted and weighted shares of classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class LearnerModel:
     existence : tuple of int arrays, one for each predictor, shape (size,)
         -1 where no person of a level has a value, 1 where all have one, 0 otherwise, or where
         chance may have made it so.
+    note : str
+        Why a forest stands in, or by how much the classifier misses the shares of its sample.
     """
 
     estimator: Any
@@ -54,6 +63,7 @@ class LearnerModel:
     n_classes: int
     numbers: Numbers = ()
     existence: tuple[np.ndarray, ...] = ()
+    note: str = ""
 
 
 def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
@@ -82,7 +92,7 @@ def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
             random_state=seed,
         )
     if model == "boosting":
-        return HistGradientBoostingClassifier(max_iter=60, random_state=seed)
+        return HistGradientBoostingClassifier(random_state=seed, **BOOSTING)
     estimator = clone(model)
     if getattr(estimator, "random_state", 0) is None:
         estimator.set_params(random_state=seed)
@@ -120,10 +130,42 @@ def fit_learner(
     if len(present) == 1:
         return kept
     x = _columns(digits, kept)
-    estimator = make_estimator(model, x.shape[1], seed)
+    shares = weights / weights.mean()
+    note = ""
     with threadpool_limits(1):  # sums in one order, whatever the machine
-        estimator.fit(x, classes, sample_weight=weights / weights.mean())
-    return replace(kept, estimator=estimator, classes=np.asarray(estimator.classes_))
+        estimator = make_estimator(model, x.shape[1], seed).fit(x, classes, sample_weight=shares)
+        miss = missed_shares(estimator, x, classes, shares)
+        if miss > LARGEST_MISS:
+            note = f"predicted shares of classes miss those of the sample by {percent(miss)}"
+        if note and isinstance(model, str) and model == "boosting":
+            estimator = make_estimator("forest", x.shape[1], seed)
+            estimator.fit(x, classes, sample_weight=shares)
+            note = f"boosting: {note}; a forest was used"
+    return replace(kept, estimator=estimator, classes=np.asarray(estimator.classes_), note=note)
+
+
+def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:
+    """Return half the sum of differences of predicted and weighted shares of classes.
+
+    Parameters
+    ----------
+    estimator : fitted scikit-learn classifier
+    x : float array, shape (n, columns)
+    classes : int array, shape (n,)
+    weights : float array, shape (n,)
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> x, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
+    >>> constant = DummyClassifier(strategy="constant", constant=0).fit(x, y)
+    >>> missed_shares(constant, x, y, np.ones(4))
+    0.5
+    """
+    predicted = np.average(estimator.predict_proba(x), axis=0, weights=weights)
+    place = np.searchsorted(estimator.classes_, classes)
+    observed = np.bincount(place, weights, len(predicted)) / weights.sum()
+    return float(np.abs(predicted - observed).sum() / 2)
 
 
 def existence_of(

@@ -15,6 +15,7 @@ import numpy as np
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import LEARNERS, MODELS, Ladder, fit_ladder, known_model
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
+from synthpop.conditional.pooling.options import Mixture
 from synthpop.conditional.pooling.ridge_effects import Tilt
 from synthpop.conditional.predictors import (
     NUMERIC,
@@ -363,6 +364,10 @@ def fit_fallbacks(
             off = f"margins are off by up to {100 * gap:.2g} %"
             what = f"{who}the fit ended before its maximum: {off}"
             found.append(Fallback(label, level, f"{what} of the weight"))
+        model = model.own if isinstance(model, Mixture) else model
+        note = getattr(model, "note", "")
+        if note:
+            found.append(Fallback(label, level, f"{who}{note}"))
     return tuple(found)
 
 

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 
+import synthpop.models.learners as learners
 from synthpop.conditional.fallback import MODELS, Design, cumulative, fit_ladder, predict_ladder
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.encoding import (
@@ -298,3 +301,28 @@ def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
         apart.tolist()
         == predict_learner(replace(fitted, existence=()), np.array([[1, 2]]))[0].tolist()
     )
+
+
+def test_a_boosting_that_diverges_gives_way_to_a_forest(monkeypatch) -> None:
+    """With steps far too long the shares of classes are missed; they are told and not used."""
+    digits, classes, weights = some_data(600)
+    fit = ("boosting", digits, classes, weights, (4, 3), (True, True), 3, 1)
+    good = fit_learner(*fit)
+    assert good.note == ""
+    monkeypatch.setitem(learners.BOOSTING, "learning_rate", 40.0)
+    monkeypatch.setitem(learners.BOOSTING, "l2_regularization", 0.0)
+    fallen = fit_learner(*fit)
+    assert isinstance(fallen.estimator, RandomForestClassifier)
+    assert "a forest was used" in fallen.note
+    shares = np.bincount(classes, weights) / weights.sum()
+    for model in (good, fallen):
+        predicted = np.average(predict_learner(model, digits)[0], axis=0, weights=weights)
+        assert np.abs(predicted - shares).sum() / 2 < 0.02
+
+
+def test_a_classifier_that_misses_the_shares_of_its_sample_is_told_of() -> None:
+    digits, classes, weights = some_data(600)
+    constant = DummyClassifier(strategy="constant", constant=1)
+    model = fit_learner(constant, digits, classes, weights, (4, 3), (True, True), 3, 1)
+    assert isinstance(model.estimator, DummyClassifier)
+    assert "miss those of the sample by" in model.note
