@@ -11,7 +11,7 @@ of its ladder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,6 @@ KNOWN_TOLERANCE = 1e-6
 MAX_STEPS = 100
 SMALLEST_LEAF = 5
 N_TREES = 100
-FOLDS = 5
-TREES_OF_A_FOLD = 25
 SMALLEST_LOG_MEAN = -30.0
 
 
@@ -287,25 +285,26 @@ def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarra
 # regressors of scikit-learn
 
 
-def make_regressor(model: Any, n_columns: int, seed: int, n_trees: int = N_TREES) -> Any:
-    """Return a new regressor for the name "forest" or a copy of the one given.
+def make_regressor(model: Any, n_columns: int, seed: int) -> Any:
+    """Return a new regressor for the name "tree" or "forest", or a copy of the one given.
 
     Parameters
     ----------
-    model : "forest" or a scikit-learn regressor
+    model : "tree", "forest" or a scikit-learn regressor
     n_columns : int
         A forest tries two thirds of them at each split.
     seed : int
         Set as ``random_state`` where the regressor has one and it is None.
-    n_trees : int
-        Of a forest.
     """
     from sklearn.base import clone
     from sklearn.ensemble import RandomForestRegressor
+    from sklearn.tree import DecisionTreeRegressor
 
+    if isinstance(model, str) and model == "tree":
+        return DecisionTreeRegressor(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
     if isinstance(model, str):
         return RandomForestRegressor(
-            n_trees,
+            N_TREES,
             min_samples_leaf=SMALLEST_LEAF,
             max_features=max(1, round(2 * n_columns / 3)),
             random_state=seed,
@@ -331,11 +330,11 @@ def fit_regressor(
     Returns
     -------
     model : Regression
-    held_out : float array, shape (n,)
-        Fitted values of persons that the regressor had not seen (five folds): residuals around
-        the fitted values of its own training data would be too small. The forests of the folds
-        have 25 trees. (Out-of-bag values are no way: a forest draws by weight, so that persons
-        with large weights are in every bag.)
+    fitted : float array, shape (n,)
+        Fitted values of the sample. Residuals are around these: value and residual are of one fit,
+        so that the two together have the distribution of the sample's values. (Residuals of
+        persons that the fit has not seen are larger, and around fitted values that already follow
+        an outlier they would widen the tails.)
 
     Raises
     ------
@@ -346,20 +345,21 @@ def fit_regressor(
 
     seen, shares = levels_seen(digits, sizes, numbers), weights / weights.mean()
     x = learner_columns(digits, seen, ordered, numbers)
-    n = len(y)
-    nothing = np.empty((0, 0))
-    empty = Regression("learner", seen, tuple(ordered), np.empty(0), nothing, None, tuple(numbers))
-    fold = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
-    held_out = np.full(n, np.average(y, weights=weights))
+    estimator = make_regressor(model, x.shape[1], seed)
     with threadpool_limits(1):
-        for number in range(min(FOLDS, n) if n > 1 else 0):
-            rest, part = fold != number, fold == number
-            fitted = make_regressor(model, x.shape[1], seed, TREES_OF_A_FOLD)
-            _fit_weighted(fitted, x[rest], y[rest], shares[rest])
-            held_out[part] = fitted.predict(x[part])
-        estimator = make_regressor(model, x.shape[1], seed)
         _fit_weighted(estimator, x, y, shares)
-    return replace(empty, estimator=estimator), held_out
+        fitted = np.asarray(estimator.predict(x), dtype=np.float64)
+    nothing = np.empty((0, 0))
+    tables = tuple(numbers)
+    regression = Regression(
+        "learner", seen, tuple(ordered), np.empty(0), nothing, estimator, tables
+    )
+    return regression, fitted
+
+
+def columns_of(model: Regression, digits: np.ndarray) -> np.ndarray:
+    """Return the columns that a learner sees of cells whose levels it knows, shape (c, p)."""
+    return learner_columns(digits, model.seen, model.ordered, model.tables)
 
 
 def _fit_weighted(estimator: Any, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> None:

@@ -15,6 +15,8 @@ from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import STEPS
 from synthpop.conditional.predictors import Coding, of_levels
 from synthpop.microdata.block import Block, Fallback
+from synthpop.models.leaves import Leaves, leaves_of
+from synthpop.models.regression import columns_of
 from synthpop.models.residuals import around, sorted_stretches
 from synthpop.stages.continuous.values import Rule, Source, Values
 
@@ -24,8 +26,22 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
+class LeafDonors:
+    """Where the donors of cells are: rows of `cells` and their stretches in one source."""
+
+    leaves: Leaves
+    source: int
+    start: np.ndarray
+    stop: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
 class Laws:
-    """What is drawn for each cell, shape (c,) each, and the tables of the sources, joined."""
+    """What is drawn for each cell, shape (c,) each, and the tables of the sources, joined.
+
+    `donors` has the leaves of each source, with stretches of shape (c, T), where values come from
+    leaves; `step` then tells the source of a cell.
+    """
 
     centre: np.ndarray
     step: np.ndarray
@@ -41,6 +57,7 @@ class Laws:
     size: np.ndarray
     table: np.ndarray
     cumulative: np.ndarray
+    donors: tuple[LeafDonors, ...] = ()
 
 
 def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
@@ -55,7 +72,7 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
     low, high, least, most, width, location, scale, size = (np.zeros(c) for _ in range(8))
-    offset, parts = 0, []
+    offset, parts, donors = 0, [], []
     for number, source, seen in used:
         rows = np.flatnonzero(step < 0)
         found, known = source.predict(seen[rows])
@@ -64,6 +81,9 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
             continue
         step[rows], centre[rows] = number, found
         location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
+        if source.leaves is not None:
+            donors.append(_leaf_donors(source, number, rows, seen[rows], c))
+            continue
         part = _part(values.rule, source, found)
         start[rows], stop[rows] = part.start + offset, part.stop + offset
         low[rows], high[rows], width[rows] = part.low, part.high, part.width
@@ -76,8 +96,34 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     cumulative = np.concatenate([np.empty(0), *(part.cumulative for part in parts)])
     return Laws(
         centre, step, start, stop, low, high, least, most, width, location, scale, size,
-        table, cumulative,
+        table, cumulative, tuple(donors),
     )  # fmt: skip
+
+
+def _leaf_donors(
+    source: Source, number: int, rows: np.ndarray, digits: np.ndarray, n_cells: int
+) -> LeafDonors:
+    assert source.leaves is not None
+    leaf = np.zeros((len(rows), 1), dtype=np.int64)
+    if source.model is not None:
+        leaf = leaves_of(source.model.estimator, columns_of(source.model, digits))
+    start = np.zeros((n_cells, source.leaves.n_trees), dtype=np.int64)
+    stop = np.ones_like(start)
+    start[rows], stop[rows] = source.leaves.stretches(leaf)
+    return LeafDonors(source.leaves, number, start, stop)
+
+
+def _from_leaves(
+    laws: Laws, rows: np.ndarray, uniforms: np.ndarray, trees: np.ndarray
+) -> np.ndarray:
+    """Draw a donor for each person: a tree, then a person in its leaf."""
+    out = np.empty(len(rows))
+    for part in laws.donors:
+        here = np.flatnonzero(laws.step[rows] == part.source)
+        tree = (trees[here] * part.leaves.n_trees).astype(np.int64)
+        start, stop = part.start[rows[here], tree], part.stop[rows[here], tree]
+        out[here] = part.leaves.draw(start, stop, uniforms[here])
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +210,9 @@ def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generat
     if rule.draw in ("poisson", "negative-binomial"):
         return rule.from_model(_draw_counts(rule, laws, rows, rng))
     uniforms = spread(rows, len(laws.centre), rng)
+    if rule.draw == "leaves":
+        out = _from_leaves(laws, rows, uniforms, rng.random(n))
+        return np.clip(out, rule.lower, rule.upper)
     if rule.draw == "normal":
         from scipy.special import ndtri
 

@@ -12,6 +12,7 @@ from synthpop.conditional.household_values import FORMS
 from synthpop.conditional.reference_member import HEAD
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.base import check_smallest_stratum
 from synthpop.stages.continuous.tail import ESTIMATORS
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 
 LEARNER = "a scikit-learn regressor"
 COUNTS = ("poisson", "negative-binomial")
-METHODS = ("binned", "regression", "binned+regression", *COUNTS, "pmm", "forest")
-AROUND = ("regression", "binned+regression", "forest", LEARNER)
+TREES = ("tree", "forest")
+METHODS = ("binned", "regression", "binned+regression", *COUNTS, "pmm", *TREES)
+AROUND = ("regression", "binned+regression", *TREES, LEARNER)
+RESIDUALS = ("empirical", "local", "normal", "leaves")
 WITHIN_CLASS = ("steps", "exponential", "uniform")
 MATCHED = (*AROUND, "pmm")
 MEANING: dict[str, tuple[str, ...]] = {
-    "zeros": ("binned", "regression", *COUNTS, "pmm", "forest", LEARNER),
+    "zeros": ("binned", "regression", *COUNTS, "pmm", *TREES, LEARNER),
     "breaks": ("binned",),
     "tail": ("binned",),
     "intervals": ("binned",),
@@ -35,7 +38,7 @@ MEANING: dict[str, tuple[str, ...]] = {
     "threshold": ("binned",),
     "estimator": ("binned",),
     "trim": MATCHED,
-    "log": ("regression", "pmm", "forest", LEARNER),
+    "log": ("regression", "pmm", *TREES, LEARNER),
     "constant": MATCHED,
     "residuals": AROUND,
     "upper": ("binned", *COUNTS, *AROUND),
@@ -47,7 +50,10 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     label, kind = stage.label, _kind(stage.method)
     _check_method(faults, stage)
     check_choice(faults, f"{label}: tail", stage.tail, [None, "gpd", "pareto"])
-    check_choice(faults, f"{label}: residuals", stage.residuals, ["empirical", "local", "normal"])
+    check_choice(faults, f"{label}: residuals", stage.residuals, [None, *RESIDUALS])
+    if stage.residuals == "leaves" and not _has_leaves(stage.method):
+        what = "residuals are leaves, but the method is no tree or forest"
+        faults.add(label, what, remedy='Use method "tree" or "forest", or other residuals.')
     check_choice(faults, f"{label}: within_class", stage.within_class, WITHIN_CLASS)
     check_choice(faults, f"{label}: by_household", stage.by_household, [None, HEAD, *FORMS])
     if kind in (*METHODS, LEARNER):
@@ -73,7 +79,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
         if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):
             faults.add(label, f"{option} is {value!r}", remedy="Give a finite number.")
     check_smallest_stratum(faults, label, stage.smallest_stratum)
-    if kind in ("forest", LEARNER) and stage.pooling not in (None, "none", "complete"):
+    if kind in (*TREES, LEARNER) and stage.pooling not in (None, "none", "complete"):
         what = f"partial pooling ({stage.pooling!r}) has no meaning for the method {kind}"
         remedy = (
             'Set pooling = "none" or "complete", or leave it out: then the classes (missing, zero, '
@@ -100,7 +106,7 @@ def values_pooling(stage: Continuous) -> str | float:
     """Return the pooling of the regressions: as given, or the default of the method."""
     if stage.pooling is not None:
         return stage.pooling
-    return "none" if _kind(stage.method) in ("forest", LEARNER) else "cross-validated"
+    return "none" if _kind(stage.method) in (*TREES, LEARNER) else "cross-validated"
 
 
 def _check_breaks(faults: Faults, stage: Continuous) -> None:
@@ -118,6 +124,15 @@ def _two_shares(trim: Any) -> bool:
     if np.shape(trim) != (2,) or not all(isinstance(share, Real) for share in trim):
         return False
     return min(trim) >= 0 and sum(trim) < 1
+
+
+def _has_leaves(method: Any) -> bool:
+    return method in TREES if isinstance(method, str) else has_leaves(method)
+
+
+def residuals_of(stage: Continuous) -> str:
+    """Return what is drawn around fitted values: as given, or the default of the method."""
+    return stage.residuals or ("leaves" if _has_leaves(stage.method) else "local")
 
 
 def _kind(method: Any) -> Any:
@@ -175,7 +190,7 @@ def make_rule(stage: Continuous, values: np.ndarray, weights: np.ndarray, rows: 
             what = f"constant is {constant:g}, but the smallest value after trimming {least:g}"
             _fail(stage, what, "Their sum must be positive for the logarithm.")
     linear = kind in ("regression", "binned+regression", "pmm")
-    draw = "donors" if kind == "pmm" else stage.residuals
+    draw = "donors" if kind == "pmm" else residuals_of(stage)
     regression = "linear" if linear else stage.method
     return Rule(regression, draw, trim, log, float(constant or 0.0), 0, lower, upper)
 

@@ -71,7 +71,12 @@ from synthpop.stages.continuous.distributions import (
     laws_of_cells,
     record_steps,
 )
-from synthpop.stages.continuous.options import check_options, make_rule, values_pooling
+from synthpop.stages.continuous.options import (
+    check_options,
+    make_rule,
+    residuals_of,
+    values_pooling,
+)
 from synthpop.stages.continuous.tail import TopClass, fit_top_class
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
@@ -98,8 +103,8 @@ class Continuous:
         to 6.14). "binned+regression": classes for negative values, a log-linear regression for
         positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
         predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
-        values, drawn by weight. "forest" or a regressor whose ``fit`` takes ``sample_weight``:
-        as "regression", with residuals from held-out fits (five folds).
+        values, drawn by weight. "tree", "forest": the value of a sample person in the same leaf.
+        A regressor whose ``fit`` takes ``sample_weight``: as "regression".
     predictors : "basic", "all", list of names, or formula text
         See `Categorical`.
     zeros : bool, optional
@@ -125,12 +130,15 @@ class Continuous:
         Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
         are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
         Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
-    residuals : "local", "empirical" or "normal"
-        Draw from the weighted residuals of the 40 sample persons with fitted values around one's
+    residuals : "local", "empirical", "normal" or "leaves", optional
+        "local" (default but for trees and forests): draw
+        from the weighted residuals of the 40 sample persons with fitted values around one's
         own (and all that tie with them), for a spread and shape that differ between persons; a
         draw lies between the residual of a person and half-way to the next one, so that values
-        of real persons are not repeated. Or from the weighted residuals of all in the stratum;
-        or from a normal distribution with their weighted median and MAD.
+        of real persons are not repeated. "empirical": from the weighted residuals of all in the
+        stratum. "normal": from a normal distribution with their weighted median and MAD. "leaves"
+        (default of trees and forests): the value of a sample person in the same leaf, drawn by
+        weight, of a forest in a leaf of one of its trees (`synthpop.models.leaves`).
     by_household : None, "head", "sum", "mean" or "shared"
         None: members of a household are drawn independently, given their predictors. "head": its
         first member is drawn first, the others given what it got. The models have a further
@@ -203,7 +211,7 @@ class Continuous:
     trim: tuple[float, float] = (0.01, 0.01)
     log: bool = False
     constant: float | None = None
-    residuals: str = "local"
+    residuals: str | None = None
     by_household: str | None = None
     upper: float | None = None
     intervals: tuple[str, str] | None = None
@@ -317,6 +325,7 @@ class Continuous:
         fields = tuple(Field.number(name) for name in self.provides)
         held = sample.fields[self.name]
         whole = isinstance(self.method, str) and self.method in WHOLE
+        whole = whole or (self.method != "binned" and residuals_of(self) == "leaves")
         if not whole or self.by_household == "mean" or "int" not in held.original.lower():
             return fields
         original = "int64" if held.original[0].islower() else "Int64"  # counts may be larger

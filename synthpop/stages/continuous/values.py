@@ -21,8 +21,10 @@ from synthpop.conditional.pooling.regression_methods import (
     fit_partial_regressions,
 )
 from synthpop.microdata.block import Fallback, Sample
+from synthpop.models.leaves import Leaves, fit_leaves, leaves_of
 from synthpop.models.regression import (
     Regression,
+    columns_of,
     fit_regression,
     fit_regressor,
     negative_binomial_size,
@@ -41,8 +43,8 @@ class Rule:
 
     Attributes
     ----------
-    regression : "linear", "counts", "forest" or a scikit-learn regressor
-    draw : "empirical", "local", "normal", "donors", "poisson" or "negative-binomial"
+    regression : "linear", "counts", "tree", "forest" or a scikit-learn regressor
+    draw : "empirical", "local", "normal", "donors", "leaves", "poisson" or "negative-binomial"
     trim : (float, float)
     log : bool
     constant : float
@@ -95,6 +97,8 @@ class Source:
         Of the normal distribution of residuals.
     size : float
         Of the negative binomial distribution; infinity for Poisson counts.
+    leaves : Leaves or None
+        Donors of the leaves of trees.
     """
 
     model: Regression | None
@@ -105,6 +109,7 @@ class Source:
     location: float = 0.0
     scale: float = 0.0
     size: float = np.inf
+    leaves: Leaves | None = None
 
     def predict(self, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the centre of cells and which cells have one."""
@@ -230,7 +235,7 @@ def _fit_source(
         )
         fitted = predict_regression(model, design.digits)[0]
     else:
-        model, held_out = fit_regressor(
+        model, fitted_part = fit_regressor(
             rule.regression,
             part.digits,
             y[keep],
@@ -241,9 +246,11 @@ def _fit_source(
             design.numbers,
         )
         fitted = np.zeros(len(y))
-        fitted[keep] = held_out
+        fitted[keep] = fitted_part
     empty = np.empty(0)
     source = Source(model, centre, empty, empty, empty)
+    if rule.draw == "leaves":
+        return _with_leaves(source, design, values)
     if rule.draw == "donors":
         known = np.ones(len(y), bool) if model is None else predict_regression(
             model, design.digits)[1]  # fmt: skip
@@ -262,6 +269,18 @@ def _fit_source(
         return _with_all_residuals(source, design, y, fitted, keep)
     table, cumulative = residual_table(residuals, w[keep])
     return replace(source, table=table, cumulative=cumulative)
+
+
+def _with_leaves(source: Source, design: Design, values: np.ndarray) -> Source:
+    """Return a source with everybody in the leaves of its trees, also those that the fit left out.
+
+    Without a model all are in one leaf.
+    """
+    known, leaf = np.ones(len(values), dtype=bool), np.zeros((len(values), 1), dtype=np.int64)
+    if source.model is not None:
+        known = source.predict(design.digits)[1]
+        leaf = leaves_of(source.model.estimator, columns_of(source.model, design.digits[known]))
+    return replace(source, leaves=fit_leaves(leaf, values[known], design.weights[known]))
 
 
 def _with_all_residuals(

@@ -149,5 +149,7 @@ def test_local_residuals_reach_persons_alike_from_outside_of_trimming() -> None:
     assert none.max() < 5000
 
 
-def test_local_is_the_default() -> None:
-    assert Continuous("amount", method="regression").residuals == "local"
+def test_local_is_the_default_and_leaves_that_of_trees() -> None:
+    assert amounts(None).equals(amounts("local"))
+    assert amounts(None, method="tree").equals(amounts("leaves", method="tree"))
+    assert not amounts(None, method="tree").equals(amounts("local", method="tree"))
