@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synthpop.microdata.design_variance import design_variance
 from synthpop.microdata.indicators.figures import (
     mean_excess,
     mean_excess_figure,
@@ -21,7 +22,6 @@ from synthpop.microdata.indicators.measures import (
 )
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.indicators.semiparametric import TailFit, pareto_tail
-from synthpop.microdata.indicators.variance import design_variance
 from synthpop.variance.bootstrap import Bootstrap, bootstrap
 
 __all__ = [

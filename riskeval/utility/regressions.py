@@ -25,8 +25,8 @@ from riskeval.utility.pairs import (
 )
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
+from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.variance import sampled_units
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 

@@ -27,7 +27,8 @@ def read_survey(path: Path | str, **roles: Any) -> Survey:
         ``survey-files``. Value labels become categories; labels of variables are kept
         in ``survey.frame.attrs["labels"]``. User-missing codes of SPSS are missing.
     **roles
-        As in `Survey`: weight, household, household_weight, household_size, person, strata, psu.
+        As in `Survey`: weight, household, household_weight, household_size, person, strata, psu,
+        design_strata, fpc.
 
     Raises
     ------

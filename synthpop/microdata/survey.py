@@ -12,6 +12,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_weights
 from synthpop.microdata.codes import encode
+from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
 
@@ -27,6 +28,8 @@ class Roles:
     person: str | None = None
     strata: str | None = None
     psu: str | None = None
+    design_strata: str | None = None
+    fpc: str | None = None
 
     def named(self) -> dict[str, str]:
         """Return the roles that are given, as role -> column."""
@@ -57,7 +60,14 @@ class Survey:
     strata : str, optional
         Column of strata (regions), the same for all members of a household.
     psu : str, optional
-        Column of primary sampling units, for variance estimation.
+        Column of primary sampling units, for variance estimation. Default: households, or persons
+        where there are none.
+    design_strata : str, optional
+        Column of the strata in which the sample was drawn, for variance estimation; equal for all
+        rows of a primary sampling unit. Default: `strata`.
+    fpc : str, optional
+        Column of the finite population correction: the sampling fraction of the design stratum
+        (up to 1), or the number of primary sampling units that it has in the population.
 
     Raises
     ------
@@ -93,12 +103,24 @@ class Survey:
         person: str | None = None,
         strata: str | None = None,
         psu: str | None = None,
+        design_strata: str | None = None,
+        fpc: str | None = None,
     ) -> None:
         self.frame: pd.DataFrame = as_frame(_table_of(data), "survey")
         if weight is None:
             weight = _free_name(self.frame.columns)
             self.frame = self.frame.assign(**{weight: 1.0})
-        self.roles = Roles(weight, household, household_weight, household_size, person, strata, psu)
+        self.roles = Roles(
+            weight,
+            household,
+            household_weight,
+            household_size,
+            person,
+            strata,
+            psu,
+            design_strata,
+            fpc,
+        )
         self.weights: np.ndarray = self._checked()
 
     def _checked(self) -> np.ndarray:
@@ -113,7 +135,7 @@ class Survey:
             if name is not None and (role == "weight" or name != there.get("weight")):
                 found = check_weights(faults, self.frame[name], name)
                 weights = found if role == "weight" else weights
-        for role in ("household", "strata", "person", "psu"):
+        for role in ("household", "strata", "person", "psu", "design_strata", "fpc"):
             _check_complete(faults, self.frame, there.get(role), role)
         if "household" in there:
             self._check_households(faults, there)
@@ -233,6 +255,27 @@ class Survey:
             faults.raise_if_any()
         first = self.household_order[self.household_offsets[:-1]]
         return self.frame[name].to_numpy(dtype=np.float64)[first]
+
+    @cached_property
+    def sampled_units(self) -> SampledUnits:
+        """Primary sampling units within design strata, with sampling fractions, coded.
+
+        Raises
+        ------
+        InputError
+            A unit or household lies in two strata, the correction differs within a stratum or is
+            no number, or there are fewer than two units.
+        """
+        roles, frame = self.roles, self.frame
+        strata = roles.design_strata or roles.strata
+        unit = roles.psu or roles.household
+        return sampled_units(
+            self.n_persons,
+            strata=None if strata is None else frame[strata],
+            cluster=None if unit is None else frame[unit],
+            fpc=None if roles.fpc is None else frame[roles.fpc],
+            single="it adds nothing to the variance",
+        )
 
     def with_weights(self, weights: np.ndarray) -> Survey:
         """Return the survey with other person weights, shape (n_persons,).

@@ -50,6 +50,8 @@ class SurveyInput(Table):
     person: str | None = None
     strata: str | None = None
     psu: str | None = None
+    design_strata: str | None = None
+    fpc: str | None = None
 
 
 class RunOptions(Table):

@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.design_variance import sampled_units, t_quantile
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.indicators.results import OVERALL, Indicator
-from synthpop.microdata.indicators.variance import sampled_units, t_quantile
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 from synthpop.variance.resampling import rescaled_bootstrap
 
@@ -128,7 +129,7 @@ def bootstrap(
     indicator: Estimator,
     data: Any,
     *,
-    weights: Any,
+    weights: Any = None,
     by: Any = None,
     strata: Any = None,
     cluster: Any = None,
@@ -148,9 +149,11 @@ def bootstrap(
         `gini` and its siblings for a column of values, or any function of your own that returns a
         number, an `Indicator`, a mapping or a Series. **It must use its weights**: a replicate is
         the rows that were drawn, with rescaled weights.
-    data : DataFrame, Series or array of n rows
-        Handed to `indicator` (the drawn rows).
+    data : DataFrame, Series, array of n rows, or Survey
+        Handed to `indicator` (the drawn rows; of a survey its frame). A survey brings its weights
+        and its design: the roles psu (or household), design_strata (or strata) and fpc.
     weights : column name or array, shape (n,)
+        Needed but for a survey.
     by : column name or array, shape (n,), optional
         Domains, handed to `indicator` as `by`.
     strata, cluster : column name or array, shape (n,), optional
@@ -206,6 +209,15 @@ def bootstrap(
     faults = Faults("bootstrap")
     check_choice(faults, "interval", interval, tuple(INTERVALS))
     _check_numbers(faults, replicates, level)
+    survey = data if isinstance(data, Survey) else None
+    if survey is not None:
+        data, weights = survey.frame, survey.roles.weight if weights is None else weights
+        if any(value is not None for value in (strata, cluster, fpc)):
+            what = "has its design in its roles"
+            faults.add("data", what, remedy="Leave out strata, cluster and fpc.")
+    elif weights is None:
+        faults.add("weights", "are not given", remedy="Give one per row, or a Survey as data.")
+        faults.raise_if_any()
     if isinstance(data, (list, tuple)):
         data = np.asarray(data)
     n = len(data)
@@ -219,7 +231,11 @@ def bootstrap(
     faults.raise_if_any()
     w, units = check_weights(faults, w_column, "weights"), None
     with faults.gathering():
-        units = sampled_units(n, single="it adds nothing to the variance", **design)
+        units = (
+            survey.sampled_units
+            if survey is not None
+            else sampled_units(n, single="it adds nothing to the variance", **design)
+        )
     faults.raise_if_any()
     assert w is not None
     assert units is not None
@@ -354,7 +370,6 @@ def _calibrator(
         function = calibrate
         return lambda part, weights, members: function(part, weights)
     from synthpop.calibration import calibrate as fit_weights
-    from synthpop.microdata.survey import Survey
 
     margins = list(calibrate)
 

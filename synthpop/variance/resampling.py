@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.indicators.variance import SampledUnits, Stage
+from synthpop.microdata.design_variance import SampledUnits, Stage
 
 
 def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndarray:

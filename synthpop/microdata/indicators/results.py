@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.design_variance import SampledUnits, sampled_units, t_quantile
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.indicators.variance import sampled_units, t_quantile
 from synthpop.microdata.results import Result
 
 OVERALL = "all"
@@ -133,6 +133,7 @@ class Indicator(Result):
         strata: Any = None,
         cluster: Any = None,
         fpc: Any = None,
+        survey: Any = None,
         level: float = 0.95,
     ) -> Indicator:
         """Add standard errors and confidence intervals by linearisation.
@@ -147,6 +148,9 @@ class Indicator(Result):
             Finite population correction: sampling fractions, or numbers of units in the
             population. `strata`, `cluster` and `fpc` take an array of shape (n, stages) or a
             DataFrame for several stages.
+        survey : Survey, optional
+            Takes design strata, units and correction from the roles of a survey with the same
+            rows, in place of `strata`, `cluster` and `fpc`.
         level : float
             Confidence level of the intervals, which use the t distribution with (first-stage
             units - strata) degrees of freedom.
@@ -173,13 +177,27 @@ class Indicator(Result):
             faults.add("level", f"is {level}", remedy="Give a share such as 0.95.")
             faults.raise_if_any()
         first = self._column(0)
-        units = sampled_units(len(first), strata=strata, cluster=cluster, fpc=fpc)
+        units = self._units(len(first), survey, {"strata": strata, "cluster": cluster, "fpc": fpc})
         columns = (first if j == 0 else self._column(j) for j in range(len(self.values)))
         errors = np.sqrt([units.variance(z, self._weights) for z in columns])
         known = replace(
             self, standard_errors=errors, degrees_of_freedom=float(units.degrees_of_freedom)
         )
         return replace(known, intervals=known.intervals_at(level), level=level)
+
+    def _units(self, n: int, survey: Any, design: dict[str, Any]) -> SampledUnits:
+        if survey is None:
+            return sampled_units(n, **design)
+        faults = Faults(self.name)
+        for name, value in design.items():
+            if value is not None:
+                faults.add(name, "is given besides survey", remedy="Give one of them.")
+        if survey.n_persons != n:
+            what = f"has {survey.n_persons} rows, the indicator has {n}"
+            faults.add("survey", what, remedy="Give the survey of the same rows.")
+        faults.raise_if_any()
+        units: SampledUnits = survey.sampled_units
+        return units
 
     def intervals_at(self, level: float) -> np.ndarray:
         """Return the intervals at another confidence level, shape (1 + domains, 2).

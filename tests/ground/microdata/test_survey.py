@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Pipeline, Structure, Survey, read_survey
+from synthpop import Categorical, Pipeline, Structure, Survey, indicators, read_survey
 from synthpop.microdata.errors import InputError
 from tests.small import ROLES, small_frame, small_survey
 
@@ -234,3 +234,61 @@ def test_lists_are_a_fault_where_a_step_reads_the_column_and_only_there() -> Non
         Pipeline(steps).fit(survey, seed=1)
     assert "note: holds values of the kind dict" in str(caught.value)
     assert "'nowhere' is not a column" in str(caught.value)
+
+
+def designed(**changes: object) -> Survey:
+    frame = pd.DataFrame(
+        {
+            "w": np.arange(1.0, 13.0),
+            "hid": np.repeat(np.arange(6), 2),
+            "region": np.repeat(["a", "b"], 6),
+            "town": [1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4],
+            "stratum": np.repeat(["a", "b"], 6),
+            "share": np.repeat([0.5, 0.25], 6),
+        }
+    )
+    return Survey(frame.assign(**changes), weight="w", household="hid")
+
+
+def test_the_design_of_a_survey_gives_its_sampled_units() -> None:
+    survey = designed()
+    assert len(survey.sampled_units.stratum) == 6
+    persons = Survey(survey.frame, weight="w").sampled_units
+    assert persons.unit is None
+    roles = {"weight": "w", "household": "hid", "strata": "region"}
+    full = Survey(survey.frame, **roles, psu="town", design_strata="stratum", fpc="share")
+    assert full.sampled_units.fraction.tolist() == [0.5, 0.25]
+    assert full.sampled_units.stratum.tolist() == [0, 0, 1, 1]
+    y = np.arange(12.0) ** 2
+    result = indicators.mean(y, full.weights).with_variance(survey=full)
+    by_hand = indicators.mean(y, full.weights).with_variance(
+        strata=full.frame["stratum"], cluster=full.frame["town"], fpc=full.frame["share"]
+    )
+    assert result.standard_error == by_hand.standard_error
+    assert full.with_weights(np.ones(12)).roles == full.roles
+    with pytest.raises(InputError, match="besides survey"):
+        indicators.mean(y).with_variance(survey=full, fpc=0.5)
+    with pytest.raises(InputError, match="missing"):
+        Survey(survey.frame.assign(share=np.nan), weight="w", fpc="share")
+    torn = Survey(survey.frame.assign(town=1), weight="w", strata="region", psu="town")
+    with pytest.raises(InputError, match="two strata"):
+        assert torn.sampled_units
+
+
+def test_a_survey_brings_weights_and_design_to_the_bootstrap() -> None:
+    survey = designed()
+    full = Survey(survey.frame, weight="w", household="hid", strata="region", fpc="share")
+
+    def mean(data: pd.DataFrame, weights: np.ndarray) -> float:
+        return float(np.average(data["stratum"] == "a", weights=weights))
+
+    got = indicators.bootstrap(mean, full, replicates=20, seed=1)
+    same = indicators.bootstrap(
+        mean, full.frame, weights="w", strata="region", cluster="hid", fpc="share",
+        replicates=20, seed=1,
+    )  # fmt: skip
+    np.testing.assert_array_equal(got.replicates, same.replicates)
+    with pytest.raises(InputError, match="has its design"):
+        indicators.bootstrap(mean, full, cluster="hid")
+    with pytest.raises(InputError, match="are not given"):
+        indicators.bootstrap(mean, full.frame)
