@@ -42,6 +42,7 @@ _WHERE = {
     "loglinear_risk": "measures.loglinear.model",
     "mahalanobis_disclosure": "measures.numeric_disclosure",
     "membership": "attacks.distance.membership",
+    "outlier_risk": "measures.outlier_risk",
     "population_uniqueness": "measures.uniqueness",
     "rapid": "attacks.prediction.rapid",
     "recover": "recovery.recover",

@@ -137,8 +137,8 @@ class Measurement:
 
     @property
     def title(self) -> str:
-        """Title of the measure and its target: ``"DiSCO, health"``."""
-        return f"{self.info.title}, {self.target}" if self.target else self.info.title
+        """Title of the measure and its target: ``"DiSCO of health"``."""
+        return f"{self.info.title} of {self.target}" if self.target else self.info.title
 
     @property
     def share(self) -> float:

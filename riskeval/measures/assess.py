@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -14,27 +13,27 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, read_weights, tabulate
+from riskeval.measurement import Measurement, measurement_table
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.l_diversity import read_sensitive
 from riskeval.measures.registry import MEASURES
-from riskeval.measures.request import Headline, Limits, Measure, Request, check_limit
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
+from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import (
     Faults,
     MicrodataError,
     OutputError,
 )
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MODULES = {"suda": "riskeval.measures.suda", "loglinear": "riskeval.measures.loglinear.model"}
-
-
-WORDS = {
+NEEDS = {
     "sensitive": "sensitive variables",
+    "numeric": "numeric key variables",
+    "weights": "weights",
     "population": "weights or the size of the population",
     "alpha": "a limit alpha",
 }
@@ -47,13 +46,17 @@ class Assessment(Result):
     Attributes
     ----------
     table : DataFrame
-        One row a number: ``measure``, ``number`` (its name), ``value``, ``limit``, ``within``
-        (True, False, or missing where nothing is asked), ``meaning`` and ``limit_source``.
+        One row a number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
+        ``target``, ``value``, ``unit``, ``records``, ``lower`` and ``upper`` (where the number has
+        a range), ``limit``, ``within`` (True, False, or None where nothing is asked), ``meaning``,
+        ``note``, ``limit_source`` and ``source``.
     results : mapping of str to result
         Result of each measure, under its name in the registry.
     skipped : mapping of str to str
         Measures that were left out, with the reason.
-    keys, sensitive : tuple of str
+    measurements : tuple of Measurement
+        The rows of `table` as records.
+    keys, sensitive, numeric : tuple of str
     n_records : int
     population_size : float or None
     limits : Limits
@@ -62,15 +65,17 @@ class Assessment(Result):
     table: pd.DataFrame
     results: Mapping[str, Any]
     skipped: Mapping[str, str]
+    measurements: tuple[Measurement, ...]
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
+    numeric: tuple[str, ...]
     n_records: int
     population_size: float | None
     limits: Limits
 
     @property
     def exceeded(self) -> pd.DataFrame:
-        """Rows of `table` whose limit is not kept."""
+        """Rows of `table` whose limit is exceeded."""
         return self.table[[within is False for within in self.table["within"]]]
 
     def to_frame(self) -> pd.DataFrame:
@@ -78,13 +83,13 @@ class Assessment(Result):
         return self.table
 
     def summary(self) -> str:
-        """Return which limits are kept, then the sentence of each measure."""
+        """Return which limits are met, then the sentence of each measure."""
         asked = sum(within is not None for within in self.table["within"])
-        broken = self.exceeded
+        exceeded = self.exceeded
         lines = [
             f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: "
-            f"{asked - len(broken)} of {asked} limits are kept."
-            + ("" if broken.empty else f" Not kept: {'; '.join(broken['number'])}.")
+            f"{asked - len(exceeded)} of {plural(asked, 'limit')} met."
+            + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
         ]
         for name, result in self.results.items():
             lines.append(f"{MEASURES[name].title}: {result.summary()}")
@@ -103,7 +108,7 @@ class Assessment(Result):
             measure = MEASURES[name]
             parts += ["", f"## {measure.title}", "", f"*{measure.question}*", ""]
             parts += [
-                "| number | value | limit | kept | meaning |",
+                "| number | value | limit | met | meaning |",
                 "| --- | ---: | ---: | --- | --- |",
             ]
             for row in self.table[self.table["measure"] == name].to_dict("records"):
@@ -183,6 +188,7 @@ def assess(
     weights: Any = None,
     household: str | None = None,
     sensitive: str | Sequence[str] = (),
+    numeric: str | Sequence[str] = (),
     measures: str | Sequence[str] = "all",
     k: int | Sequence[int] = (2, 3, 5),
     missing: str = "wildcard",
@@ -204,14 +210,20 @@ def assess(
         Column with the household of each person.
     sensitive : str or sequence of str
         Sensitive variables; without them the measures that need them are left out.
+    numeric : str or sequence of str
+        Numeric key variables, whose outliers are looked for in the file itself.
     measures : "all" or sequence of str
         Names in ``riskeval.measures.registry.MEASURES``.
     k : int or sequence of int, default (2, 3, 5)
         For k-anonymity; the k of `limits` is added.
     missing, alpha
-        Treatment of missing keys: see `frequency_counts`.
+        Treatment of missing keys in all counts of keys, SUDA included: see `frequency_counts`.
+        Groups of sensitive values are those with the same key pattern, and models of the
+        population (population uniqueness, log-linear) need tables without overlap: where keys are
+        missing each number says how they were treated.
     population_size : float, optional
-        Persons of the population; the sum of the weights when not given.
+        Persons of the population; the sum of the weights when not given. Weights that add up to
+        another number are a fault.
     limits : Limits or mapping, optional
         What is accepted: see `Limits`.
     options : mapping of measure to mapping, optional
@@ -236,7 +248,7 @@ def assess(
     >>> result = assess(data, keys=["sex", "age"], weights="w", sensitive="ill",
     ...                 measures=["k_anonymity", "individual_risk", "l_diversity"])
     >>> result.exceeded["number"].tolist()[:3]
-    ['violations of 3-anonymity', 'global risk', 'highest risk of a record']
+    ['Violations of 3-anonymity', 'Mean individual risk', 'Highest risk of a record']
     """
     frame = as_frame(data)
     faults = Faults("assessment")
@@ -244,6 +256,8 @@ def assess(
     values = read_weights(faults, frame, weights)
     nothing = isinstance(sensitive, Sequence) and not len(sensitive)
     variables = () if nothing else read_sensitive(faults, frame, names, sensitive)
+    amounts = (numeric,) if isinstance(numeric, str) else tuple(numeric)
+    check_numeric(faults, frame, amounts, "numeric key")
     if household is not None:
         check_columns(faults, frame, [household], "household")
     chosen = list(MEASURES) if measures == "all" else _listed(measures)
@@ -255,11 +269,11 @@ def assess(
             check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
-    wanted = {*(k if isinstance(k, Iterable) else [k]), accepted.k} - {None}
-    if not all(isinstance(one, (int, np.integer)) and one >= 1 for one in wanted):
+    sizes = {*(k if isinstance(k, Iterable) else [k]), accepted.k} - {None}
+    if not all(isinstance(one, (int, np.integer)) and one >= 1 for one in sizes):
         faults.add("k", f"is {k!r}", remedy="Give whole numbers from 1 on.")
     faults.raise_if_any()
-    request = Request(
+    request = AssessRequest(
         frame=frame,
         keys=names,
         sensitive=variables,
@@ -267,77 +281,96 @@ def assess(
         household=household,
         counts=count_keys(tabulate(frame, names, values), missing, alpha, values is not None),
         population_size=size,
-        k=tuple(sorted(int(one) for one in wanted if one is not None)),
+        k=tuple(sorted(int(one) for one in sizes if one is not None)),
         limits=accepted,
         options=options or {},
+        numeric=amounts,
     )
-    results, skipped, rows = _run(request, chosen)
-    columns = ["measure", "number", "value", "limit", "within", "meaning", "limit_source"]
+    results, skipped, measured = measure_file(request, chosen)
     return Assessment(
-        table=pd.DataFrame(rows, columns=columns),
+        table=_table(measured),
         results=MappingProxyType(results),
         skipped=MappingProxyType(skipped),
+        measurements=tuple(one for _, one in measured),
         keys=names,
         sensitive=variables,
+        numeric=amounts,
         n_records=len(frame),
         population_size=size,
         limits=accepted,
     )
 
 
-def _run(
-    request: Request, chosen: Iterable[str]
-) -> tuple[dict[str, Any], dict[str, str], list[tuple[Any, ...]]]:
+COLUMNS = (
+    "measure", "number", "name", "target", "value", "unit", "records", "lower", "upper", "limit",
+    "within", "meaning", "note", "limit_source", "source",
+)  # fmt: skip
+
+
+def measure_file(
+    request: AssessRequest, chosen: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, str], list[tuple[str, Measurement]]]:
+    """Run measures of the registry on a file.
+
+    Parameters
+    ----------
+    request : AssessRequest
+    chosen : names in `MEASURES`
+
+    Returns
+    -------
+    results : dict of measure to result
+    skipped : dict of measure to the reason why it was left out
+    measured : list of pairs (measure, Measurement)
+        A number that two measures give is there once.
+    """
     results: dict[str, Any] = {}
     skipped: dict[str, str] = {}
-    rows: list[tuple[Any, ...]] = []
+    measured: dict[str, tuple[str, Measurement]] = {}
     for name in chosen:
         measure = MEASURES[name]
-        lacking = _lacking(request, name, measure)
+        lacking = _lacking(request, measure)
         if lacking:
             skipped[name] = lacking
             continue
         try:
             results[name] = measure.run(request)
+            numbers = measure.measurements(results[name], request)
         except MicrodataError as error:
+            results.pop(name, None)
             skipped[name] = " ".join(str(error).split())
             continue
-        rows += [_row(name, headline) for headline in measure.headlines(results[name], request)]
-    return results, skipped, rows
+        for one in numbers:
+            measured.setdefault(one.key, (name, one))
+    return results, skipped, list(measured.values())
 
 
-def _lacking(request: Request, name: str, measure: Measure) -> str:
+def _lacking(request: AssessRequest, measure: Measure) -> str:
     """Why a measure cannot run on this request; empty when it can."""
-    there = {
+    available = {
         "weights": request.weights is not None,
         "sensitive": bool(request.sensitive),
+        "numeric": bool(request.numeric),
         "population": request.population_size is not None,
         "alpha": request.limits.alpha is not None,
     }
     for need in measure.needs:
-        if not there[need]:
-            return f"it needs {WORDS.get(need, need)}."
-    if name in MODULES and find_spec(MODULES[name]) is None:
-        return "it is not part of this version."
+        if not available[need]:
+            return f"it needs {NEEDS[need]}."
     return ""
 
 
-def _row(name: str, headline: Headline) -> tuple[Any, ...]:
-    return (
-        name,
-        headline.name,
-        float(headline.value),
-        headline.limit,
-        headline.within,
-        headline.meaning,
-        headline.source if headline.limit is not None else "",
-    )
+def _table(measured: Sequence[tuple[str, Measurement]]) -> pd.DataFrame:
+    table = measurement_table(one for _, one in measured)
+    table = table.rename(columns={"title": "number"}).assign(measure=[name for name, _ in measured])
+    return table[list(COLUMNS)]
 
 
 def _markdown_row(row: Mapping[Any, Any]) -> str:
-    limit = "" if pd.isna(row["limit"]) else f"{row['limit']:g}"
-    kept = {True: "yes", False: "**no**"}.get(row["within"], "")
-    return f"| {row['number']} | {row['value']:.6g} | {limit} | {kept} | {row['meaning']} |"
+    limit = "" if pd.isna(row["limit"]) else number(row["limit"])
+    met = {True: "yes", False: "**no**"}.get(row["within"], "")
+    meaning = f"{row['meaning']} ({row['note']})" if row["note"] else row["meaning"]
+    return f"| {row['number']} | {number(row['value'], 4)} | {limit} | {met} | {meaning} |"
 
 
 def _listed(measures: str | Sequence[str]) -> list[str]:
@@ -371,4 +404,12 @@ def _population_size(
             "population_size", f"is {given!r} for {plural(n, 'record')}", remedy="It is at least n."
         )
         return None
-    return float(given)
+    size = float(given)
+    total = float("nan") if values is None else float(np.sum(values))
+    if abs(total - size) > 0.1 * size:
+        faults.add(
+            "population_size",
+            f"is {size:,.0f}, but the weights add up to {total:,.0f}",
+            remedy="Scale the weights to the population, or leave out population_size.",
+        )
+    return size

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.frequencies import FrequencyCounts
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -71,13 +72,13 @@ def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class AssessRequest:
     """What is assessed, checked and counted once.
 
     Attributes
     ----------
     frame : DataFrame
-    keys, sensitive : tuple of str
+    keys, sensitive, numeric : tuple of str
     weights : str, array or None
         As given.
     household : str or None
@@ -88,6 +89,8 @@ class Request:
     limits : Limits
     options : mapping
         More arguments of single measures, by their name.
+    kind : {"original", "perturbed", "synthetic"}
+        What the file is: numbers that mean nothing for its kind are not judged by limits.
     """
 
     frame: pd.DataFrame
@@ -100,14 +103,21 @@ class Request:
     k: tuple[int, ...]
     limits: Limits
     options: Mapping[str, Mapping[str, Any]]
+    numeric: tuple[str, ...] = ()
+    kind: str = "original"
 
-    def more(self, measure: str, **given: Any) -> dict[str, Any]:
-        """Arguments of a measure: `given`, over which the options of the user win."""
-        return {**given, **self.options.get(measure, {})}
+    def arguments(self, measure: str, **defaults: Any) -> dict[str, Any]:
+        """Arguments of a measure: `defaults`, over which the options of the user win."""
+        return {**defaults, **self.options.get(measure, {})}
+
+    def measured(self, info: MeasureInfo, value: float, **more: Any) -> Measurement:
+        """Return a number of the file, judged only where it applies to this kind of file."""
+        more.setdefault("records", len(self.frame))
+        return Measurement(info, float(value), applies=info.applies_to(self.kind), **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Several(Result):
+class ByVariable(Result):
     """One result for each sensitive variable.
 
     Attributes
@@ -127,42 +137,6 @@ class Several(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """One number of an assessment.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-    meaning : str
-        What the number says, in plain words.
-    limit : float or None
-        What is accepted; None where nothing is asked.
-    source : str
-        Where the limit comes from.
-    at_least : bool
-        Whether the value must reach the limit (True) or must not exceed it.
-    """
-
-    name: str
-    value: float
-    meaning: str
-    limit: float | None = None
-    source: str = ""
-    at_least: bool = False
-
-    @property
-    def within(self) -> bool | None:
-        """Whether the value keeps the limit; None without a limit."""
-        if self.limit is None:
-            return None
-        slack = 1e-12 * max(abs(self.limit), 1.0)
-        if self.at_least:
-            return bool(self.value >= self.limit - slack)
-        return bool(self.value <= self.limit + slack)
-
-
-@dataclass(frozen=True, slots=True)
 class Measure:
     """One entry of the registry.
 
@@ -173,18 +147,25 @@ class Measure:
         The question that it answers, in plain words.
     needs : tuple of str
         Parts of the request without which it is left out: "weights", "population", "sensitive",
-        "alpha" (of the limits).
-    run : function of a Request to a result
-    headlines : function of the result and the Request to a list of Headline
+        "numeric", "alpha" (of the limits).
+    run : function of an AssessRequest to a result
+    measurements : function of the result and the AssessRequest to a list of Measurement
     source : str
     options : tuple of str
         Arguments that the user may give besides those of the assessment.
+    infos : tuple of MeasureInfo
+        Numbers that `compare` notes as missing where the measure cannot run.
+    compared : bool
+        Whether `compare` and sessions run it on every file: measures that need minutes or a choice
+        of the user are for `assess` alone.
     """
 
     title: str
     question: str
     needs: tuple[str, ...]
-    run: Callable[[Request], Any]
-    headlines: Callable[[Any, Request], Sequence[Headline]]
+    run: Callable[[AssessRequest], Any]
+    measurements: Callable[[Any, AssessRequest], Sequence[Measurement]]
     source: str
     options: tuple[str, ...] = ()
+    infos: tuple[MeasureInfo, ...] = ()
+    compared: bool = True

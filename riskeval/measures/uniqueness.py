@@ -17,7 +17,7 @@ from riskeval.keys.table import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -65,6 +65,18 @@ class PopulationUniqueness(Result):
         """Sample uniques that are population uniques, by the chosen method."""
         return float(self.table.loc[self.chosen, "sample_uniques"])  # type: ignore[arg-type]
 
+    @property
+    def tau1_range(self) -> tuple[float, float]:
+        """Smallest and largest estimate of `tau1` over the methods that have one.
+
+        The methods differ by a factor of up to five at small sampling fractions; how far they lie
+        apart is the least that the estimate is uncertain by.
+        """
+        estimates = self.table["sample_uniques"].dropna()
+        if estimates.empty:
+            return float("nan"), float("nan")
+        return float(estimates.min()), float(estimates.max())
+
     def to_frame(self) -> pd.DataFrame:
         """`table`."""
         return self.table
@@ -80,8 +92,11 @@ class PopulationUniqueness(Result):
             f"About {self.population_uniques:,.0f} of {self.population_size:,.0f} persons "
             f"({self.population_uniques / self.population_size:.3%}) are alone in the population "
             f"with their {', '.join(self.keys)}. Of the {self.n_sample_uniques:,} unique records "
-            f"of the file about {self.tau1:,.1f} are such persons: an intruder who finds them can "
-            f"be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012)."
+            f"of the file about {number(self.tau1)} are such persons: an intruder who finds them "
+            f"can be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012); the "
+            f"three methods range from {number(self.tau1_range[0])} to "
+            f"{number(self.tau1_range[1])} such records, so take the number as an order of "
+            "magnitude."
             if self.n_records
             else "The file is empty: nobody is unique."
         )

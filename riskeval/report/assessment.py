@@ -1,21 +1,38 @@
-"""Pages of the risk evaluation: an assessment, a protected file."""
+"""The page of an assessment: the limits first, then each measure once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from markupsafe import Markup
+
+from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
+from riskeval.report.values import AUDIENCES, ROUNDING, judged, limit_text, shown, visible
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.suppression import rounded
+from synthpop.microdata.text import count, number, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.assess import Assessment
 
-AUDIENCES = ("internal", "external")
-HEAD = ("Number", "What it means", "Value", "Limit", "Kept")
+HEAD = ("Number", "What it means", "Value", "Limit", "Judgement")
+MOST_ROWS = 10
+FIGURE_OF = {
+    "risk_distribution": "individual_risk",
+    "sample_against_population": "frequencies",
+    "cell_sizes": "k_anonymity",
+    "suda_by_record": "suda",
+}
+"""Measure in whose section a figure stands."""
+MARKS = {
+    "met": Markup('<span style="color:#00664a">✓ met</span>'),
+    "exceeded": Markup('<strong style="color:#b3261e">▲ exceeded</strong>'),
+}
 CAPTIONS = {
     "risk_distribution": (
         "Number of records by their individual risk; households, where they are known, by the risk "
@@ -41,10 +58,16 @@ RULES = (
     ("Individual risk, one record", "at most 0.09", "European Medicines Agency, Policy 0070"),
     (
         "Individual risk, one record",
-        "below 0.1, or below 2 (mean + 2 MAD) of the risks: at both limits a record stands out",
+        "the benchmark rule (0.1 or 2 (mean + 2 MAD)) marks records that stand out; it is no limit",
         "Templ 2017, equation 3.5",
     ),
     ("Individual risk, mean", "at most 0.01", "default of sdcMicro"),
+    (
+        "Household risk",
+        "mean and largest value by the limits of persons: the risk of a person is that of the "
+        "household",
+        "Templ 2017, section 3.6",
+    ),
     ("Distinct l-diversity", "at least 2 values", "Machanavajjhala et al. 2007"),
     (
         "Log-linear model",
@@ -82,8 +105,8 @@ def write_assessment(
         Result of `assess`.
     title : str, optional
     audience : {"internal", "external"}
-        "external" leaves out the pictures, which show single records, and the largest risk of a
-        record.
+        "external" shows counts and means only, rounded so that no small count can be computed from
+        them: nothing of single records, no figures, no notes, no sentences.
 
     Raises
     ------
@@ -107,104 +130,168 @@ def write_assessment(
     check_choice(faults, "audience", audience, AUDIENCES)
     faults.raise_if_any()
     external = audience == "external"
+    measurements = visible(assessment.measurements, external)
+    pictures = {} if external else _pictures(assessment)
     facts = {
         "title": title or "Disclosure risk of a file",
         "external": external,
-        "cards": _cards(assessment),
-        "first": _first(assessment),
-        "exceeded": [
-            _exceeds(row)
-            for row in assessment.exceeded.to_dict("records")
-            if not (external and _of_one_record(row))
-        ],
+        "cards": _cards(assessment, measurements, external),
+        "first": _first(assessment, measurements),
+        "rounding": ROUNDING if external else "",
+        "exceeded": [_exceeds(one, external) for one in measurements if one.within is False],
         "keys": ", ".join(assessment.keys),
         "sensitive": ", ".join(assessment.sensitive),
-        "measures": [_section(assessment, name, external) for name in assessment.results],
-        "skipped": [(MEASURES[name].title, why) for name, why in assessment.skipped.items()],
+        "numeric": ", ".join(assessment.numeric),
+        "measures": [
+            _section(assessment, name, measurements, pictures, external)
+            for name in assessment.results
+        ],
+        "riskiest": None if external else riskiest_records(assessment),
+        "contributions": None if external else _contributions(assessment),
+        "skipped": [
+            (MEASURES[name].title, "" if external else why)
+            for name, why in assessment.skipped.items()
+        ],
         "captions": CAPTIONS,
-        "rules": {
-            "caption": "",
-            "head": ("Measure", "Rule of thumb", "Source"),
-            "text_columns": 3,
-            "rows": RULES,
-        },
+        "rules": _table(("Measure", "Rule of thumb", "Source"), 3, RULES),
         "not_here": NOT_HERE,
-        "pictures": {} if external else _pictures(assessment),
+        "pictures": pictures,
     }
-    return write_page(path, render_page("riskeval", "assess.html.j2", facts))
+    page = render_page("riskeval", "assess.html.j2", facts)
+    return write_page(path, page, private=not external)
 
 
-def _cards(assessment: Assessment) -> list[dict[str, str]]:
-    asked = [x for x in assessment.table["within"] if x is not None]
-    kept = sum(bool(x) for x in asked)
+def _table(head: Any, text_columns: int, rows: Any) -> dict[str, Any]:
+    return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
+
+
+def _cards(
+    assessment: Assessment, measurements: list[Measurement], external: bool
+) -> list[dict[str, str]]:
+    within = [one.within for one in measurements if one.within is not None]
+    n = assessment.n_records
     cards = [
-        {"title": "Records", "value": f"{assessment.n_records:,}", "note": "in the file"},
+        {"title": "Records", "value": rounded(n) if external else count(n), "note": "in the file"},
         {
-            "title": "Limits kept",
-            "value": f"{kept} of {len(asked)}",
-            "note": "limits that the office accepts",
+            "title": "Limits met",
+            "value": f"{sum(within)} of {len(within)}",
+            "note": "of the limits that were set",
         },
     ]
-    for row in assessment.table.to_dict("records"):
-        if row["number"] in ("violations of 3-anonymity", "global risk"):
-            note = "records" if "violations" in row["number"] else "mean individual risk"
-            cards.append(
-                {"title": row["number"].capitalize(), "value": number(row["value"]), "note": note}
-            )
+    wanted = ("below_3", "global_risk", "household_risk")
+    cards += [
+        {"title": one.title, "value": shown(one, external), "note": one.info.meaning.split(";")[0]}
+        for one in measurements
+        if one.info.name in wanted
+    ]
     return cards
 
 
-def _section(assessment: Assessment, name: str, external: bool) -> dict[str, Any]:
+def _first(assessment: Assessment, measurements: list[Measurement]) -> str:
+    within = [one.within for one in measurements if one.within is not None]
+    measures = plural(len(assessment.results), "measure")
+    if not within:
+        return f"{measures} of the disclosure risk; no limit was set."
+    exceeded = [one.title for one in measurements if one.within is False]
+    if not exceeded:
+        return (
+            f"{measures}: all {len(within)} limits are met, for intruders who know these keys and "
+            "no more."
+        )
+    return (
+        f"{measures}: {len(exceeded)} of {len(within)} limits "
+        f"{'is' if len(exceeded) == 1 else 'are'} exceeded."
+    )
+
+
+def _exceeds(one: Measurement, external: bool) -> str:
+    text = f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted"
+    return f"{text} ({one.limit_source})" if one.limit_source else text
+
+
+def _section(
+    assessment: Assessment,
+    name: str,
+    measurements: list[Measurement],
+    pictures: dict[str, str],
+    external: bool,
+) -> dict[str, Any]:
     measure = MEASURES[name]
-    rows = assessment.table[assessment.table["measure"] == name].to_dict("records")
-    if external:
-        rows = [row for row in rows if not _of_one_record(row)]
+    keys = set(assessment.table.loc[assessment.table["measure"] == name, "name"])
+    rows = [
+        (
+            one.title,
+            _meaning(one, external),
+            shown(one, external),
+            limit_text(one),
+            MARKS.get(judged(one), judged(one)),
+        )
+        for one in measurements
+        if one.info.name in keys
+    ]
     return {
         "name": name,
         "title": measure.title,
         "question": measure.question,
         "summary": "" if external else assessment.results[name].summary(),
         "source": measure.source,
-        "table": {
-            "caption": "",
-            "head": HEAD,
-            "text_columns": 2,
-            "rows": [
-                (
-                    row["number"],
-                    _meaning(row),
-                    number(row["value"]),
-                    number(row["limit"]),
-                    {True: "yes", False: "no"}.get(row["within"], "–"),
-                )
-                for row in rows
-            ],
-        },
+        "figures": [key for key, owner in FIGURE_OF.items() if owner == name and key in pictures],
+        "table": _table(HEAD, 2, rows),
     }
 
 
-def _first(assessment: Assessment) -> str:
-    asked = [x for x in assessment.table["within"] if x is not None]
-    kept = sum(bool(x) for x in asked)
-    return (
-        f"{plural(assessment.n_records, 'record was', 'records were')} judged by "
-        f"{len(assessment.results)} measures; {kept} of {len(asked)} limits are kept."
-    )
+def _meaning(one: Measurement, external: bool) -> str:
+    parts = [one.info.meaning]
+    if one.note and not external:
+        parts.append(one.note)
+    if one.limit_source and one.limit is not None:
+        parts.append(f"limit: {one.limit_source}")
+    return "; ".join(parts)
 
 
-def _of_one_record(row: Any) -> bool:
-    """Whether a number is that of a single record, which external readers do not see."""
-    return "highest" in row["number"]
+def riskiest_records(assessment: Assessment) -> dict[str, Any] | None:
+    """Return the table of the records with the highest individual risk, one row a distinct key."""
+    risk = assessment.results.get("individual_risk")
+    if risk is None or not len(risk.risk):
+        return None
+    table = risk.counts.keys
+    order = np.argsort(-risk.risk, kind="stable")
+    _, first = np.unique(table.cell[order], return_index=True)
+    records = order[np.sort(first)][:MOST_ROWS]
+    levels = table.frame()
+    rows = []
+    for record in records:
+        cell = table.cell[record]
+        values = [str(value) if value == value else "missing" for value in levels.iloc[cell]]
+        numbers = [number(risk.risk[record]), number(risk.f[record]), number(risk.F[record])]
+        if risk.household_risk is not None:
+            numbers.append(number(risk.household_risk[record]))
+        rows.append((str(record + 1), *values, *numbers))
+    household = ("Household risk",) if risk.household_risk is not None else ()
+    head = ("Record", *table.names, "Risk", "f", "F", *household)
+    return _table(head, 1 + len(table.names), rows)
 
 
-def _exceeds(row: Any) -> str:
-    text = f"{row['number'].capitalize()}: {number(row['value'])}, accepted {number(row['limit'])}"
-    return f"{text} ({row['limit_source']})" if row["limit_source"] else text
-
-
-def _meaning(row: Any) -> str:
-    source = row["limit_source"]
-    return f"{row['meaning']}; limit: {source}" if source else str(row["meaning"])
+def _contributions(assessment: Assessment) -> dict[str, Any] | None:
+    """What each key, and its most telling value, adds to the SUDA scores."""
+    suda = assessment.results.get("suda")
+    if suda is None or not (suda.n_msu > 0).any():
+        return None
+    levels = suda.level_contribution
+    rows = []
+    for row in suda.attribute_contribution.sort_values(
+        "contribution", ascending=False
+    ).itertuples():
+        own = levels[levels["variable"] == row.variable].sort_values(
+            "contribution", ascending=False
+        )
+        top = [
+            f"{item.level} ({percent(item.contribution / 100, 0)})"
+            for item in own.head(3).itertuples()
+            if item.contribution > 0
+        ]
+        rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))
+    return _table(("Key", "Values that contribute most", "Part of all scores"), 2, rows)
 
 
 def _pictures(assessment: Assessment) -> dict[str, str]:

@@ -35,6 +35,7 @@ class AssessOptions(Table):
     weights: str | None = None
     household: str | None = None
     sensitive: str | Names = Field(default_factory=list)
+    numeric: str | Names = Field(default_factory=list)
     measures: str | Names = "all"
     k: list[int] | int = Field(default=[2, 3, 5])
     missing: str = "wildcard"

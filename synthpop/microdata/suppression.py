@@ -142,3 +142,158 @@ def hide(table: pd.DataFrame, columns: Sequence[str], rows: ArrayLike) -> pd.Dat
     """
     mask = np.asarray(rows, dtype=bool)
     return table.assign(**{c: np.where(mask, np.nan, table[c].astype(float)) for c in columns})
+
+
+FEWEST_CHANGES = 10
+"""Fewest changed values behind a difference of statistics that an external page shows."""
+RIVAL_SHARE = 0.1
+"""Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
+
+
+def rounded(records: Number, base: int = SMALLEST_COUNT) -> str:
+    """Return a count for external readers: 0, "< 5", or a multiple of five.
+
+    Rounded counts cannot be taken from each other: neither the records that a count leaves out of
+    the total, nor the difference of two nested counts, is known to less than the base.
+
+    Examples
+    --------
+    >>> rounded(0), rounded(3), rounded(98), rounded(1234.4), rounded(None)
+    ('0', '< 5', '100', '1,235', '–')
+    """
+    if records is None or np.isnan(float(records)):
+        return BLANK
+    if is_small(records, base):
+        return f"< {base}"
+    return count(base * round(float(records) / base))
+
+
+def rounded_share(
+    share: Number,
+    records: Number,
+    *,
+    text: Callable[[Number], str] = short_percent,
+    base: int = SMALLEST_COUNT,
+) -> str:
+    """Return a share of `records` for external readers, rounded as its count is.
+
+    Examples
+    --------
+    >>> rounded_share(0.983, 200), rounded_share(0.001, 200), rounded_share(0.0, 200)
+    ('97.5 %', '< 2.5 %', '0 %')
+    """
+    if share is None or records is None or np.isnan(float(share)) or not float(records):
+        return BLANK
+    n = float(records)
+    if is_small(float(share) * n, base):
+        return f"< {text(base / n)}"
+    return text(min(base * round(float(share) * n / base) / n, 1.0))
+
+
+def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> bool:
+    """Whether the largest contribution to a total can be told from it (p% rule).
+
+    The second largest contributor takes the own part off the total; what the others add must hide
+    at least `rival_share` of the largest one (Hundepool et al. 2012, section 4.2.2).
+
+    Parameters
+    ----------
+    contributions : float, shape (n,)
+        Signs are ignored, missing ones left out.
+
+    Examples
+    --------
+    >>> is_dominated([100, 5, 2, 1]), is_dominated([100, 90, 5, 6]), is_dominated([0, 0, 0])
+    (True, False, False)
+    """
+    sizes = np.abs(np.asarray(contributions, dtype=np.float64))
+    sizes = np.sort(sizes[~np.isnan(sizes)])[::-1]
+    if not len(sizes) or sizes[0] == 0:
+        return False
+    return bool(sizes[2:].sum() < rival_share * sizes[0])
+
+
+def is_safe_statistic(values: ArrayLike, smallest: int = SMALLEST_COUNT) -> bool:
+    """Whether a mean or total of values may be shown: enough of them, and none dominates.
+
+    Parameters
+    ----------
+    values : float, shape (n,)
+        Missing ones do not count.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> is_safe_statistic([777_123, nan, nan, nan, nan, nan]), is_safe_statistic([3, 4, 5, 6, 7])
+    (False, True)
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    return len(known) >= smallest and not is_dominated(known)
+
+
+def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWEST_CHANGES) -> bool:
+    """Whether statistics of linked records may be shown before and after a change.
+
+    Their difference is the sum of the changes: it must come from none, or from at least `fewest`
+    records of which none dominates. A value that is suppressed counts as changed to zero.
+
+    Examples
+    --------
+    >>> before = np.array([*range(20), 1_234_500.0])
+    >>> is_safe_change(before, np.minimum(before, 100)), is_safe_change(before, before)
+    (False, True)
+    >>> is_safe_change(before, np.r_[before[:20] + 3.0, before[20]])
+    True
+    """
+    x, y = (np.nan_to_num(np.asarray(v, dtype=np.float64)) for v in (original, released))
+    missing = np.isnan(np.asarray(original, dtype=float)) != np.isnan(
+        np.asarray(released, dtype=float)
+    )
+    changed = (x != y) | missing
+    if not changed.any():
+        return True
+    return int(changed.sum()) >= fewest and not is_dominated(y - x)
+
+
+def safe_domains(
+    domains: ArrayLike, values: ArrayLike, smallest: int = SMALLEST_COUNT
+) -> list[object]:
+    """Return the domains of a partition whose statistic may be shown beside that of all records.
+
+    1. Domains with too few values, or with a dominant one, are hidden.
+    2. What is hidden can be computed as the rest of all: until this rest is safe itself, and made
+       of at least two domains, the smallest visible domain is hidden with it.
+
+    Parameters
+    ----------
+    domains : shape (n,)
+        Missing ones are a domain that is never shown.
+    values : float, shape (n,)
+    smallest : int
+
+    Examples
+    --------
+    >>> domains = ["a"] * 20 + ["b"] * 8 + ["c"] * 9 + ["tiny"]
+    >>> safe_domains(domains, np.arange(38.0))
+    ['a', 'c']
+    """
+    labels = pd.Series(np.asarray(domains, dtype=object))
+    numbers = np.asarray(values, dtype=np.float64)
+    filled = labels.notna().to_numpy()
+    known = ~np.isnan(numbers)
+    sizes = labels[filled & known].value_counts(sort=False)
+    names = [name for name in dict.fromkeys(labels[filled])]
+    safe = {
+        name: is_safe_statistic(numbers[(labels == name).to_numpy()], smallest) for name in names
+    }
+    order = sorted((name for name in names if safe[name]), key=lambda name: int(sizes[name]))
+    while order:
+        visible = labels.isin(order).to_numpy()
+        rest = numbers[~visible]
+        n_hidden = len(names) - len(order) + int((~filled).any())
+        none = not (~np.isnan(rest)).any()
+        if none or (n_hidden >= 2 and is_safe_statistic(rest, smallest)):
+            break
+        order = order[1:]
+    return [name for name in names if name in order]

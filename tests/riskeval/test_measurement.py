@@ -35,7 +35,7 @@ def test_what_does_not_apply_is_never_judged():
 
 def test_counts_have_shares_and_targets_have_names():
     one = Measurement(COUNT, 3, records=12, target="ill")
-    assert (one.share, one.key, one.title) == (0.25, "rare: ill", "rare, ill")
+    assert (one.share, one.key, one.title) == (0.25, "rare: ill", "rare of ill")
     assert math.isnan(Measurement(COUNT, 3).share)
     assert Measurement(GAIN, 0.7, records=5).share == 0.7
     assert one.noted("a", "", "b").noted("a").note == "a; b"
@@ -44,6 +44,6 @@ def test_counts_have_shares_and_targets_have_names():
 def test_table():
     table = measurement_table([Measurement(GAIN, 0.7), *not_measured([COUNT], "why", ["x", "y"])])
     assert list(table.columns) == list(COLUMNS)
-    assert table["title"].tolist() == ["Gain", "rare, x", "rare, y"]
+    assert table["title"].tolist() == ["Gain", "rare of x", "rare of y"]
     assert table["note"].tolist() == ["", "why", "why"]
     assert measurement_table([]).columns.tolist() == list(COLUMNS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 from html import escape
 
@@ -9,18 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.measurement import MeasureInfo
 from riskeval.measures import registry
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.assess import assess
 from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
-from riskeval.measures.registry import MEASURES, Headline, Limits
+from riskeval.measures.registry import MEASURES, Limits
 from riskeval.measures.uniqueness import population_uniqueness
-from riskeval.report.assessment import CAPTIONS, RULES, write_assessment
+from riskeval.report.assessment import CAPTIONS, RULES, riskiest_records, write_assessment
 from riskeval.runfiles.runfile import assess_file
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
+ROWS = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows")
 BASIC = ["frequencies", "k_anonymity", "individual_risk", "risky_cells"]
 
 
@@ -51,7 +55,7 @@ def value_of(result, number):
 def test_all_measures_run_and_speak():
     result = assess(DATA, keys=KEYS, weights="w", household="hh", sensitive=["ill", "income"])
     assert set(result.results) | set(result.skipped) == set(MEASURES)
-    assert not set(result.skipped) - {"suda", "loglinear", "alpha_k_anonymity"}
+    assert set(result.skipped) == {"alpha_k_anonymity", "outlier_risk"}
     assert result.table["meaning"].str.len().min() > 20
     for name, measured in result.results.items():
         assert measured.summary() in result.summary()
@@ -62,10 +66,10 @@ def test_all_measures_run_and_speak():
 def test_numbers_are_those_of_the_single_measures():
     result = assess(DATA, keys=KEYS, weights="w", household="hh", measures=BASIC)
     risk = individual_risk(DATA, KEYS, weights="w", household="hh")
-    assert value_of(result, "expected re-identifications") == risk.expected_reidentifications
-    assert value_of(result, "expected re-identified households") == risk.expected_households
-    assert value_of(result, "household risk") == risk.household_global_risk
-    assert value_of(result, "violations of 3-anonymity") == k_anonymity(DATA, KEYS).violations[3]
+    assert value_of(result, "Expected re-identifications") == risk.expected_reidentifications
+    assert value_of(result, "Expected re-identified households") == risk.expected_households
+    assert value_of(result, "Mean household risk") == risk.household_global_risk
+    assert value_of(result, "Violations of 3-anonymity") == k_anonymity(DATA, KEYS).violations[3]
     np.testing.assert_array_equal(result.results["individual_risk"].risk, risk.risk)
 
 
@@ -78,7 +82,7 @@ def test_measures_that_lack_something_are_left_out_with_the_reason():
     )
     assert "was left out: it needs sensitive variables." in result.summary()
     assert "## Left out" in result.to_markdown()
-    assert "expected re-identified households" not in set(result.table["number"])
+    assert "Expected re-identified households" not in set(result.table["number"])
 
 
 def test_a_measure_that_fails_on_the_data_does_not_stop_the_others(monkeypatch):
@@ -98,19 +102,19 @@ def test_new_measure_is_one_more_entry(monkeypatch):
         "How long is the file?",
         (),
         lambda request: request.counts,
-        lambda result, request: [Headline("rows", len(request.frame), "records in the file")],
+        lambda result, request: [request.measured(ROWS, len(request.frame))],
         "none",
     )
     monkeypatch.setitem(registry.MEASURES, "rows", entry)
-    assert value_of(assess(DATA, keys=KEYS, measures="rows"), "rows") == len(DATA)
+    assert value_of(assess(DATA, keys=KEYS, measures="rows"), "Rows") == len(DATA)
 
 
 def test_limits_decide_what_is_kept():
     strict = assess(DATA, keys=KEYS, weights="w", measures=BASIC, limits={"global_risk": 1e-6})
     loose = assess(DATA, keys=KEYS, weights="w", measures=BASIC, limits=Limits(global_risk=1.0))
-    assert "global risk" in set(strict.exceeded["number"])
-    assert "global risk" not in set(loose.exceeded["number"])
-    assert "Not kept: " in strict.summary()
+    assert "Mean individual risk" in set(strict.exceeded["number"])
+    assert "Mean individual risk" not in set(loose.exceeded["number"])
+    assert "Exceeded: " in strict.summary()
     none = assess(
         DATA,
         keys=KEYS,
@@ -130,31 +134,120 @@ def test_limits_on_sensitive_values():
         measures=["l_diversity", "t_closeness"],
         limits={"l": 3, "t": 0.0001},
     )
-    assert result.exceeded["number"].tolist() == ["smallest distinct l of ill", "t of ill"]
+    assert result.exceeded["number"].tolist() == [
+        "Records that violate l-diversity of ill",
+        "t of ill",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("at_least", "value", "within"), [(False, 2, True), (False, 2.1, False), (True, 1.9, False)]
-)
-def test_headline_within(at_least, value, within):
-    assert Headline("x", value, "x", limit=2, at_least=at_least).within is within
-    assert Headline("x", value, "x").within is None
+def row_of(result, number):
+    return result.table.set_index("number").loc[number]
+
+
+def test_special_uniques_are_those_of_fewer_keys():
+    result = assess(DATA, keys=KEYS, measures=["frequencies", "suda"])
+    special = value_of(result, "Special uniques")
+    assert 0 < special < value_of(result, "Unique records")
+    found = result.results["suda"]
+    assert special == ((found.smallest_msu > 0) & (found.smallest_msu < len(KEYS))).sum()
+
+
+def test_a_page_counts_uniques_once():
+    for missing in ("wildcard", "own-category"):
+        result = assess(DATA, keys=KEYS, measures=["frequencies", "suda"], missing=missing)
+        uniques = int(value_of(result, "Unique records"))
+        assert (result.results["suda"].n_msu > 0).sum() == uniques
+        assert f"of {uniques} unique record" in row_of(result, "Special uniques")["note"]
+    whole = assess(DATA, keys=KEYS, weights="w", k=2, limits={"k": 2})
+    assert whole.table["name"].is_unique
+    assert bool(row_of(whole, "Unique records")["within"]) is False
+    for name in ("Unique records", "Special uniques", "Population uniques in the file"):
+        assert "missing key" in row_of(whole, name)["note"]
+    complete = assess(DATA.dropna(), keys=KEYS, measures=["frequencies", "suda"])
+    assert not complete.table["note"].str.contains("missing").any()
+
+
+def test_a_unique_match_in_a_census_is_right():
+    data = pd.DataFrame({"age": np.arange(300) // 2, "sex": np.arange(300) % 2})
+    for more in ({}, {"population_size": 300}):
+        result = assess(data, keys=["age", "sex"], measures=["individual_risk", "suda"], **more)
+        assert value_of(result, "Expected re-identifications") == 300
+        assert result.results["suda"].dis == 1
+        assert value_of(result, "Highest DIS-SUDA score") == 1
+    sample = assess(data, keys=["age", "sex"], measures=["suda"], population_size=3_000)
+    assert sample.results["suda"].dis_fraction == 0.1
+
+
+def test_weights_and_the_size_of_the_population_must_agree():
+    with pytest.raises(InputError, match="the weights add up to"):
+        assess(DATA, keys=KEYS, weights="w", population_size=len(DATA))
+    size = DATA["w"].sum() * 1.02
+    assert assess(DATA, keys=KEYS, weights="w", population_size=size).population_size == size
+
+
+def test_the_benchmark_is_no_limit():
+    data = pd.DataFrame({"id": range(50)})
+    result = assess(data, keys=["id"], measures=["individual_risk"])
+    row = row_of(result, "Records above the benchmark")
+    assert row["within"] is None
+    assert "which no risk can reach" in row["note"]
+    assert set(result.exceeded["number"]) == {"Mean individual risk", "Highest risk of a record"}
+
+
+def test_households_are_judged_by_the_limits_of_persons():
+    data = pd.DataFrame({"age": np.arange(40) // 20, "hh": np.arange(40) // 10, "w": 1.0})
+    limits = {"global_risk": 0.1, "record_risk": 0.1}
+    arguments = {"keys": ["age"], "weights": "w", "measures": ["individual_risk"]}
+    persons = assess(data, limits=limits, **arguments)
+    assert persons.exceeded.empty
+    result = assess(data, limits=limits, household="hh", **arguments)
+    assert result.exceeded["number"].tolist() == ["Mean household risk", "Highest household risk"]
+    risks = result.results["individual_risk"].household_risk
+    assert value_of(result, "Highest household risk") == risks.max()
+
+
+def test_population_uniques_have_a_range():
+    result = assess(DATA, keys=KEYS, weights="w", measures=["population_uniqueness"])
+    row = row_of(result, "Population uniques in the file")
+    table = result.results["population_uniqueness"].table["sample_uniques"]
+    assert (row["lower"], row["upper"]) == (table.min(), table.max())
+    assert "the three methods give" in row["note"]
+    assert "order of magnitude" in result.results["population_uniqueness"].summary()
+
+
+def test_blank_records_do_not_calm():
+    seven = pd.DataFrame({"a": [*"abcdefg", None, None], "b": [*"abcdefg", None, None]})
+    result = assess(seven, keys=["a", "b"], measures=["k_anonymity"], k=3)
+    assert value_of(result, "Violations of 3-anonymity") == 0
+    assert result.exceeded["number"].tolist() == [
+        "Violations of 3-anonymity among records with keys"
+    ]
+
+
+def test_outliers_of_numeric_keys():
+    data = DATA.assign(income=np.r_[1e6, np.linspace(1000, 1100, len(DATA) - 1)])
+    result = assess(data, keys=KEYS, numeric="income", measures=["outlier_risk"])
+    assert value_of(result, "Isolated outliers") == 1
+    assert "at or above the 99 % percentile" in row_of(result, "Isolated outliers")["note"]
+    assert assess(data, keys=KEYS).skipped["outlier_risk"] == "it needs numeric key variables."
+    with pytest.raises(InputError, match="sex_"):
+        assess(data, keys=KEYS, numeric=["sex_"])
 
 
 def test_arguments_reach_the_measures():
     base = assess(DATA, keys=KEYS, weights="w", measures=BASIC)
     own = assess(DATA, keys=KEYS, weights="w", measures=BASIC, missing="own-category")
     half = assess(DATA, keys=KEYS, weights="w", measures=BASIC, alpha=0.5)
-    risks = [value_of(x, "expected re-identifications") for x in (base, half, own)]
+    risks = [value_of(x, "Expected re-identifications") for x in (base, half, own)]
     assert risks[0] < risks[1] < risks[2]
     more = assess(DATA, keys=KEYS, measures=["k_anonymity"], k=7)
     assert more.table["number"].tolist() == [
-        "violations of 3-anonymity",
-        "violations of 7-anonymity",
+        "Violations of 3-anonymity",
+        "Violations of 7-anonymity",
     ]
     size = assess(DATA, keys=KEYS, measures=["population_uniqueness"], population_size=9_000)
     direct = population_uniqueness(DATA, KEYS, population_size=9_000)
-    assert value_of(size, "population uniques in the file") == direct.tau1
+    assert value_of(size, "Population uniques in the file") == direct.tau1
     by_array = assess(DATA, keys=KEYS, weights=DATA["w"].to_numpy(), measures=BASIC)
     pd.testing.assert_frame_equal(by_array.table, base.table)
 
@@ -168,9 +261,9 @@ def test_dominant_values_when_a_limit_is_given():
         limits={"alpha": 0.5, "k": 4},
     )
     ill = alpha_k_anonymity(DATA, ["sex"], "ill", alpha=0.5, k=4)
-    assert value_of(result, "largest share of a value of ill") == ill.largest_share
+    assert value_of(result, "Largest share of a value of ill") == ill.largest_share
     assert value_of(result, "beta of income") == beta_likeness(DATA, ["sex"], "income").beta
-    assert result.exceeded["number"].tolist() == ["largest share of a value of ill"]
+    assert result.exceeded["number"].tolist() == ["Largest share of a value of ill"]
     both = result.results["alpha_k_anonymity"]
     assert list(both.to_frame().columns.levels[0]) == ["ill", "income"]
     assert "(0.5, 4)-anonymity" in both.summary()
@@ -190,7 +283,7 @@ def test_options_reach_single_measures():
             "l_diversity": {"missing_sensitive": "ignore"},
         },
     )
-    name = "expected re-identifications"
+    name = "Expected re-identifications"
     assert value_of(changed, name) == pytest.approx(value_of(base, name) / 2)
     assert len(changed.results["risky_cells"].table) == 3
     assert changed.results["t_closeness"].distance == {"income": "equal"}
@@ -223,15 +316,53 @@ def test_the_page_has_figures_captions_and_rules_with_their_source(tmp_path):
     outside = write_assessment(tmp_path / "b.html", result, audience="external")
     page = outside.read_text(encoding="utf-8")
     assert "<figure" not in page
-    assert "highest risk of a record" not in page
+    assert "Highest risk of a record" not in page
     assert "Rules of thumb" in page
+
+
+def test_the_page_shows_each_number_once_and_the_riskiest_records(tmp_path):
+    result = assess(
+        DATA, keys=KEYS, weights="w", household="hh", sensitive="ill", limits={"record_risk": 1}
+    )
+    text = write_assessment(tmp_path / "a.html", result).read_text(encoding="utf-8")
+    for one in result.measurements:
+        assert text.count(f'<td class="t">{escape(one.title)}</td>') == 1
+    assert "▲ exceeded" in text
+    assert "✓ met" in text
+    table = riskiest_records(result)
+    assert table["head"][:4] == ("Record", *KEYS)
+    risk = result.results["individual_risk"].risk
+    shown = [int(row[0]) - 1 for row in table["rows"]]
+    assert risk[shown[0]] == risk.max()
+    assert (np.diff(risk[shown]) <= 0).all()
+    assert str(DATA.loc[shown[0], "region"]) == table["rows"][0][1]
+    assert "Riskiest records and keys" in text
+
+
+def test_external_pages_show_no_small_count_and_nothing_to_compute_one_from(tmp_path):
+    # 40 of 44 records share a key, 3 another one, 1 is alone
+    data = pd.DataFrame({"key": ["a"] * 40 + ["b"] * 3 + ["astronaut"], "w": 10.0, "ill": "no"})
+    data.loc[43, "ill"] = "secret illness"
+    result = assess(data, keys=["key"], weights="w", sensitive="ill", k=(2, 4, 41))
+    page = write_assessment(tmp_path / "a.html", result, audience="external")
+    body = page.read_text(encoding="utf-8").split("<main>")[1]
+    cells = re.findall(r"<td>([^<]*)</td>", body)
+    numbers = [int(cell) for cell in cells if cell.isdigit()]
+    assert all(value == 0 or value % 5 == 0 for value in numbers)
+    assert "&lt; 5" in cells
+    for word in ("astronaut", "secret illness", "<svg", "<figure", "In words", "Riskiest"):
+        assert word not in body
+    risk = result.results["individual_risk"]
+    for value in (risk.global_risk, risk.expected_reidentifications, risk.risk.max()):
+        assert f"{value:.3g}" not in cells
+    assert os.stat(write_assessment(tmp_path / "b.html", result)).st_mode & 0o077 == 0
 
 
 def test_figures_without_records():
     empty = assess(DATA.iloc[:0], keys=KEYS, weights="w", measures=BASIC)
     for figure in empty.figures().values():
         figure.canvas.draw()
-    assert value_of(empty, "global risk") == 0
+    assert value_of(empty, "Mean individual risk") == 0
 
 
 RUN_FILE = """

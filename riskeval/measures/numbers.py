@@ -1,0 +1,363 @@
+"""The numbers that the measures of one file give: what each means, and its limit."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.measures.frequencies import FrequencyCounts
+from riskeval.measures.individual import IndividualRisk
+from riskeval.measures.k_anonymity import KAnonymity, n_blank
+from riskeval.measures.l_diversity import LDiversity
+from riskeval.measures.outlier_risk import OutlierRisk
+from riskeval.measures.request import AssessRequest, ByVariable
+from riskeval.measures.risky_cells import RiskyCells
+from riskeval.measures.t_closeness import TCloseness
+from riskeval.measures.uniqueness import PopulationUniqueness
+from synthpop.microdata.text import number, percent, plural
+
+PERSONS = ("original", "perturbed")
+"""Kinds of file in which a record stands for a person: rarity means nothing for synthetic ones."""
+
+UNIQUE = MeasureInfo(
+    "below_2", "file risk", "low", "records",
+    "records that are the only one of the file with their key",
+    "Templ 2017, section 3.2", "Unique records", kinds=PERSONS,
+)  # fmt: skip
+DISTINCT = MeasureInfo(
+    "distinct_keys", "file risk", "low", "records", "different combinations of the keys",
+    "Templ 2017, section 3.2", "Distinct keys", kinds=PERSONS,
+)  # fmt: skip
+GLOBAL_RISK = MeasureInfo(
+    "global_risk", "file risk", "low", "probability",
+    "mean probability that an intruder who knows the keys of everybody links a record correctly; "
+    "a low mean can hide single high risks",
+    "Franconi and Polettini 2004", "Mean individual risk", kinds=PERSONS,
+)  # fmt: skip
+EXPECTED = MeasureInfo(
+    "expected_reidentifications", "file risk", "low", "persons",
+    "records that an intruder who knows the keys of everybody links correctly on average",
+    "Templ 2017, section 3.5", "Expected re-identifications", kinds=PERSONS,
+)  # fmt: skip
+RECORD_RISK = MeasureInfo(
+    "record_risk", "file risk", "low", "probability",
+    "probability that the most exposed record is linked correctly",
+    "Franconi and Polettini 2004", "Highest risk of a record", kinds=PERSONS, single=True,
+)  # fmt: skip
+BENCHMARK = MeasureInfo(
+    "above_benchmark", "file risk", "low", "records",
+    "records whose risk is far above the main part of the file; the rule marks outliers of the "
+    "distribution and says nothing about whether the risks are acceptable",
+    "Templ 2017, equation 3.5", "Records above the benchmark", kinds=PERSONS,
+)  # fmt: skip
+EXPECTED_HOUSEHOLDS = MeasureInfo(
+    "expected_households", "file risk", "low", "persons",
+    "households in which at least one member is linked correctly on average",
+    "Templ 2017, section 3.6", "Expected re-identified households", kinds=PERSONS,
+)  # fmt: skip
+HOUSEHOLD_RISK = MeasureInfo(
+    "household_risk", "file risk", "low", "probability",
+    "mean over persons of the probability that somebody of their household is linked",
+    "Templ 2017, section 3.6", "Mean household risk", kinds=PERSONS,
+)  # fmt: skip
+LARGEST_HOUSEHOLD = MeasureInfo(
+    "largest_household_risk", "file risk", "low", "probability",
+    "probability that at least one member of the most exposed household is linked",
+    "Templ 2017, section 3.6", "Highest household risk", kinds=PERSONS, single=True,
+)  # fmt: skip
+POPULATION_UNIQUES = MeasureInfo(
+    "population_uniques", "file risk", "low", "persons",
+    "unique records that are alone in the population as well: a match with them is certain",
+    "Dankar et al. 2012", "Population uniques in the file", kinds=PERSONS,
+)  # fmt: skip
+NOT_DIVERSE = MeasureInfo(
+    "l_diversity", "file risk", "low", "records",
+    "records in groups with the same key in which the sensitive values are too much alike",
+    "Machanavajjhala et al. 2007", "Records that violate l-diversity", kinds=PERSONS,
+)  # fmt: skip
+SMALLEST_L = MeasureInfo(
+    "smallest_l", "file risk", "high", "value", "different values in the least diverse group",
+    "Machanavajjhala et al. 2007", "Smallest distinct l", kinds=PERSONS, single=True,
+)  # fmt: skip
+T = MeasureInfo(
+    "t_closeness", "file risk", "low", "value",
+    "distance of the group that differs most from the file, from 0 to 1",
+    "Li, Li and Venkatasubramanian 2007", "t", kinds=PERSONS, single=True,
+)  # fmt: skip
+BETA = MeasureInfo(
+    "beta_likeness", "file risk", "low", "value",
+    "largest relative gain in the probability of a value when the keys are known",
+    "Cao and Karras 2012", "beta", kinds=PERSONS, single=True,
+)  # fmt: skip
+DOMINANCE = MeasureInfo(
+    "alpha_k_anonymity", "file risk", "low", "share", "largest share of one value in a group",
+    "Wong et al. 2006", "Largest share of a value", kinds=PERSONS, single=True,
+)  # fmt: skip
+RISKY_CELLS = MeasureInfo(
+    "risky_cells", "file risk", "low", "records",
+    "records in a small cell of at least one table of the keys",
+    "mu-Argus", "Records in a risky cell", kinds=PERSONS,
+)  # fmt: skip
+SPECIAL = MeasureInfo(
+    "special_uniques", "file risk", "low", "records",
+    "records that fewer than all keys single out: the riskiest kind of uniques",
+    "Elliot et al. 2005", "Special uniques", kinds=PERSONS,
+)  # fmt: skip
+DIS = MeasureInfo(
+    "dis_suda", "file risk", "low", "probability",
+    "probability that an intruder's unique match with the most special record is right, on a scale "
+    "that ranks records; there is no published threshold",
+    "Elliot and Manning 2003", "Highest DIS-SUDA score", kinds=PERSONS, single=True,
+)  # fmt: skip
+TAU1 = MeasureInfo(
+    "tau1", "file risk", "low", "persons", "unique records expected to be alone in the population",
+    "Skinner and Shlomo 2008", "tau_1 of the log-linear model", kinds=PERSONS,
+)  # fmt: skip
+TAU2 = MeasureInfo(
+    "tau2", "file risk", "low", "persons",
+    "unique records that an intruder is expected to link correctly",
+    "Skinner and Shlomo 2008", "tau_2 of the log-linear model", kinds=PERSONS,
+)  # fmt: skip
+OUTLIERS = MeasureInfo(
+    "outlier_risk", "file risk", "low", "records",
+    "records with an amount in the tail that no other value is near to",
+    "SDC practice guide of the World Bank", "Isolated outliers", kinds=PERSONS,
+)  # fmt: skip
+PRACTICE = "k = 3 and 5 are common (SDC practice guide of the World Bank)"
+
+
+@cache
+def below(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity are; k = 2 is the number of unique records."""
+    if k == 2:
+        return UNIQUE
+    return MeasureInfo(
+        f"below_{k}", "file risk", "low", "records",
+        f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
+        f"Violations of {k}-anonymity", kinds=PERSONS,
+    )  # fmt: skip
+
+
+@cache
+def visible(k: int) -> MeasureInfo:
+    """Return what violations of k-anonymity beside blank records are."""
+    return MeasureInfo(
+        f"below_{k}_visible", "file risk", "low", "records",
+        f"records with a key that fewer than {k} records share, where records without any key "
+        "match nobody",
+        "Samarati and Sweeney 1998", f"Violations of {k}-anonymity among records with keys",
+        kinds=PERSONS,
+    )  # fmt: skip
+
+
+def _missing_note(request: AssessRequest, treatment: str) -> str:
+    """Say how missing keys were treated, where there are any."""
+    if not (request.counts.keys.codes < 0).any():
+        return ""
+    return f"missing keys: {treatment}"
+
+
+TREATMENTS = {
+    "wildcard": "match every value",
+    "conservative": "match every value, without protecting complete records",
+    "category-size": "match every value by its share",
+    "conservative-2": "match only the same pattern",
+    "own-category": "are a category of their own",
+    "category": "are a category of their own",
+    "exclude": "are left out",
+}
+
+
+def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measurement]:
+    """Unique records and distinct keys."""
+    note = _missing_note(request, TREATMENTS[counts.missing])
+    unique = int((counts.f < 2 * (1 - 1e-12)).sum())
+    return [
+        request.measured(UNIQUE, unique, note=note, **_k_limit(2, request)),
+        request.measured(DISTINCT, len(counts.cell_f)),
+    ]
+
+
+def _k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
+    if k != request.limits.k:
+        return {}
+    return {"limit": 0.0, "limit_source": f"k = {k} asked; {PRACTICE}"}
+
+
+def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
+    """Violations for each k, and those beside blank records."""
+    blank = n_blank(result.counts)
+    note = _missing_note(request, TREATMENTS[result.counts.missing])
+    measured = []
+    for k, count in result.violations.items():
+        limit = _k_limit(k, request)
+        measured.append(request.measured(below(k), count, note=note, **limit))
+        if 0 < blank < len(result.f):
+            text = f"{plural(blank, 'record has', 'records have')} every key missing"
+            others = result.visible_violations[k]
+            records = len(result.f) - blank
+            measured.append(
+                request.measured(visible(k), others, note=text, records=records, **limit)
+            )
+        elif blank:
+            text = "every key of every record is missing: the file says nothing on these keys"
+            measured[-1] = measured[-1].noted(text)
+    return measured
+
+
+def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
+    """Individual and household risk; persons and households are judged by the same limits."""
+    limits = request.limits
+    note = "" if result.weighted else "no weights: the file counts as the whole population"
+    mean: dict[str, Any] = {
+        "limit": limits.global_risk,
+        "limit_source": "0.01 is sdcMicro's default" if limits.global_risk == 0.01 else "as asked",
+        "note": note,
+    }
+    largest: dict[str, Any] = {
+        "limit": limits.record_risk,
+        "limit_source": "0.09: European Medicines Agency, Policy 0070"
+        if limits.record_risk == 0.09
+        else "as asked",
+        "note": note,
+    }
+    measured = [
+        request.measured(EXPECTED, result.expected_reidentifications, note=note),
+        request.measured(GLOBAL_RISK, result.global_risk, **mean),
+        request.measured(RECORD_RISK, result.risk.max(initial=0.0), **largest),
+        request.measured(
+            BENCHMARK,
+            result.above_benchmark,
+            note=f"benchmark {number(result.benchmark)}"
+            + (", which no risk can reach" if result.benchmark > 1 else ""),
+        ),
+    ]
+    if result.household_risk is not None:
+        measured += [
+            request.measured(EXPECTED_HOUSEHOLDS, result.expected_households or 0.0, note=note),
+            request.measured(HOUSEHOLD_RISK, result.household_global_risk or 0.0, **mean),
+            request.measured(LARGEST_HOUSEHOLD, result.household_risk.max(initial=0.0), **largest),
+        ]
+    return measured
+
+
+def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[Measurement]:
+    """Population uniques by the chosen method, with the range of the others."""
+    if not result.n_records:
+        return []
+    low, high = result.tau1_range
+    note = (
+        f"method {result.chosen}; the three methods give {number(low)} to {number(high)}; "
+        f"{plural(result.n_sample_uniques, 'unique record')}"
+    )
+    missing = _missing_note(request, TREATMENTS["own-category"])
+    measured = request.measured(POPULATION_UNIQUES, result.tau1, lower=low, upper=high, note=note)
+    return [measured.noted(missing)]
+
+
+def of_diversity(result: LDiversity, request: AssessRequest) -> list[Measurement]:
+    """Records below l, and the smallest l, of each sensitive variable."""
+    least = request.limits.l or 2
+    note = _missing_note(request, TREATMENTS[result.missing])
+    measured = []
+    for name in result.sensitive:
+        values = result.per_record[f"{name}_distinct"]
+        measured.append(
+            request.measured(
+                NOT_DIVERSE,
+                result.violations(least)[name],
+                target=name,
+                limit=None if request.limits.l is None else 0.0,
+                limit_source=f"l = {least:g}; 2 is the least that protects (Machanavajjhala et al. "
+                "2007)",
+                note=f"fewer than {least:g} values",
+            ).noted(note)
+        )
+        smallest = float(values.min()) if len(values) else 0.0
+        measured.append(request.measured(SMALLEST_L, smallest, target=name))
+    return [one.noted(*result.notes) for one in measured]
+
+
+def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement]:
+    """Largest distance of each sensitive variable."""
+    note = _missing_note(request, TREATMENTS[result.missing])
+    return [
+        request.measured(
+            T,
+            float(result.per_record[name].max()) if len(result.per_record) else 0.0,
+            target=name,
+            limit=request.limits.t,
+            limit_source="as asked",
+            note=f"{kind} distance",
+        ).noted(note, *result.notes)
+        for name, kind in result.distance.items()
+    ]
+
+
+def of_likeness(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest gain of each sensitive variable."""
+    return [
+        request.measured(BETA, one.beta, target=name).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]
+
+
+def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest share of each sensitive variable."""
+    return [
+        request.measured(
+            DOMINANCE,
+            one.largest_share,
+            target=name,
+            limit=one.alpha,
+            limit_source="as asked",
+            note=f"{plural(one.n_violating, 'record violates', 'records violate')} "
+            f"({one.alpha:g}, {one.k})-anonymity",
+        ).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]
+
+
+def of_cells(result: RiskyCells, request: AssessRequest) -> list[Measurement]:
+    """Records in a small cell."""
+    text = f"{len(result.table)} tables of up to {plural(result.table['dimension'].max(), 'key')}"
+    return [request.measured(RISKY_CELLS, int((result.per_record > 0).sum()), note=text)]
+
+
+def of_suda(result: Any, request: AssessRequest) -> list[Measurement]:
+    """Special uniques and the highest score."""
+    note = _missing_note(request, TREATMENTS[result.missing])
+    fraction = (
+        "a census"
+        if result.dis_fraction == 1
+        else f"sampling fraction {percent(result.dis_fraction)}"
+    )
+    return [
+        request.measured(
+            SPECIAL,
+            int(result.special.sum()),
+            note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
+        ).noted(note),
+        request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
+    ]
+
+
+def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
+    """The two measures of Skinner and Shlomo."""
+    note = plural(result.n_uniques, "unique record")
+    if result.n_left_out:
+        note += f"; {plural(result.n_left_out, 'record')} with a missing key left out"
+    return [
+        request.measured(TAU1, result.tau1, note=note),
+        request.measured(TAU2, result.tau2, note=note),
+    ]
+
+
+def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement]:
+    """Isolated values in the tails of the numeric keys."""
+    note = (
+        f"{plural(int(result.above.sum()), 'record')} at or above the "
+        f"{100 * result.percentile:g} % percentile; near is within {100 * result.reach:g} %"
+    )
+    return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]

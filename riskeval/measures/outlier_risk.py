@@ -1,0 +1,187 @@
+"""Outliers of numeric key variables in one raw file: values that stay recognisable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.pairs import as_names, check_finite, numbers
+from synthpop.microdata.checks import as_frame, check_columns, check_numeric
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent, plural
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlierRisk(Result):
+    """Records with values in the tail of numeric keys.
+
+    Attributes
+    ----------
+    per_variable : DataFrame
+        One row a variable: ``variable``, ``values`` (records with a value), ``threshold`` (the
+        percentile; NaN with `by`, where each group has its own), ``above`` (records at or above
+        it), ``isolated`` (of these, records whose nearest other value is farther than `reach`),
+        ``largest_share`` (part of the largest value in the sum of absolute values).
+    above, isolated : bool, shape (n,)
+        Whether the record is in the tail, or isolated there, on at least one variable.
+    percentile, reach : float
+    by : tuple of str
+    """
+
+    per_variable: pd.DataFrame
+    above: np.ndarray
+    isolated: np.ndarray
+    percentile: float
+    reach: float
+    by: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a record: ``above``, ``isolated``."""
+        return pd.DataFrame({"above": self.above, "isolated": self.isolated})
+
+    def summary(self) -> str:
+        """Return how many records stand out and how many of them on their own."""
+        n = len(self.above)
+        groups = f" of their {', '.join(self.by)}" if self.by else ""
+        alone = int(self.isolated.sum())
+        return (
+            f"Outliers: {plural(int(self.above.sum()), 'record')} of {n:,} "
+            f"({percent(self.above.mean() if n else 0.0)}) are at or above the "
+            f"{100 * self.percentile:g} % percentile{groups} on at least one of "
+            f"{', '.join(self.per_variable['variable'])}. For {alone:,} of them "
+            f"no other value lies within {100 * self.reach:g} %: changes of that size leave them "
+            "recognisable, so top coding or stronger noise is needed. The percentile is a choice "
+            "of the office and depends on the skewness of the variable (SDC practice guide)."
+        )
+
+
+def outlier_risk(
+    data: Any,
+    variables: str | Sequence[str],
+    *,
+    percentile: float = 0.99,
+    reach: float = 0.05,
+    by: str | Sequence[str] = (),
+) -> OutlierRisk:
+    """Find the records whose numeric key variables stand out in the file itself.
+
+    Parameters
+    ----------
+    data : table of n records
+        The raw file; nothing is compared with a release.
+    variables : str or sequence of str
+        Numeric key variables.
+    percentile : float, default 0.99
+        Values at or above this percentile (R's type 7, of the values that are there) are in the
+        tail; above 0 and below 1.
+    reach : float, default 0.05
+        A value is isolated when no other value of the file is within this share of it.
+    by : str or sequence of str, optional
+        Columns of groups, for instance regions: percentile and neighbours are then those of the
+        group. A missing group is a group of its own.
+
+    Returns
+    -------
+    OutlierRisk
+        Missing values are left out. Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        Unknown or non-numeric columns, numbers out of range.
+
+    Notes
+    -----
+    Percentile rule: SDC practice guide of the World Bank, section "Outlier detection". Isolation
+    says which of these values remain recognisable under a relative change, as an intruder who
+    knows an amount roughly would look for it.
+
+    Examples
+    --------
+    >>> incomes = pd.DataFrame({"income": [*range(1000, 1099), 90_000]})
+    >>> risk = outlier_risk(incomes, "income")
+    >>> int(risk.above.sum()), int(risk.isolated.sum())
+    (1, 1)
+    """
+    frame = as_frame(data)
+    faults = Faults("outlier_risk")
+    names = as_names(faults, variables, "variables")
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    check_numeric(faults, frame, names, "variable")
+    check_columns(faults, frame, groups, "group")
+    for argument, value, low, high in (
+        ("percentile", percentile, 0.0, 1.0), ("reach", reach, 0.0, np.inf),
+    ):  # fmt: skip
+        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not number or not low < float(value) < high:
+            faults.add(argument, f"is {value!r}", remedy=f"Give a number between {low} and {high}.")
+    faults.raise_if_any()
+    values = numbers(frame, names)
+    check_finite(faults, values, names, "file")
+    faults.raise_if_any()
+    group: np.ndarray = np.zeros(len(frame), dtype=np.int64)
+    if groups:
+        group = frame.groupby(list(groups), dropna=False, observed=True).ngroup().to_numpy()
+    above: np.ndarray = np.zeros(values.shape, dtype=np.bool_)
+    isolated: np.ndarray = np.zeros(values.shape, dtype=np.bool_)
+    for rows in _rows_of(group):
+        for j in range(values.shape[1]):
+            known = rows[~np.isnan(values[rows, j])]
+            above[known, j], isolated[known, j] = tail_of(values[known, j], percentile, reach)
+    table = pd.DataFrame(
+        {
+            "variable": names,
+            "values": (~np.isnan(values)).sum(axis=0),
+            "threshold": [
+                float(np.nanquantile(column, percentile))
+                if not groups and not np.isnan(column).all()
+                else np.nan
+                for column in values.T
+            ],
+            "above": above.sum(axis=0),
+            "isolated": isolated.sum(axis=0),
+            "largest_share": [_largest_share(column) for column in values.T],
+        }
+    )
+    in_tail = np.asarray(above.any(axis=1))
+    alone = np.asarray(isolated.any(axis=1))
+    return OutlierRisk(table, in_tail, alone, float(percentile), float(reach), groups)
+
+
+def tail_of(values: np.ndarray, percentile: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """Whether values are in the upper tail, and isolated there: bool, shape (n,) each.
+
+    Parameters
+    ----------
+    values : float64, shape (n,)
+        Without NaN.
+
+    Examples
+    --------
+    >>> above, isolated = tail_of(np.array([1.0, 2.0, 3.0, 40.0, 41.0]), 0.75, 0.05)
+    >>> above.tolist(), isolated.tolist()
+    ([False, False, False, True, True], [False, False, False, False, False])
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_)
+    above = values >= np.quantile(values, percentile)
+    order = np.argsort(values, kind="stable")
+    gaps = np.concatenate([[np.inf], np.diff(values[order]), [np.inf]])
+    nearest = np.empty(len(values))
+    nearest[order] = np.minimum(gaps[:-1], gaps[1:])
+    return above, above & (nearest > reach * np.abs(values))
+
+
+def _rows_of(group: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(group))[:-1]) if len(group) else []
+
+
+def _largest_share(values: np.ndarray) -> float:
+    size = np.abs(values[~np.isnan(values)])
+    return float(size.max() / size.sum()) if size.sum() > 0 else float("nan")

@@ -1,0 +1,61 @@
+"""Measurements as text, for internal and for external readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from riskeval.measurement import Measurement
+from synthpop.microdata.suppression import rounded, rounded_share
+from synthpop.microdata.text import BLANK, count, number, short_percent
+
+AUDIENCES = ("internal", "external")
+ROUNDING = (
+    "Counts of records and expected numbers are rounded to multiples of five, below five to "
+    "“< 5”; shares and mean risks accordingly. Numbers of single records are left out."
+)
+MET = {True: "met", False: "exceeded"}
+
+
+def visible(measurements: Iterable[Measurement], external: bool) -> list[Measurement]:
+    """Return the measurements that readers may see: external ones, none of a single record."""
+    return [one for one in measurements if not (external and one.info.single)]
+
+
+def shown(one: Measurement, external: bool = False) -> str:
+    """Return a measured value with its unit.
+
+    Examples
+    --------
+    >>> from riskeval.measurement import MeasureInfo
+    >>> info = MeasureInfo("below_3", "file risk", "low", "records", "...")
+    >>> shown(Measurement(info, 12, records=400)), shown(Measurement(info, 3, records=400), True)
+    ('12 (3 %)', '< 5')
+    """
+    unit, value = one.info.unit, one.value
+    if external:
+        if unit in ("records", "persons"):
+            return rounded(value)
+        if unit == "probability":
+            return rounded_share(value, one.records, text=number)
+        return rounded_share(value, one.records) if unit == "share" else number(value)
+    if unit == "records" and value == value:
+        share = f" ({short_percent(one.share)})" if one.records else ""
+        return count(value) + share
+    text = short_percent(value) if unit in ("share", "overlap") else number(value)
+    if one.lower == one.lower:
+        text += f" ({number(one.lower)} to {number(one.upper)})"
+    return text
+
+
+def judged(one: Measurement) -> str:
+    """Return whether the limit is met: "met", "exceeded", "does not apply" or a dash."""
+    if not one.applies:
+        return "does not apply"
+    return BLANK if one.within is None else MET[one.within]
+
+
+def limit_text(one: Measurement) -> str:
+    """Return the limit of a measurement, or a dash."""
+    if one.limit is None:
+        return BLANK
+    return f"{'at least' if one.at_least else 'at most'} {number(one.limit)}"
