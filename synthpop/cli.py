@@ -130,7 +130,7 @@ def sample(
     from synthpop.sampling.draw import draw_sample
 
     source = open_population(population)
-    household = source.manifest["roles"]["household"]
+    household = source.roles.household
     unit = Cluster(household, SimpleRandom(n)) if household and not persons else SimpleRandom(n)
     design = unit
     if strata is not None:
@@ -144,7 +144,7 @@ def sample(
 @app.command()
 def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population.")]) -> None:
     """Hash the files of a population again and compare with its manifest."""
-    from synthpop.population.storage import verify as verify_folder
+    from synthpop.population.verify import verify as verify_folder
 
     problems = verify_folder(folder)
     if problems:

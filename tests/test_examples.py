@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthpop import open_population
-from synthpop.population.storage import verify
+from synthpop.population.verify import verify
 from tests.console import call_script
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -47,7 +47,7 @@ def test_known_totals_are_met(tmp_path: Path) -> None:
     assert n == population.n_persons > 40_000
     assert gap <= 0.002 * n + 27 * 2  # what whole numbers cannot reach: half a person a cell
     assert verify(tmp_path / "known-totals" / "population") == []
-    steps = population.manifest["finished"]["steps"]
-    assert [step["converged"] for step in steps] == [True, True]
+    steps = population.manifest.steps
+    assert [step.converged for step in steps] == [True, True]
     page = (tmp_path / "known-totals" / "report.html").read_text(encoding="utf-8")
     assert "Households exchanged (annealing)" in page

@@ -68,7 +68,7 @@ def take_table(
         Raised here when there are any.
     """
     if callable(getattr(population, "frame", None)):  # a Population
-        household = household or population.manifest["roles"].get("household")
+        household = household or population.roles.household
         population = population.frame()
     frame = as_frame(population, "population")
     if household is not None and check_columns(faults, frame, [household], "household"):

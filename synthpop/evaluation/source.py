@@ -70,13 +70,13 @@ def make_source(population: Any) -> Source:
     if not isinstance(population, Population):
         frame = as_frame(population, "population")
         return Source(frame, tuple(map(str, frame.columns)))
-    roles, identity = population.manifest["roles"], population.manifest["identity"]
-    ids = frozenset(roles[role] for role in ("household", "person") if roles.get(role))
+    roles, identity = population.roles, population.manifest.identity
+    ids = frozenset(name for name in (roles.household, roles.person) if name)
     return Source(
         population,
         population.columns,
         {item.name: item for item in population.fields},
         ids,
-        identity["recipe"],
-        float(identity["scale"]),
+        identity.recipe,
+        float(identity.scale),
     )

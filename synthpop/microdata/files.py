@@ -115,7 +115,7 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
         column = frame.iloc[:, place]
         if not pd.api.types.is_numeric_dtype(column.dtype):
             texts = column.astype(object)
-            changed.isetitem(place, texts.map(_as_text_cell))
+            changed.isetitem(place, texts.map(_as_text_cell).array)
     return changed.set_axis([_as_text_cell(name) for name in frame.columns], axis=1)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.pipeline.engines import Workers, map_blocks
+from synthpop.pipeline.environment import environment
 from synthpop.pipeline.fingerprint import (
     check_arguments,
     check_count,
@@ -28,10 +28,10 @@ from synthpop.pipeline.fingerprint import (
     replicate_seed,
     stage_to_dict,
 )
+from synthpop.pipeline.model_hash import model_hash
 from synthpop.pipeline.postprocess import (
     completed,
     finish_population,
-    plain,
     seed_of,
     write_population,
 )
@@ -46,16 +46,16 @@ from synthpop.pipeline.recipe import (
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.population.blocks import BlockPlan, household_table, make_plan
 from synthpop.population.id_columns import Layout, sized
+from synthpop.population.manifest import BlockRecord, Manifest, Roles, RunIdentity, SampleRecord
+from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
 from synthpop.population.storage import (
-    FORMAT,
-    MANIFEST,
     WriteBlock,
     claim,
-    dump,
     fallbacks_of,
+    plan_file,
     read_manifest,
-    write_text,
+    write_manifest,
 )
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
@@ -151,7 +151,8 @@ class Pipeline:
             seed,
             steps.preparations,
             steps.finishers,
-            tuple(plain(prepared)),
+            tuple(json_values(prepared, lambda _: None)),
+            model_hash((layout, tuple(models))),
         )
 
 
@@ -170,6 +171,8 @@ class FittedPipeline:
         The first and last steps of the recipe, on the survey and on the finished population.
     prepared : tuple of dict
         What the preparations did.
+    learned : str
+        Hash of all models; empty where one of them cannot be described.
     """
 
     stages: tuple[Stage, ...]
@@ -181,6 +184,7 @@ class FittedPipeline:
     preparations: tuple[Preparation, ...] = ()
     finishers: tuple[Finisher, ...] = ()
     prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    learned: str = field(default="", repr=False)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -262,28 +266,41 @@ class FittedPipeline:
         notes = structure_fallbacks(self.models[0], counts, scale, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed))
-        identity = {
-            "version": __version__,
-            "seed": seed,
-            "fit_seed": self.seed,
-            "scale": scale,
-            "rows_per_block": rows_per_block,
-            "recipe": [
-                stage_to_dict(step) for step in (*self.preparations, *self.stages, *self.finishers)
-            ],
-            "survey": fingerprint(self.sample),
-        }
+        identity = self._identity(seed, scale, rows_per_block)
         if strata is not None:
-            identity["strata"] = [str(levels[k]) for k in wanted]
-        identity = _plain(identity)
+            identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if out is None:
             return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
         root = Path(out)
+        self._check_described()
         with claim(root, identity) as token:
             if self.finishers:
                 return run.finished(root, seed, rows_per_block)
             return run.to_folder(root, token)
+
+    def _identity(self, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
+        steps = (*self.preparations, *self.stages, *self.finishers)
+        return RunIdentity(
+            version=__version__,
+            seed=seed,
+            fit_seed=self.seed,
+            scale=scale,
+            rows_per_block=rows_per_block,
+            recipe=tuple(json_values([stage_to_dict(step) for step in steps])),
+            survey=fingerprint(self.sample),
+            models=self.learned,
+            environment=environment(),
+        )
+
+    def _check_described(self) -> None:
+        """Refuse to write what cannot be told from another run."""
+        if not self.learned:
+            faults = Faults("simulate")
+            what = "holds a model that cannot be described, so that its folder could be mixed up"
+            remedy = "Use an estimator that can be copied, or leave out."
+            faults.add("recipe", what, remedy=remedy)
+            faults.raise_if_any()
 
     def replicates(
         self,
@@ -387,7 +404,7 @@ class _Run:
     fitted: FittedPipeline
     recipe: Recipe
     plans: list[BlockPlan]
-    identity: dict[str, Any]
+    identity: RunIdentity
     workers: Workers
     listener: Listener
     notes: tuple[Fallback, ...] = ()
@@ -398,7 +415,7 @@ class _Run:
             starts[plan.stratum, plan.number] = total
             total += plan.n_persons
         columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
-        found: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
+        notes: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
         if isinstance(self.workers, int):
             fill = partial(_fill, self.recipe, columns, starts)
         else:  # other processes cannot write into our arrays
@@ -407,39 +424,37 @@ class _Run:
             if isinstance(result, Simulated):
                 _copy(result, columns, starts)
                 result = result.fallbacks
-            found.extend(result)
+            notes.extend(result)
             self.listener(Event("progress", "simulate", done, len(self.plans)))
         for values in columns.values():
             values.flags.writeable = False
-        blocks = [
-            {"n_households": plan.n_households, "n_persons": plan.n_persons} for plan in self.plans
-        ]
-        manifest = self._manifest(blocks, found)
-        return Population(self.recipe.fields, manifest, merge_fallbacks(found), columns=columns)
+        blocks = [BlockRecord(plan.n_households, plan.n_persons) for plan in self.plans]
+        return Population(self._manifest(blocks, notes), columns=columns)
 
     def to_folder(self, root: Path, token: str) -> Population:
-        held = read_manifest(root)
-        write = WriteBlock(root.absolute(), self.recipe, token)
-        records = []
-        for done, record in enumerate(map_blocks(write, self.plans, self.workers), 1):
-            records.append(record)
-            event = Event("progress", "simulate", done, len(self.plans), record["file"])
+        manifest = read_manifest(root)
+        write = WriteBlock(root.absolute(), self.recipe, self.identity.hash, token)
+        blocks = []
+        for done, block in enumerate(map_blocks(write, self.plans, self.workers), 1):
+            blocks.append(block)
+            event = Event("progress", "simulate", done, len(self.plans), block.file)
             self.listener(event)
-        order = {part: i for i, part in enumerate(self._files())}
-        records.sort(key=lambda record: order[record["file"]])
-        found = [*self.fitted.fallbacks, *self.notes, *fallbacks_of(records)]
-        blocks = [{k: v for k, v in r.items() if k != "fallbacks"} for r in records]
-        manifest = self._manifest(blocks, found)
-        if held != manifest:
-            write_text(root / MANIFEST, dump(manifest))
-        return Population(self.recipe.fields, manifest, merge_fallbacks(found), path=root)
+        files = [plan_file(self.recipe, plan) for plan in self.plans]
+        order = {file: place for place, file in enumerate(files)}
+        blocks.sort(key=lambda block: order[block.file])
+        notes = [*self.fitted.fallbacks, *self.notes, *fallbacks_of(blocks)]
+        new = self._manifest([replace(block, fallbacks=()) for block in blocks], notes)
+        new = replace(new, files=manifest.files)
+        if manifest.to_text() != new.to_text():
+            write_manifest(root, new)
+        return Population(new, path=root)
 
     def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
         """Simulate in memory, run the finishers, and write the result where a folder is given."""
         if root is not None:
-            there = completed(root)
-            if there is not None:
-                return there
+            population = completed(root)
+            if population is not None:
+                return population
         layout = self.recipe.layout
         population = finish_population(
             self.in_memory(),
@@ -454,49 +469,25 @@ class _Run:
             return population
         return write_population(population, layout, root, rows_per_block, self.listener)
 
-    def _files(self) -> list[str]:
-        from synthpop.population.storage import part_name
-
-        return [part_name(self.recipe, plan) for plan in self.plans]
-
-    def _manifest(self, blocks: list[dict[str, Any]], found: Sequence[Fallback]) -> dict[str, Any]:
-        layout, roles = self.recipe.layout, self.fitted.survey.roles
+    def _manifest(self, blocks: list[BlockRecord], notes: Sequence[Fallback]) -> Manifest:
+        layout, survey = self.recipe.layout, self.fitted.survey
         names = {
             "household": layout.household,
             "strata": layout.strata,
             "size": layout.size,
             "person": layout.person,
         }
-        manifest = {
-            "format": FORMAT,
-            "status": "complete",
-            "identity": self.identity,
-            "roles": {role: item.name if item else None for role, item in names.items()},
-            "sample": {
-                "n_persons": self.fitted.survey.n_persons,
-                "n_households": self.fitted.survey.n_households,
-                "weight": roles.weight,
-            },
-            "columns": [item.to_dict() for item in self.recipe.fields],
-            "n_persons": sum(block["n_persons"] for block in blocks),
-            "n_households": sum(block["n_households"] for block in blocks),
-            "blocks": blocks,
-            "fallbacks": [asdict(item) for item in merge_fallbacks(found)],
-        }
-        manifest["pooling"] = {
-            label: found.to_dict() for label, found in self.fitted.pooling.items()
-        }
-        if self.fitted.prepared:
-            manifest["prepared"] = list(self.fitted.prepared)
-        plain = _plain(manifest)
-        plain["columns"] = manifest["columns"]
-        return plain
-
-
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what strict JSON can hold: numbers that are infinite or none as text."""
-    found: dict[str, Any] = json.loads(json.dumps(data, default=str), parse_constant=str)
-    return found
+        pooling = {label: choice.to_dict() for label, choice in self.fitted.pooling.items()}
+        return Manifest(
+            self.identity,
+            roles=Roles(**{role: item.name if item else None for role, item in names.items()}),
+            sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
+            columns=tuple(self.recipe.fields),
+            blocks=tuple(blocks),
+            fallbacks=merge_fallbacks(notes),
+            pooling=json_values(pooling),
+            prepared=self.fitted.prepared,
+        )
 
 
 def _fill(

@@ -8,10 +8,9 @@ about 200 bytes a person besides the population itself (2.2 million persons, 8 c
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +23,18 @@ from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 from synthpop.pipeline.engines import Workers
+from synthpop.population.blocks import cut_rows
+from synthpop.population.folders import part_file, stratum_folders
 from synthpop.population.id_columns import Layout, id_dtype
+from synthpop.population.manifest import BlockRecord, FinishRecord, StepRecord
+from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import (
-    ENTRY,
-    FOLDER,
-    MANIFEST,
-    arrow_table,
-    dump,
-    file_name,
     read_manifest,
     read_record,
-    record_path,
-    stratum_folders,
-    write_table,
-    write_text,
+    remove_other_parts,
+    write_block,
+    write_manifest,
 )
 from synthpop.stages.finishers import Finisher, as_lists
 
@@ -105,20 +101,26 @@ def finish_population(
         )
         state = state.after(done.rows, done.columns)
         frame = state.frame()
-        steps.append({"stage": finisher.label, **done.record})
+        steps.append(_step(finisher.label, done.record))
         counted.append(finisher.count(frame, state.household))
         moves.append(done.rows is not None)
     for number, (finisher, then) in enumerate(zip(finishers, counted, strict=True)):
         moved = any(moves[number + 1 :])
         final = finisher.count(frame, state.household) if moved else then
-        steps[number] |= _kept(finisher.label, then, final)
-    finished = {
-        "summary": f"finished in memory: {plural(before, 'person')}",
-        "n_persons_before": before,
-        "n_households_before": population.n_households,
-        "steps": steps,
-    }
-    return state.population(population, plain(finished), rows_per_block)
+        changes = _moved(finisher.label, then, final)
+        steps[number] = replace(steps[number], **json_values(changes, lambda _: None))
+    summary = f"finished in memory: {plural(before, 'person')}"
+    finished = FinishRecord(summary, before, population.n_households, tuple(steps))
+    return state.population(population, finished, rows_per_block)
+
+
+def _step(label: str, record: Mapping[str, Any]) -> StepRecord:
+    """Return the record of a step; numbers of its kind only are its details."""
+    data = json_values(record, lambda _: None)
+    names = {item.name for item in fields(StepRecord)}
+    common = {key: value for key, value in data.items() if key in names}
+    details = {key: value for key, value in data.items() if key not in names}
+    return StepRecord(label, **common, details=details)
 
 
 def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
@@ -137,16 +139,7 @@ def threads(workers: Workers) -> int:
     return int(number) if number.isdigit() else 1
 
 
-def plain(data: Any) -> Any:
-    """Return data as JSON gives them back; numbers that are none as None."""
-    return json.loads(json.dumps(data, default=_native), parse_constant=lambda _: None)
-
-
-def _native(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _kept(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
+def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
     """Return whether later steps left the totals of a step alone, counted afresh."""
     moved = float(np.abs(final["achieved"] - then["achieved"]).sum())
     if moved == 0:
@@ -238,94 +231,52 @@ class _State:
         return head[rows]
 
     def population(
-        self, old: Population, finished: dict[str, Any], rows_per_block: int
+        self, old: Population, finished: FinishRecord, rows_per_block: int
     ) -> Population:
         """Return the population with its manifest."""
-        fields = tuple(self.fields.values())
-        blocks = [
-            {"n_households": block.n_households, "n_persons": block.n_persons}
-            for block in self.blocks(rows_per_block)
-        ]
-        manifest = {
-            **old.manifest,
-            "columns": [item.to_dict() for item in fields],
-            "n_persons": sum(block["n_persons"] for block in blocks),
-            "n_households": sum(block["n_households"] for block in blocks),
-            "blocks": blocks,
-            "finished": finished,
-        }
+        blocks = row_blocks(self.layout, self.fields, self.columns, rows_per_block)
+        manifest = replace(
+            old.manifest,
+            columns=tuple(self.fields.values()),
+            blocks=tuple(replace(block, file="") for block, _ in blocks),
+            finished=finished,
+        )
         for values in self.columns.values():
             values.flags.writeable = False
-        return Population(fields, manifest, old.fallbacks, columns=self.columns)
-
-    def blocks(self, rows_per_block: int) -> Iterator[FinishedBlock]:
-        """Cut the population into blocks of whole households of one stratum, in their order."""
-        yield from cut_blocks(self.layout, self.fields, self.columns, rows_per_block)
+        return Population(manifest, columns=self.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedBlock:
-    """Where one block of a finished population lies.
-
-    Attributes
-    ----------
-    file : str
-        Relative to the folder.
-    start, stop : int
-        Its rows.
-    n_households : int
-    """
-
-    file: str
-    start: int
-    stop: int
-    n_households: int
-
-    @property
-    def n_persons(self) -> int:
-        """Number of persons."""
-        return self.stop - self.start
-
-
-def cut_blocks(
+def row_blocks(
     layout: Layout,
     fields: Mapping[str, Field],
     columns: Mapping[str, np.ndarray],
     rows_per_block: int,
-) -> Iterator[FinishedBlock]:
-    """Yield blocks of at most `rows_per_block` persons: whole households of one stratum.
-
-    A household larger than a block has a block of its own.
-    """
+) -> Iterator[tuple[BlockRecord, slice]]:
+    """Yield the blocks of a population in memory with the file and the rows of each."""
     n = len(columns[layout.person.name])
-    ids = np.arange(n) if layout.household is None else columns[layout.household.name]
-    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if n else np.empty(0, np.int64)
-    ends = np.append(starts[1:], n).astype(np.int64)
-    strata = np.zeros(len(starts), dtype=np.int64)
+    households = np.arange(n) if layout.household is None else columns[layout.household.name]
     levels: tuple[Any, ...] = (ALL,)
+    strata = None
     if layout.strata is not None:
-        strata = columns[layout.strata.name][starts].astype(np.int64)
+        strata = columns[layout.strata.name].astype(np.int64)
         levels = fields[layout.strata.name].levels
-    folders = stratum_folders(levels, tuple(fields))
-    for stratum in np.unique(strata).tolist():
-        low, high = np.searchsorted(strata, [stratum, stratum + 1]).tolist()
-        number = 0
-        while low < high:
-            fit = int(np.searchsorted(ends[low:high], starts[low] + rows_per_block, side="right"))
-            stop = low + max(1, fit)
-            file = f"{folders[stratum]}/{file_name(number)}"
-            yield FinishedBlock(file, int(starts[low]), int(ends[stop - 1]), stop - low)
-            low, number = stop, number + 1
+    folders = stratum_folders(levels)
+    for block in cut_rows(households, strata, rows_per_block):
+        file = part_file(folders[block.stratum], block.number)
+        yield (
+            BlockRecord(block.n_households, block.n_persons, file),
+            slice(block.start, block.stop),
+        )
 
 
 def completed(root: Path) -> Population | None:
     """Return the finished population of a folder; None where it has to be made (again)."""
     manifest = read_manifest(root)
-    if manifest.get("status") != "complete":
+    if not manifest.complete:
         return None
-    for block in manifest["blocks"]:
-        record = read_record(root / block["file"])
-        if record is None or any(record[key] != block[key] for key in ENTRY):
+    for block in manifest.blocks:
+        record = read_record(root / block.file, manifest.identity.hash)
+        if record is None or record.to_dict() != block.to_dict():
             return None
     return open_population(root)
 
@@ -338,32 +289,15 @@ def write_population(
     Files are written under a temporary name and renamed; the manifest says "complete" after the
     last one. Files that an unfinished run left and that this one does not make are removed.
     """
-    columns = population.arrays()
+    columns, manifest = population.arrays(), population.manifest
     fields = {f.name: f for f in population.fields}
-    blocks = list(cut_blocks(layout, fields, columns, rows_per_block))
-    _remove_others(root, {block.file for block in blocks})
-    records = []
-    for done, block in enumerate(blocks, 1):
-        rows = slice(block.start, block.stop)
-        table = arrow_table(population.fields, {k: v[rows] for k, v in columns.items()})
-        record = {
-            "file": block.file,
-            "n_households": block.n_households,
-            "n_persons": block.n_persons,
-            "hash": write_table(table, root / block.file, population.fields[0].name),
-            "bytes": (root / block.file).stat().st_size,
-        }
-        text = json.dumps({**record, "fallbacks": []}, ensure_ascii=False)
-        write_text(record_path(root / block.file), text)
-        records.append(record)
+    blocks = list(row_blocks(layout, fields, columns, rows_per_block))
+    remove_other_parts(root, {block.file for block, _ in blocks})
+    written = []
+    for done, (block, rows) in enumerate(blocks, 1):
+        part = {name: values[rows] for name, values in columns.items()}
+        written.append(write_block(root, block, population.fields, part, manifest.identity.hash))
         listener(Event("progress", "write", done, len(blocks), block.file))
-    manifest = {**population.manifest, "blocks": records}
-    write_text(root / MANIFEST, dump(manifest))
-    return Population(population.fields, manifest, population.fallbacks, path=root)
-
-
-def _remove_others(root: Path, files: set[str]) -> None:
-    for path in sorted((root / FOLDER).rglob("part-*.parquet")):
-        if path.relative_to(root).as_posix() not in files:
-            record_path(path).unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
+    manifest = replace(manifest, blocks=tuple(written))
+    write_manifest(root, manifest)
+    return Population(manifest, path=root)

@@ -1,8 +1,8 @@
-"""Cutting a population into blocks of whole households, before anything is simulated."""
+"""Cutting a population into blocks of whole households of one stratum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,10 +71,10 @@ def make_plan(
     blocks: list[BlockPlan] = []
     household = person = 0
     for stratum, counts in enumerate(household_counts(model, method, scale, streams)):
-        for number, part in enumerate(_cut(model.sizes, counts, rows_per_block)):
-            kept = np.flatnonzero(part)
+        for number, part in enumerate(_cut_counts(model.sizes, counts, rows_per_block)):
+            used = np.flatnonzero(part)
             block = BlockPlan(
-                stratum, number, household, person, model.sizes[kept].astype(np.int64), part[kept]
+                stratum, number, household, person, model.sizes[used].astype(np.int64), part[used]
             )
             household += block.n_households
             person += block.n_persons
@@ -119,7 +119,65 @@ def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_blo
     faults.raise_if_any()
 
 
-def _cut(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> list[np.ndarray]:
+@dataclass(frozen=True, slots=True)
+class RowBlock:
+    """Rows of a population in memory that make one block.
+
+    Attributes
+    ----------
+    stratum, number : int
+    start, stop : int
+    n_households : int
+    """
+
+    stratum: int
+    number: int
+    start: int
+    stop: int
+    n_households: int
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return self.stop - self.start
+
+
+def cut_rows(
+    households: np.ndarray, strata: np.ndarray | None, rows_per_block: int
+) -> Iterator[RowBlock]:
+    """Yield the blocks of a population whose households lie side by side, sorted by stratum.
+
+    The same blocks as `make_plan` makes of households in the same order.
+
+    Parameters
+    ----------
+    households : array, shape (n_persons,)
+        Id of the household of each person.
+    strata : int array, shape (n_persons,), or None
+        Position of the stratum of each person; None where there are none.
+    rows_per_block : int
+        A household larger than that has a block of its own.
+
+    Examples
+    --------
+    >>> [block.n_persons for block in cut_rows(np.array([1, 1, 2, 3, 3, 3]), None, 3)]
+    [3, 3]
+    """
+    n = len(households)
+    starts = np.flatnonzero(np.append(True, households[1:] != households[:-1])[:n])
+    ends = np.append(starts[1:], n).astype(np.int64)
+    of_household = np.zeros(len(starts), np.int64) if strata is None else strata[starts]
+    for stratum in np.unique(of_household).tolist():
+        low, high = np.searchsorted(of_household, [stratum, stratum + 1]).tolist()
+        number = 0
+        while low < high:
+            fit = int(np.searchsorted(ends[low:high], starts[low] + rows_per_block, side="right"))
+            stop = low + max(1, fit)
+            yield RowBlock(stratum, number, int(starts[low]), int(ends[stop - 1]), stop - low)
+            low, number = stop, number + 1
+
+
+def _cut_counts(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> list[np.ndarray]:
     parts: list[np.ndarray] = []
     current, room = np.zeros(len(sizes), dtype=np.int64), rows_per_block
     for s, size in enumerate(sizes):

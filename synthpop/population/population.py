@@ -16,7 +16,12 @@ from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.population.storage import read_manifest
+from synthpop.population.manifest import BlockRecord, Manifest, Roles
+from synthpop.population.storage import file_hash, read_manifest
+from synthpop.population.verify import missing_parts
+
+SHOWN = 3
+REPAIR = "Check it with synthpop verify; run it again to repair it."
 
 
 class Population(Result):
@@ -27,10 +32,8 @@ class Population(Result):
     n_persons, n_households : int
     path : Path or None
         Folder of a population on disk.
-    manifest : dict
+    manifest : Manifest
         Recipe, seed, versions, columns, blocks and hashes: all that is needed to repeat the run.
-    fallbacks : tuple of Fallback
-        Where data were too sparse for the stratum's own model, and what was used instead.
 
     Notes
     -----
@@ -40,28 +43,43 @@ class Population(Result):
 
     def __init__(
         self,
-        fields: Sequence[Field],
-        manifest: Mapping[str, Any],
-        fallbacks: Sequence[Fallback],
+        manifest: Manifest,
         *,
         columns: Mapping[str, np.ndarray] | None = None,
         path: Path | None = None,
     ) -> None:
-        self.fields = tuple(fields)
-        self.manifest = dict(manifest)
-        self.fallbacks = tuple(fallbacks)
+        self.manifest = manifest
         self.path = path
         self._columns = columns
+        self._checked: set[str] = set()
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What each column holds."""
+        return self.manifest.columns
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Where data were too sparse for the stratum's own model, and what was used instead."""
+        return self.manifest.fallbacks
+
+    @property
+    def roles(self) -> Roles:
+        """Columns of ids, stratum and household size."""
+        return self.manifest.roles
+
+    def __len__(self) -> int:
+        return self.n_persons
 
     @property
     def n_persons(self) -> int:
         """Number of persons."""
-        return sum(block["n_persons"] for block in self.manifest["blocks"])
+        return self.manifest.n_persons
 
     @property
     def n_households(self) -> int:
         """Number of households."""
-        return sum(block["n_households"] for block in self.manifest["blocks"])
+        return self.manifest.n_households
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -109,21 +127,21 @@ class Population(Result):
         """Yield the persons block by block; on disk only one block is read at a time."""
         fields = self._chosen(columns)
         start = 0
-        for block in self.manifest["blocks"]:
+        for block in self.manifest.blocks:
             if self._columns is not None:
-                stop = start + block["n_persons"]
+                stop = start + block.n_persons
                 data = {f.name: _own(f, self._columns[f.name][start:stop]) for f in fields}
                 start = stop
             else:
-                data = self._read(block["file"], fields)
+                data = self._read(block, fields)
             yield pd.DataFrame(data, copy=False)
 
     def households(self) -> pd.DataFrame:
         """Return one row a household: its id, stratum and size."""
-        roles = self.manifest["roles"]
-        names = [roles[role] for role in ("household", "strata", "size") if roles.get(role)]
-        if not roles.get("household"):
-            names = [roles[role] for role in ("person", "strata") if roles.get(role)]
+        roles = self.roles
+        names = [name for name in (roles.household, roles.strata, roles.size) if name]
+        if roles.household is None:
+            names = [name for name in (roles.person, roles.strata) if name]
         parts = [
             part.drop_duplicates(names[0], ignore_index=True) for part in self.iter_blocks(names)
         ]
@@ -148,27 +166,29 @@ class Population(Result):
         >>> population.survey().summary()
         'Survey of 7 persons in 5 households, standing for 7 persons.'
         """
-        held = self.manifest["roles"]
-        names = {"household": "household", "size": "household_size"}
-        names |= {"strata": "strata", "person": "person"}
-        roles = {role: held[key] for key, role in names.items() if held.get(key)}
+        columns_of = {
+            "household": self.roles.household,
+            "household_size": self.roles.size,
+            "strata": self.roles.strata,
+            "person": self.roles.person,
+        }
+        roles = {role: name for role, name in columns_of.items() if name}
         if columns is not None:
             columns = list(dict.fromkeys([*roles.values(), *columns]))
         return Survey(self.frame(columns), weight=None, **roles)
 
     def summary(self) -> str:
         """Return what the population is, in a few sentences."""
-        manifest = self.manifest
+        identity, sample = self.manifest.identity, self.manifest.sample
         text = (
             f"Synthetic population of {plural(self.n_persons, 'person')} in "
             f"{plural(self.n_households, 'household')}, simulated with seed "
-            f"{manifest['identity']['seed']} from a sample of "
-            f"{plural(manifest['sample']['n_persons'], 'person')}."
+            f"{identity.seed} from a sample of {plural(sample.n_persons, 'person')}."
         )
         if self.path is not None:
             text += f" It lies in {self.path}."
-        for step in self.manifest.get("finished", {}).get("steps", ()):
-            text += f" {step['stage'].capitalize()}: {step['summary']}"
+        for step in self.manifest.steps:
+            text += f" {step.stage.capitalize()}: {step.summary}"
         if self.fallbacks:
             many = plural(len(self.fallbacks), "fallback was", "fallbacks were")
             text += f" {many} needed: see fallbacks."
@@ -188,12 +208,26 @@ class Population(Result):
         faults.raise_if_any()
         return [by_name[name] for name in columns]
 
-    def _read(self, file: str, fields: Sequence[Field]) -> dict[str, Any]:
+    def _read(self, block: BlockRecord, fields: Sequence[Field]) -> dict[str, Any]:
+        """Return columns of a part; the first time its hash is checked, each time its pages."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         assert self.path is not None
-        table = pq.read_table(self.path / file, columns=[f.name for f in fields], partitioning=None)
-        return {field.name: _from_arrow(field, table[field.name]) for field in fields}
+        path, names = self.path / block.file, [field.name for field in fields]
+        try:
+            if block.file not in self._checked and file_hash(path) != block.hash:
+                raise damaged(path, "its hash is not that of the manifest")
+            table = pq.read_table(
+                path, columns=names, partitioning=None, page_checksum_verification=True
+            )
+            if table.num_rows != block.n_persons:
+                raise damaged(path, f"it has {table.num_rows:,} rows, not {block.n_persons:,}")
+            columns = {field.name: _from_arrow(field, table[field.name], path) for field in fields}
+        except (OSError, KeyError, pa.ArrowException) as problem:
+            raise damaged(path, str(problem).splitlines()[0]) from None
+        self._checked.add(block.file)
+        return columns
 
 
 def open_population(path: Path | str) -> Population:
@@ -202,15 +236,24 @@ def open_population(path: Path | str) -> Population:
     Raises
     ------
     OutputError
-        The folder holds no population, or an unfinished one.
+        The folder holds no population, or an unfinished one, or parts of it are gone.
     """
     folder = Path(path)
     manifest = read_manifest(folder)
-    if manifest.get("status") != "complete":
+    if not manifest.complete:
         raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
-    fields = [Field.from_dict(item) for item in manifest["columns"]]
-    fallbacks = [Fallback(**item) for item in manifest["fallbacks"]]
-    return Population(fields, manifest, fallbacks, path=folder)
+    problems = missing_parts(folder, manifest)
+    if problems:
+        more = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        raise OutputError(
+            f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{more}. {REPAIR}"
+        )
+    return Population(manifest, path=folder)
+
+
+def damaged(path: Path, what: str) -> OutputError:
+    """Return the error of a part that cannot be read as it was written."""
+    return OutputError(f"{path} is damaged: {what}. {REPAIR}")
 
 
 def _own(field: Field, values: np.ndarray) -> Any:
@@ -222,19 +265,30 @@ def _own(field: Field, values: np.ndarray) -> Any:
     return column
 
 
-def _from_arrow(field: Field, column: Any) -> Any:
+def _from_arrow(field: Field, column: Any, path: Path) -> Any:
     if field.kind == "categorical":
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if not pa.types.is_dictionary(column.type):  # Parquet keeps dictionaries of text only
-            codes, _ = recode_to(column.to_pandas(), field.levels)
-            return restore_column(field, codes.astype(field.dtype))
-        array = column.combine_chunks()
-        codes = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
-        return restore_column(field, codes.astype(field.dtype))
+        return restore_column(field, _codes(field, column, path).astype(field.dtype))
     values = column.to_numpy()
     return _own(field, values.astype(field.dtype, copy=False))
+
+
+def _codes(field: Field, column: Any, path: Path) -> np.ndarray:
+    """Return the codes of a column; its own dictionary must agree with the levels."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        array = column.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):  # no rows, or more than one array holds
+            array = pa.concat_arrays(array.unify_dictionaries().chunks)
+        if array.dictionary.equals(pa.array(list(field.levels))):
+            codes: np.ndarray = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
+            return codes
+        column = column.cast(column.type.value_type)
+    codes, unknown = recode_to(column.to_pandas(), field.levels)  # Parquet codes text only
+    if unknown.any():
+        raise damaged(path, f"{field.name} has levels that the manifest does not have")
+    return codes
 
 
 def _empty(field: Field) -> np.ndarray:

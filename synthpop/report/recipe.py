@@ -139,16 +139,16 @@ def _finisher(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, s
 
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
-    identity, sample = population.manifest["identity"], population.manifest["sample"]
-    seed = "kept in the internal report" if external else str(identity["seed"])
+    identity, sample = population.manifest.identity, population.manifest.sample
+    seed = "kept in the internal report" if external else str(identity.seed)
     facts = [
-        ("Survey", f"{count(sample['n_persons'])} persons in {count(sample['n_households'])} "
-                   f"households, weight {sample['weight']}"),
-        ("Scale", f"{identity['scale']:g} (persons of the population for one unit of weight)"),
+        ("Survey", f"{count(sample.n_persons)} persons in {count(sample.n_households)} "
+                   f"households, weight {sample.weight}"),
+        ("Scale", f"{identity.scale:g} (persons of the population for one unit of weight)"),
         ("Seed", seed),
-        ("Software", f"synthpop {identity['version']}"),
-        ("Blocks", f"{plural(len(population.manifest['blocks']), 'block')} of at most "
-                   f"{count(identity['rows_per_block'])} persons"),
+        ("Software", f"synthpop {identity.version}"),
+        ("Blocks", f"{plural(len(population.manifest.blocks), 'block')} of at most "
+                   f"{count(identity.rows_per_block)} persons"),
     ]  # fmt: skip
     if population.path is not None and not external:
         facts.append(("Folder", str(population.path)))

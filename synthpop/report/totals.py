@@ -14,6 +14,7 @@ from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
+from synthpop.population.manifest import StepRecord
 from synthpop.population.population import Population
 from synthpop.report.tables import table
 
@@ -40,15 +41,17 @@ def totals_facts(
     dict or None
         ``parts``: each with title, sentences, tables (caption and table) and picture.
     """
-    manifest = {} if population is None else population.manifest
-    parts = [_prepared(item, names, external) for item in manifest.get("prepared", ())]
+    manifest = None if population is None else population.manifest
+    prepared = () if manifest is None else manifest.prepared
+    parts = [_prepared(item, names, external) for item in prepared]
     if calibration is not None:
         parts.append(_calibration(calibration, external))
-    for place, step in enumerate(manifest.get("finished", {}).get("steps", ())):
+    for place, step in enumerate(() if manifest is None else manifest.steps):
         parts.append(_step(step, place, names, external))
     if not parts:
         return None
-    return {"parts": parts, "memory": manifest.get("finished", {}).get("summary", "")}
+    finished = None if manifest is None else manifest.finished
+    return {"parts": parts, "memory": "" if finished is None else finished.summary}
 
 
 def headlines(facts: Mapping[str, Any] | None) -> list[str]:
@@ -59,10 +62,10 @@ def headlines(facts: Mapping[str, Any] | None) -> list[str]:
 
 def totals_pictures(population: Population | None) -> dict[str, Figure]:
     """Return the trace of the objective of each annealing."""
-    steps = [] if population is None else population.manifest.get("finished", {}).get("steps", [])
+    steps = () if population is None else population.manifest.steps
     pictures = {}
     for place, step in enumerate(steps):
-        trace = pd.DataFrame(step.get("trace", {}))
+        trace = pd.DataFrame(step.details.get("trace", {}))
         if len(trace):
             pictures[f"trace {place}"] = objective_trace(trace)
     return pictures
@@ -189,22 +192,22 @@ def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
     }
 
 
-def _step(step: Mapping[str, Any], place: int, names: Names, external: bool) -> dict[str, Any]:
-    cells = _Cells(pd.DataFrame(step["margins"]), external)
+def _step(step: StepRecord, place: int, names: Names, external: bool) -> dict[str, Any]:
+    cells = _Cells(pd.DataFrame(step.margins), external)
     total = float(np.abs(cells.target).sum())
-    annealed = "trace" in step
-    name = step["stage"].partition(" ")[2]
+    annealed = "trace" in step.details
+    name = step.stage.partition(" ")[2]
     title = "Households exchanged (annealing)" if annealed else f"Small areas: {names.title(name)}"
-    left = f"{number(step['gap'])} ({percent(step['gap'] / max(total, 1e-300))} of the totals)"
+    left = f"{number(step.gap)} ({percent(step.gap / max(total, 1e-300))} of the totals)"
     met = f"{count(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
     first = f"{met} are met to the nearest whole number; absolute differences add up to {left}"
     if annealed:
-        first += f", {number(step['gap_before'])} before"
+        first += f", {number(step.details['gap_before'])} before"
     sentences = [f"{first}. {cells.largest()}", _verdict(step)]
-    if step["moved_later"] > 0:
+    if step.moved_later > 0:
         sentences[0] += (
             f" These are the numbers right after this step: later steps moved them, absolute "
-            f"changes add up to {number(step['moved_later'])} (the manifest has the cells of the "
+            f"changes add up to {number(step.moved_later)} (the manifest has the cells of the "
             "final population)."
         )
     if not annealed:
@@ -213,10 +216,10 @@ def _step(step: Mapping[str, Any], place: int, names: Names, external: bool) -> 
     if annealed:
         sentences += _changes(step, names)
         tables += [
-            {"caption": "Regions", "table": _regions(pd.DataFrame(step["regions"]))},
+            {"caption": "Regions", "table": _regions(pd.DataFrame(step.details["regions"]))},
             {"caption": "Change of the variables", "table": _distances(step, names)},
         ]
-    picture = f"trace {place}" if annealed and len(step["trace"].get("region", ())) else ""
+    picture = f"trace {place}" if annealed and len(step.details["trace"].get("region", ())) else ""
     return {"title": title, "sentences": sentences, "tables": tables, "picture": picture}
 
 
@@ -233,11 +236,11 @@ def _scaled(cells: pd.DataFrame) -> list[str]:
     ]
 
 
-def _verdict(step: Mapping[str, Any]) -> str:
+def _verdict(step: StepRecord) -> str:
     asked = "no differences"
-    if step["tolerance"]:
-        asked = f"differences of at most {percent(step['tolerance'])} of the totals"
-    if step["converged"]:
+    if step.tolerance:
+        asked = f"differences of at most {percent(step.tolerance)} of the totals"
+    if step.converged:
         return f"Asked for were {asked} in each table and region: met."
     return (
         f"Asked for were {asked} in each table and region: NOT met "
@@ -246,14 +249,14 @@ def _verdict(step: Mapping[str, Any]) -> str:
     )
 
 
-def _changes(step: Mapping[str, Any], names: Names) -> list[str]:
-    regions = pd.DataFrame(step["regions"])
+def _changes(step: StepRecord, names: Names) -> list[str]:
+    regions = pd.DataFrame(step.details["regions"])
     exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
     told = [
         f"{count(exchanged)} of {plural(households, 'household')} were exchanged; every household "
         "is one that was simulated, with all its members."
     ]
-    changes = pd.DataFrame(step["distances"])
+    changes = pd.DataFrame(step.details["distances"])
     free = changes[~changes["controlled"].astype(bool)]
     if len(free):
         worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
@@ -284,8 +287,8 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     return table(head, rows)
 
 
-def _distances(step: Mapping[str, Any], names: Names) -> dict[str, Any]:
-    changes = pd.DataFrame(step["distances"])
+def _distances(step: StepRecord, names: Names) -> dict[str, Any]:
+    changes = pd.DataFrame(step.details["distances"])
     order = np.argsort(-changes["distance"].to_numpy(dtype=float), kind="stable")
     rows = [
         [

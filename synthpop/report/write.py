@@ -177,7 +177,7 @@ def report_facts(
 
 def _steps(population: Population, names: Names) -> dict[str, Any]:
     manifest = population.manifest
-    return steps(manifest["identity"]["recipe"], names, manifest.get("pooling"))
+    return steps(manifest.identity.recipe, names, manifest.pooling)
 
 
 def render(facts: Mapping[str, Any]) -> str:

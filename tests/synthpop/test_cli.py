@@ -45,7 +45,7 @@ def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
     assert done.stderr == ""
     assert "Synthetic population of" in done.stdout
     assert (folder / "run" / "report.html").stat().st_size > 10_000
-    assert open_population(folder / "run").manifest["identity"]["seed"] == 7
+    assert open_population(folder / "run").manifest.identity.seed == 7
     good = call("verify", "run", cwd=folder)
     assert (good.returncode, "is complete and unchanged" in good.stdout) == (0, True)
     next((folder / "run").rglob("*.parquet")).unlink()
@@ -89,7 +89,7 @@ def test_risk_variables_are_checked_before_the_population_is_written(folder: Pat
 def test_options_win_over_the_run_file(folder: Path) -> None:
     done = call("run", "run.toml", "--seed", 9, "--out", "elsewhere", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert open_population(folder / "elsewhere").manifest["identity"]["seed"] == 9
+    assert open_population(folder / "elsewhere").manifest.identity.seed == 9
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_storage_that_is_not_shared(fitted, dask_cluster, tmp_path, monkeypatch)
     elsewhere = tmp_path / "elsewhere"
     monkeypatch.setattr(
         "synthpop.pipeline.pipeline.WriteBlock",
-        lambda root, recipe, token: real(elsewhere, recipe, token),
+        lambda root, *rest: real(elsewhere, *rest),
     )
     with pytest.raises(OutputError, match="storage that all of them share"):
         fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS, workers=at(dask_cluster))

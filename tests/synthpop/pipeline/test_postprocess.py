@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import synthpop.pipeline.pipeline as pipeline
-import synthpop.pipeline.postprocess as finish
+import synthpop.population.storage as storage
 from synthpop import (
     Anneal,
     Categorical,
@@ -32,9 +32,11 @@ from synthpop import (
 from synthpop.heaping import whipple_index
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
-from synthpop.pipeline.postprocess import cut_blocks, seed_of, threads
+from synthpop.pipeline.postprocess import row_blocks, seed_of, threads
+from synthpop.population.blocks import _cut_counts, cut_rows
 from synthpop.population.id_columns import Layout
-from synthpop.population.storage import verify
+from synthpop.population.manifest import FinishRecord
+from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
 from synthpop.stages.annealing import _thinned
 from synthpop.stages.finishers import cell_counts
@@ -122,23 +124,23 @@ def test_margins_are_met_by_an_independent_count(population, people, tables) -> 
 
 
 def test_the_manifest_has_the_numbers_that_verify(population) -> None:
-    record = population.manifest["finished"]
-    assert record["summary"] == f"finished in memory: {record['n_persons_before']:,} persons"
-    annealing, areas = record["steps"]
-    assert (annealing["stage"], areas["stage"]) == ("anneal", "distribute area")
-    assert annealing["converged"] is True
-    assert annealing["moved_later"] == areas["moved_later"] == 0.0
-    cells = pd.DataFrame(annealing["margins"])
+    record = population.manifest.finished
+    assert record.summary == f"finished in memory: {record.n_persons_before:,} persons"
+    annealing, areas = record.steps
+    assert (annealing.stage, areas.stage) == ("anneal", "distribute area")
+    assert annealing.converged is True
+    assert annealing.moved_later == areas.moved_later == 0.0
+    cells = pd.DataFrame(annealing.margins)
     fresh = population.frame().groupby(["region", "sex"], observed=True).size()
     assert cells.query("level == 'person'")["achieved"].tolist() == fresh.tolist()
-    assert annealing["gap"] == cells["difference"].abs().sum() < annealing["gap_before"]
-    changes = pd.DataFrame(annealing["distances"]).set_index("variable")
+    assert annealing.gap == cells["difference"].abs().sum() < annealing.details["gap_before"]
+    changes = pd.DataFrame(annealing.details["distances"]).set_index("variable")
     assert not changes.loc["age", "controlled"]
     assert changes.loc["sex", "controlled"]
     assert "pid" not in changes.index
-    assert pd.DataFrame(annealing["trace"])["region"].nunique() == 3
-    assert json.loads(json.dumps(record)) == record
-    recipe = population.manifest["identity"]["recipe"]
+    assert pd.DataFrame(annealing.details["trace"])["region"].nunique() == 3
+    assert FinishRecord.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+    recipe = population.manifest.identity.recipe
     assert [step["type"] for step in recipe[-2:]] == ["anneal", "distribute"]
     assert "Anneal: All margins are met" in population.summary()
 
@@ -167,8 +169,8 @@ def test_blocks_hold_whole_households_of_one_stratum(population) -> None:
         assert len(part) <= ROWS
         assert not set(part["hid"]) & seen
         seen |= set(part["hid"])
-    assert len(seen) == population.n_households == population.manifest["n_households"]
-    assert population.manifest["n_persons"] == population.n_persons == len(population.frame())
+    assert len(seen) == population.n_households == population.manifest.n_households
+    assert population.manifest.n_persons == population.n_persons == len(population.frame())
 
 
 def test_it_is_the_function_on_the_simulated_population(tables) -> None:
@@ -195,16 +197,16 @@ def test_memory_and_disk_hold_the_same(fitted, population, tmp_path) -> None:
     assert verify(tmp_path / "p") == []
     again = open_population(tmp_path / "p")
     assert_same_frame(again.frame(), population.frame())
-    assert again.manifest["finished"] == population.manifest["finished"]
+    assert again.manifest.finished == population.manifest.finished
     folders = {path.name for path in (tmp_path / "p" / "population").iterdir()}
-    assert folders == {"stratum=north", "stratum=south", "stratum=west"}
+    assert folders == {"north", "south", "west"}
     assert len(list((tmp_path / "p").rglob("*.parquet"))) > 6
 
 
 def test_seed_scale_and_rows_matter(fitted, population) -> None:
     other = fitted.simulate(seed=2, rows_per_block=ROWS)
     assert not other.frame().equals(population.frame())
-    assert len(fitted.simulate(rows_per_block=10**6).manifest["blocks"]) == 3
+    assert len(fitted.simulate(rows_per_block=10**6).manifest.blocks) == 3
 
 
 def test_a_complete_run_is_recognised_and_an_unfinished_one_starts_again(
@@ -212,23 +214,23 @@ def test_a_complete_run_is_recognised_and_an_unfinished_one_starts_again(
 ) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     fitted.simulate(rows_per_block=ROWS, out=whole)
-    real, calls = finish.write_table, {"n": 0}
+    real, calls = storage.write_part, {"n": 0}
 
-    def dying(table, path, sorted_by):
+    def dying(table, path):
         calls["n"] += 1
         if calls["n"] == 4:
             raise KeyboardInterrupt
-        return real(table, path, sorted_by)
+        return real(table, path)
 
-    monkeypatch.setattr(finish, "write_table", dying)
+    monkeypatch.setattr(storage, "write_part", dying)
     with pytest.raises(KeyboardInterrupt):
         fitted.simulate(rows_per_block=ROWS, out=stopped)
     with pytest.raises(OutputError, match="unfinished run"):
         open_population(stopped)
     assert len(list(stopped.rglob("*.parquet"))) == 3
-    left = stopped / "population" / "stratum=north" / "part-0099.parquet"
+    left = stopped / "population" / "north" / "part-0099.parquet"
     left.write_bytes(b"of another cut")
-    monkeypatch.setattr(finish, "write_table", real)
+    monkeypatch.setattr(storage, "write_part", real)
     fitted.simulate(rows_per_block=ROWS, out=stopped)
     assert contents(whole) == contents(stopped)
 
@@ -263,13 +265,13 @@ def test_steps_that_move_earlier_totals_say_so(finishers, tables) -> None:
     fitted = Pipeline([*BASE, areas, step]).fit(small_survey(), seed=1)
     with pytest.warns(ConvergenceWarning, match="moved the totals of distribute area"):
         population = fitted.simulate()
-    record = population.manifest["finished"]["steps"][0]
-    assert record["moved_later"] > 0
-    cells = pd.DataFrame(record["cells_at_the_end"])
+    record = population.manifest.steps[0]
+    assert record.moved_later > 0
+    cells = pd.DataFrame(record.cells_at_the_end)
     heads = population.frame().drop_duplicates("hid").astype({"region": str, "area": str})
     fresh = heads.groupby(["region", "area"]).size()
     assert cells["achieved"].tolist() == fresh.tolist()
-    assert (cells["achieved"] - cells["at_this_step"]).abs().sum() == record["moved_later"]
+    assert (cells["achieved"] - cells["at_this_step"]).abs().sum() == record.moved_later
 
 
 def test_annealing_inside_the_areas_keeps_them(finishers, tables) -> None:
@@ -322,7 +324,7 @@ def test_no_strata_and_large_households(tmp_path) -> None:
     new = population.frame()
     assert new["sex"].value_counts().to_dict() == {"f": 200, "m": 200}
     assert (new.groupby("hid").size() == new.groupby("hid")["hsize"].first()).all()
-    assert max(block["n_persons"] for block in population.manifest["blocks"]) == 4
+    assert max(block.n_persons for block in population.manifest.blocks) == 4
 
 
 @settings(max_examples=30, deadline=None)
@@ -341,16 +343,26 @@ def test_cuts_cover_all_households_once(households, rows) -> None:
     number = np.dtype(np.int64)
     strata = Field.categorical("s", ("a/b", "b", "c"))
     layout = Layout(Field("h", "numeric", number), strata, None, Field("p", "numeric", number))
-    blocks = list(cut_blocks(layout, {"s": strata}, columns, rows))
-    assert [b.start for b in blocks] == [0, *(b.stop for b in blocks)][: len(blocks)]
+    pairs = list(row_blocks(layout, {"s": strata}, columns, rows))
+    blocks, slices = [block for block, _ in pairs], [rows for _, rows in pairs]
+    assert [s.start for s in slices] == [0, *(s.stop for s in slices)][: len(slices)]
     assert sum(b.n_persons for b in blocks) == sum(sizes)
     assert sum(b.n_households for b in blocks) == len(sizes)
     assert len({b.file for b in blocks}) == len(blocks)
-    for block in blocks:
-        inside = slice(block.start, block.stop)
+    for block, inside in pairs:
         assert len(set(columns["s"][inside])) == 1
         assert block.n_persons <= rows or block.n_households == 1
         assert len(set(columns["h"][inside])) == block.n_households
+
+
+@settings(max_examples=40, deadline=None)
+@given(counts=st.lists(st.integers(0, 6), min_size=1, max_size=5), rows=st.integers(1, 12))
+def test_rows_and_counts_are_cut_into_the_same_blocks(counts, rows) -> None:
+    sizes = np.arange(1, len(counts) + 1)
+    by_counts = [int((sizes * part).sum()) for part in _cut_counts(sizes, np.array(counts), rows)]
+    members = np.repeat(sizes, counts)
+    households = np.repeat(np.arange(len(members)), members)
+    assert [block.n_persons for block in cut_rows(households, None, rows)] == by_counts
 
 
 def test_cell_counts_of_sums_and_households() -> None:
@@ -504,14 +516,14 @@ def test_ages_are_corrected_before_the_fit() -> None:
     before = whipple_index(plain.simulate().frame()["age"])
     assert before > 180
     assert whipple_index(fitted.simulate().frame()["age"]) < 140
-    record = fitted.simulate().manifest["prepared"][0]
+    record = fitted.simulate().manifest.prepared[0]
     new = fitted.survey.frame["age"]
     assert record["stage"] == "correct_heaping age"
     assert record["n_changed"] == int((new != frame["age"]).sum()) > 100
     assert record["weighted_whipple_before"] == whipple_index(frame["age"], survey.weights)
     assert record["weighted_whipple_after"] == whipple_index(new, survey.weights)
     assert new.dtype == frame["age"].dtype
-    assert "prepared" not in plain.simulate().manifest
+    assert plain.simulate().manifest.prepared == ()
     assert_same_frame(frame, survey.frame)
 
 
@@ -686,7 +698,7 @@ def test_faults_of_a_run_file(runfile, old, new, messages) -> None:
 
 def test_stages_without_finishers_are_as_before() -> None:
     population = Pipeline(small_stages()).fit(small_survey(), seed=7).simulate()
-    assert "finished" not in population.manifest
+    assert population.manifest.finished is None
 
 
 def test_strata_that_are_numbers(tmp_path) -> None:

@@ -7,16 +7,25 @@ import json
 import os
 import subprocess
 import sys
+from copy import deepcopy
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import synthpop.population.storage as storage
 from synthpop import open_population, run
 from synthpop.cli import app
+from synthpop.microdata import atomic
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.pipeline.simulate import simulate_block
-from synthpop.population.storage import verify
+from synthpop.population.folders import record_path
+from synthpop.population.manifest import RUNNING, Manifest
+from synthpop.population.plain_values import content_hash
+from synthpop.population.storage import read_manifest, write_manifest
+from synthpop.population.verify import verify
 from tests.small import small_frame, small_pipeline, small_survey
 from tests.synthpop.runfiles.test_runfile import TEXT
 
@@ -76,7 +85,7 @@ def test_a_file_without_its_record_is_written_again(fitted, tmp_path) -> None:
     part = next((tmp_path / "p").rglob("*.parquet"))
     whole = part.read_bytes()
     part.write_bytes(b"torn")
-    storage.record_path(part).unlink()
+    record_path(part).unlink()
     fitted.simulate(out=tmp_path / "p")
     assert part.read_bytes() == whole
 
@@ -100,7 +109,7 @@ def test_opening_what_is_no_population(tmp_path) -> None:
     with pytest.raises(OutputError, match="holds no population"):
         open_population(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(OutputError, match="cannot be read"):
+    with pytest.raises(OutputError, match="is no manifest of a population: it is no JSON"):
         open_population(tmp_path)
 
 
@@ -111,20 +120,13 @@ def test_the_manifest_tells_how_to_repeat_the_run(fitted, tmp_path) -> None:
     assert identity["seed"] == 7
     assert identity["scale"] == 2
     assert [stage["type"] for stage in identity["recipe"]][:2] == ["structure", "derive"]
-    assert manifest["n_persons"] == population.n_persons == len(population.frame())
-    assert open_population(tmp_path / "p").fallbacks == population.fallbacks
-
-
-def test_files_are_ordinary_partitioned_parquet(fitted, tmp_path) -> None:
-    import pyarrow.dataset as ds
-
-    population = fitted.simulate(out=tmp_path / "p")
-    table = ds.dataset(tmp_path / "p" / "population", partitioning="hive").to_table()
-    assert table.num_rows == population.n_persons
-    assert set(table["stratum"].to_pylist()) == {"north", "south", "west"}
-    ages = table["age"].to_numpy()
-    incomes = table["income"]
-    assert incomes.null_count == (ages < 16).sum()
+    assert (
+        manifest["n_persons"] == population.n_persons == len(population) == len(population.frame())
+    )
+    again = open_population(tmp_path / "p")
+    assert again.fallbacks == population.fallbacks
+    assert again.manifest == population.manifest
+    assert Manifest.from_text(population.manifest.to_text()) == population.manifest
 
 
 def test_unknown_columns_are_named(fitted) -> None:
@@ -136,7 +138,7 @@ def test_a_write_error_of_another_kind(fitted, tmp_path, monkeypatch) -> None:
     def refuse(path: object, *args: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(storage.os, "replace", refuse)
+    monkeypatch.setattr(atomic.os, "replace", refuse)
     with pytest.raises(OutputError, match="Permission denied"):
         fitted.simulate(out=tmp_path / "p")
 
@@ -207,7 +209,7 @@ def test_temporary_names_are_unique_and_those_of_a_killed_run_are_removed(
         fitted.simulate(out=tmp_path / folder)
     assert len(set(names)) == len(names) > 0
     part = next((tmp_path / "one").rglob("*.parquet"))
-    for name in (names[0], "part-0000.tmp"):
+    for name in (names[0],):
         (part.parent / name).write_bytes(b"half")
     (part.parent / "mine.tmp").write_bytes(b"precious")
     fitted.simulate(out=tmp_path / "one")
@@ -216,17 +218,16 @@ def test_temporary_names_are_unique_and_those_of_a_killed_run_are_removed(
 
 def test_files_are_on_the_disk_before_they_get_their_name(fitted, tmp_path, monkeypatch) -> None:
     calls = []
-    real = {name: getattr(storage.os, name) for name in ("fsync", "replace")}
+    real = {name: getattr(atomic.os, name) for name in ("fsync", "replace")}
     for name in real:
         monkeypatch.setattr(
-            storage.os, name, lambda *a, name=name: (calls.append(name), real[name](*a))
+            atomic.os, name, lambda *a, name=name: (calls.append(name), real[name](*a))
         )
     fitted.simulate(out=tmp_path / "p")
-    assert calls[:2] == ["fsync", "replace"]
-    assert calls == ["fsync", "replace"] * (len(calls) // 2)
+    assert calls == ["fsync", "replace", "fsync"] * (len(calls) // 3)
 
 
-@pytest.mark.parametrize("left", ["manifest.tmp", "_manifest-123-0a1b2c3d.tmp", ".lock"])
+@pytest.mark.parametrize("left", [".manifest.json-123-0123456789abcdef.tmp", ".lock"])
 def test_a_run_killed_at_its_first_file_can_start_again(fitted, tmp_path, left: str) -> None:
     (tmp_path / left).write_text('{"form')
     fitted.simulate(out=tmp_path)
@@ -250,39 +251,67 @@ def test_a_block_that_was_damaged_later_is_made_again(fitted, tmp_path, damage, 
     whole, told = part.read_bytes(), (tmp_path / "manifest.json").read_text()
     part.write_bytes(damage(whole))
     if status == "running":
-        running = {**json.loads(told), "status": "running"}
-        (tmp_path / "manifest.json").write_text(json.dumps(running))
+        manifest = read_manifest(tmp_path)
+        write_manifest(tmp_path, replace(manifest, status=RUNNING))
     fitted.simulate(out=tmp_path)
     assert part.read_bytes() == whole
     assert (tmp_path / "manifest.json").read_text() == told
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda record: {},
-        lambda record: [],
-        lambda record: {**record, "n_persons": record["n_persons"] + 1},
-        lambda record: {**record, "n_households": 0},
-        lambda record: {**record, "file": "population/elsewhere.parquet"},
-        lambda record: {**record, "bytes": 1},
-        lambda record: {**record, "hash": "00"},
-        lambda record: {**record, "fallbacks": [{"stage": "x"}]},
-        lambda record: {k: v for k, v in record.items() if k != "fallbacks"},
-    ],
-)
-def test_a_record_that_does_not_fit_is_made_again(fitted, tmp_path, change) -> None:
+def rehashed(data, key: str):
+    """The data with a hash that agrees with them, as a careful forger would have it."""
+    if not isinstance(data, dict):
+        return data
+    content = {name: value for name, value in data.items() if name != key}
+    return {**content, key: content_hash(content)}
+
+
+CHANGED_RECORDS = [
+    lambda record: {},
+    lambda record: [],
+    lambda record: {**record, "n_persons": record["n_persons"] + 1},
+    lambda record: {**record, "n_households": 0},
+    lambda record: {**record, "file": "population/elsewhere.parquet"},
+    lambda record: {**record, "bytes": 1},
+    lambda record: {**record, "hash": "00"},
+    lambda record: {**record, "run": "00"},
+    lambda record: {**record, "fallbacks": [{"stage": "x"}]},
+    lambda record: {k: v for k, v in record.items() if k != "fallbacks"},
+]
+
+
+@pytest.mark.parametrize("change", CHANGED_RECORDS)
+@pytest.mark.parametrize("forged", [True, False])
+def test_a_record_that_does_not_fit_is_made_again(fitted, tmp_path, change, forged) -> None:
     fitted.simulate(out=tmp_path)
-    record = storage.record_path(next(tmp_path.rglob("*.parquet")))
+    record = record_path(next(tmp_path.rglob("*.parquet")))
     whole = record.read_text()
-    record.write_text(json.dumps(change(json.loads(whole))))
+    changed = change(json.loads(whole))
+    record.write_text(json.dumps(rehashed(changed, "record_hash") if forged else changed))
+    assert any(record.name in text for text in verify(tmp_path))
     fitted.simulate(out=tmp_path)
     assert record.read_text() == whole
     assert verify(tmp_path) == []
 
 
+def test_notes_of_a_changed_record_are_not_taken_over(fitted, tmp_path) -> None:
+    before = fitted.simulate(out=tmp_path)
+    record = record_path(next(tmp_path.rglob("*.parquet")))
+    data = json.loads(record.read_text())
+    data["fallbacks"] = [{"stage": "x", "stratum": "y", "what": "forged", "n_persons": 1}]
+    record.write_text(json.dumps(data))
+    assert fitted.simulate(out=tmp_path).fallbacks == before.fallbacks
+
+
 def without(key: str):
     return lambda manifest: {k: v for k, v in manifest.items() if k != key}
+
+
+def exchanged_levels(manifest):
+    for column in manifest["columns"]:
+        if column["name"] == "sex":
+            column["levels"] = column["levels"][::-1]
+    return manifest
 
 
 @pytest.mark.parametrize(
@@ -292,8 +321,10 @@ def without(key: str):
         lambda manifest: {},
         lambda manifest: None,
         *map(without, ["format", "status", "identity", "roles", "sample", "columns", "blocks"]),
-        *map(without, ["n_persons", "n_households", "fallbacks"]),
-        lambda manifest: {**manifest, "format": 2},
+        *map(without, ["n_persons", "n_households", "fallbacks", "files", "pooling"]),
+        lambda manifest: {**manifest, "format": 1},
+        lambda manifest: {**manifest, "status": "done"},
+        lambda manifest: {**manifest, "n_persons": manifest["n_persons"] + 5},
         lambda manifest: {**manifest, "identity": {}},
         lambda manifest: {**manifest, "sample": {}},
         lambda manifest: {**manifest, "blocks": [{}]},
@@ -303,13 +334,153 @@ def without(key: str):
         lambda manifest: {**manifest, "fallbacks": [[]]},
     ],
 )
-def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change) -> None:
+@pytest.mark.parametrize("forged", [True, False])
+def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change, forged) -> None:
     fitted.simulate(out=tmp_path)
     manifest = tmp_path / "manifest.json"
-    manifest.write_text(json.dumps(change(json.loads(manifest.read_text()))))
-    for use in (open_population, verify, lambda folder: fitted.simulate(out=folder)):
+    whole = manifest.read_text()
+    changed = change(json.loads(whole))
+    manifest.write_text(json.dumps(rehashed(changed, "hash") if forged else changed))
+    for use in (open_population, verify):
         with pytest.raises(OutputError, match=r"is no manifest of a population: .+ Restore"):
             use(tmp_path)
+    fitted.simulate(out=tmp_path)  # each part has its record, so that nothing is lost
+    assert manifest.read_text() == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        exchanged_levels,
+        lambda m: {**m, "identity": {**m["identity"], "seed": 99}},
+        lambda m: {**m, "roles": {**m["roles"], "strata": None}},
+        lambda m: {**m, "columns": [{**c, "dtype": "float16"} for c in m["columns"]]},
+    ],
+)
+def test_a_manifest_that_tells_something_else_is_noticed(fitted, tmp_path, change) -> None:
+    fitted.simulate(out=tmp_path)
+    manifest = tmp_path / "manifest.json"
+    changed = change(json.loads(manifest.read_text()))
+    manifest.write_text(json.dumps(changed))
+    for use in (open_population, verify):
+        with pytest.raises(OutputError, match="does not agree with its hash"):
+            use(tmp_path)
+
+
+def test_levels_and_types_of_a_forged_manifest_are_compared_with_the_parts(
+    fitted, tmp_path
+) -> None:
+    before = fitted.simulate(out=tmp_path).frame(["sex"])
+    manifest = tmp_path / "manifest.json"
+    whole = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(rehashed(exchanged_levels(deepcopy(whole)), "hash")))
+    assert (
+        open_population(tmp_path)
+        .frame(["sex"])["sex"]
+        .astype(str)
+        .equals(before["sex"].astype(str))
+    )  # levels of another order are matched by their names
+    narrow = [{**c, "dtype": "float16"} if c["name"] == "age" else c for c in whole["columns"]]
+    manifest.write_text(json.dumps(rehashed({**whole, "columns": narrow}, "hash")))
+    assert any("age is " in text for text in verify(tmp_path))
+    renamed = [{**c, "levels": ["x", "y"]} if c["name"] == "sex" else c for c in whole["columns"]]
+    manifest.write_text(json.dumps(rehashed({**whole, "columns": renamed}, "hash")))
+    assert any("sex has other levels" in text for text in verify(tmp_path))
+    with pytest.raises(OutputError, match="is damaged: sex has levels that the manifest"):
+        open_population(tmp_path).frame(["sex"])
+
+
+@pytest.mark.parametrize("lost", ["removed", "empty", "garbage"])
+def test_a_lost_manifest_does_not_lose_the_blocks(fitted, tmp_path, lost, monkeypatch) -> None:
+    fitted.simulate(out=tmp_path)
+    manifest = tmp_path / "manifest.json"
+    whole = manifest.read_text()
+    manifest.unlink()
+    if lost != "removed":
+        manifest.write_text("" if lost == "empty" else "{]")
+    other = small_pipeline().fit(small_survey(), seed=8)
+    with pytest.raises(OutputError, match=r"holds no run|no manifest"):
+        other.simulate(out=tmp_path)
+    monkeypatch.setattr(storage, "simulate_block", lambda *a: pytest.fail("nothing is missing"))
+    fitted.simulate(out=tmp_path)
+    assert manifest.read_text() == whole
+
+
+@pytest.mark.parametrize("damage", ["removed", "shorter", "empty", "unreadable"])
+def test_a_folder_whose_parts_are_gone_is_not_opened(fitted, tmp_path, damage) -> None:
+    fitted.simulate(out=tmp_path)
+    population = open_population(tmp_path)
+    part = sorted(tmp_path.rglob("*.parquet"))[0]
+    whole = part.read_bytes()
+    part.unlink()
+    if damage == "unreadable":
+        part.mkdir()
+    elif damage != "removed":
+        part.write_bytes(whole[:-9] if damage == "shorter" else b"")
+    with pytest.raises(OutputError, match=r"is not complete: .*part-0000.parquet"):
+        open_population(tmp_path)
+    with pytest.raises(OutputError, match=r"part-0000.parquet is damaged: .* synthpop verify"):
+        population.frame()
+    assert any("part-0000.parquet" in text for text in verify(tmp_path))
+
+
+def test_a_part_of_another_run_is_not_read(fitted, tmp_path) -> None:
+    fitted.simulate(out=tmp_path / "one")
+    small_pipeline().fit(small_survey(), seed=8).simulate(out=tmp_path / "other")
+    one, other = (sorted((tmp_path / n).rglob("*.parquet"))[0] for n in ("one", "other"))
+    size = one.stat().st_size
+    one.write_bytes(other.read_bytes().ljust(size, b"0")[:size])
+    with pytest.raises(OutputError, match="its hash is not that of the manifest"):
+        open_population(tmp_path / "one").frame(["age"])
+
+
+def test_no_flipped_bit_is_read_as_other_data(fitted, tmp_path) -> None:
+    whole = fitted.simulate(out=tmp_path, scale=0.2).frame()
+    part = sorted(tmp_path.rglob("*.parquet"))[0]
+    data = part.read_bytes()
+    rng = np.random.default_rng(1)
+    for place in rng.integers(0, 8 * len(data), 60).tolist():
+        changed = bytearray(data)
+        changed[place // 8] ^= 1 << place % 8
+        part.write_bytes(bytes(changed))
+        with pytest.raises(OutputError, match="is damaged"):
+            open_population(tmp_path).frame()
+    part.write_bytes(data)
+    pd.testing.assert_frame_equal(open_population(tmp_path).frame(), whole)
+
+
+def test_pages_are_checked_also_once_the_file_was_read(fitted, tmp_path) -> None:
+    """The hash is checked at the first reading; what breaks later, the checksums notice."""
+    fitted.simulate(out=tmp_path, scale=0.2)
+    population = open_population(tmp_path)
+    whole = population.frame()
+    part = sorted(tmp_path.rglob("*.parquet"))[0]
+    data = part.read_bytes()
+    noticed = 0
+    for place in range(64, len(data) // 2, max(1, len(data) // 60)):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        part.write_bytes(bytes(changed))
+        try:
+            assert population.frame().equals(whole)  # a byte that nobody reads
+        except OutputError:
+            noticed += 1
+    assert noticed > 20
+
+
+def test_no_flipped_bit_of_the_manifest_is_taken(fitted, tmp_path) -> None:
+    text = fitted.simulate(out=tmp_path, scale=0.2).manifest.to_text()
+    manifest = Manifest.from_text(text)
+    data = text.encode()
+    rng = np.random.default_rng(2)
+    for place in rng.integers(0, 8 * len(data), 400).tolist():
+        changed = bytearray(data)
+        changed[place // 8] ^= 1 << place % 8
+        (tmp_path / "manifest.json").write_bytes(bytes(changed))
+        try:
+            assert read_manifest(tmp_path) == manifest  # white space of another kind
+        except OutputError:
+            continue
 
 
 def test_a_run_without_a_seed_resumes_with_the_one_it_had(tmp_path) -> None:
@@ -318,12 +489,12 @@ def test_a_run_without_a_seed_resumes_with_the_one_it_had(tmp_path) -> None:
     file.write_text(TEXT.replace("seed = 7\n", ""), encoding="utf-8")
     first = run(file, out=tmp_path / "p")
     told = (tmp_path / "p" / "manifest.json").read_text()
-    seed = first.manifest["identity"]["seed"]
+    seed = first.manifest.identity.seed
     next((tmp_path / "p").rglob("*.parquet")).unlink()
     again = run(file, out=tmp_path / "p")
-    assert again.manifest["identity"]["seed"] == seed
+    assert again.manifest.identity.seed == seed
     assert (tmp_path / "p" / "manifest.json").read_text() == told
-    assert run(file, out=tmp_path / "q").manifest["identity"]["seed"] != seed
+    assert run(file, out=tmp_path / "q").manifest.identity.seed != seed
     file.write_text(TEXT.replace("seed = 7\nscale = 2.0", "scale = 1.0"), encoding="utf-8")
     with pytest.raises(OutputError, match="it differs in scale"):
         run(file, out=tmp_path / "p")
@@ -338,5 +509,5 @@ def test_the_command_line_tells_and_takes_up_the_seed(tmp_path) -> None:
         assert done.exit_code == 0, done.output
         told.append(done.output.splitlines()[0])
     assert told[0] == told[1]
-    seed = open_population(tmp_path / "run").manifest["identity"]["seed"]
+    seed = open_population(tmp_path / "run").manifest.identity.seed
     assert told[0] == f"Seed {seed}."

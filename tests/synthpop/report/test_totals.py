@@ -99,13 +99,13 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
         "Small areas: District (area)",
     ]
     text = plain(facts)
-    prepared = population.manifest["prepared"][0]
+    prepared = population.manifest.prepared[0]
     assert f"{prepared['n_changed']} ages of the survey were corrected" in text
     assert "9 of 9 known totals are met by the weights" in text
     assert f"{calibration.effective_sample_size:,.0f}" in text
     assert f"Ratios of new to old weight lie between {calibration.g.min():.3g}" in text
-    step = population.manifest["finished"]["steps"][0]
-    cells = pd.DataFrame(step["margins"])
+    step = population.manifest.steps[0]
+    cells = pd.DataFrame(step.margins)
     met = int((cells["difference"].abs() <= 0.5).sum())
     assert f"{met} of 6 known totals are met to the nearest whole number" in text
     relative = (cells["difference"] / cells["target"]).abs()
@@ -113,9 +113,9 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     if relative.max() > 0:
         assert f"persons by region x sex: {worst['cell']}" in text
         assert f"{relative.max():.2%}".replace("%", " %") in text
-    exchanged = sum(step["regions"]["exchanged"])
+    exchanged = sum(step.details["regions"]["exchanged"])
     assert f"{exchanged:,} of {population.n_households:,} households were exchanged" in text
-    changes = pd.DataFrame(step["distances"]).query("not controlled")
+    changes = pd.DataFrame(step.details["distances"]).query("not controlled")
     worst = changes.iloc[int(changes["distance"].argmax())]
     assert (
         f"{worst['variable']} changed most: distance {worst['distance']:.2%}".replace("%", " %")
@@ -149,7 +149,7 @@ def test_what_is_not_met_is_said() -> None:
         population = Pipeline([Structure(["sex"]), step]).fit(small_survey(), seed=1).simulate()
     text = plain(totals_facts(None, population, Names(), False) or {})
     assert "NOT met everywhere" in text
-    record = pd.DataFrame(population.manifest["finished"]["steps"][0]["margins"])
+    record = pd.DataFrame(population.manifest.steps[0].margins)
     left = record["achieved"][1]
     if left:
         assert f"A total of 0 is not met: {record['margin'][1]}: sex=m, reached" in text
@@ -210,7 +210,7 @@ def test_the_page_has_the_section(
 
 
 def test_steps_in_words(population: Any) -> None:
-    rows = steps_table(population.manifest["identity"]["recipe"], Names())["rows"]
+    rows = steps_table(population.manifest.identity.recipe, Names())["rows"]
     assert rows[0][1:] == [
         "Heaped ages", "age",
         "Ages of the survey corrected before the fit (lognormal draws, 5year)",
@@ -309,7 +309,7 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
     facts = totals_facts(None, population, Names({"status": "Status"}), False)
     assert facts is not None
     assert headlines(facts)[0].startswith("Missing values filled: Status (status): Missing")
-    row = population.manifest["prepared"][0]["variables"][0]
+    row = population.manifest.prepared[0]["variables"][0]
     cells = facts["parts"][0]["tables"][0]["table"]["rows"][0]
     assert cells[1:] == [str(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing")]
     outside = totals_facts(None, population, Names(), True)

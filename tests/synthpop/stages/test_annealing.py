@@ -12,6 +12,7 @@ from synthpop.annealing.search import Region, Search, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
 from synthpop.microdata.errors import ConvergenceWarning, InputError
+from synthpop.population.manifest import Roles
 from synthpop.stages.annealing import Anneal, anneal
 from tests.reference_data import golden
 
@@ -310,7 +311,7 @@ def test_stage_and_events(frame, margins):
 
 def test_population_object(frame, margins):
     class Population:
-        manifest = {"roles": {"household": "hid"}}  # noqa: RUF012
+        roles = Roles(household="hid")
 
         def frame(self) -> pd.DataFrame:
             return frame

@@ -239,7 +239,7 @@ def test_run_files_and_faults() -> None:
     run = parse_runfile({"survey": {"demo": True}, "stage": stages})
     assert [stage.by for stage in run.stages[1:]] == ["rb090", "pl030"]
     manifest = fitted(STAGES[1]).simulate().manifest
-    text = str(steps(manifest["identity"]["recipe"], Names(), manifest["pooling"]))
+    text = str(steps(manifest.identity.recipe, Names(), manifest.pooling))
     assert "a model for each level of" in text
     assert "model of a level near that of all levels" in text
     with pytest.raises(InputError, match="by 'income' is in the survey, but the population"):

@@ -308,8 +308,8 @@ def test_a_run_file_takes_it_and_the_report_says_so() -> None:
     run = parse_runfile({"survey": {"demo": True}, "stage": stages})
     assert [stage.by_household for stage in run.stages[1:]] == ["head", "head"]
     people = made(Categorical("faith", predictors=["sex"], by_household="head"))
-    recipe = people.manifest["identity"]["recipe"]
-    text = str(steps(recipe, Names(), people.manifest["pooling"]))
+    recipe = people.manifest.identity.recipe
+    text = str(steps(recipe, Names(), people.manifest.pooling))
     assert "members of a household given its first" in text
     assert "one value per household" not in text
 

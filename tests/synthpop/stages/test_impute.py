@@ -144,8 +144,8 @@ def test_later_steps_learn_from_filled_values_and_the_manifest_tells(tmp_path) -
     population = open_population(tmp_path / "p")
     people = population.frame()
     assert people.loc[people["age"] >= 16, "status"].notna().all()
-    assert population.manifest["prepared"][0]["n_imputed"] > 0
-    assert population.manifest["identity"]["recipe"][0]["type"] == "impute"
+    assert population.manifest.prepared[0]["n_imputed"] > 0
+    assert population.manifest.identity.recipe[0]["type"] == "impute"
 
 
 def test_nothing_known_and_nothing_missing() -> None:

@@ -131,7 +131,7 @@ def test_workers_draw_the_same_and_the_option_is_recorded() -> None:
     pd.testing.assert_frame_equal(one, two)
     survey = Survey(frame_of_ages(), **ROLES)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1)
-    assert fitted.simulate().manifest["identity"]["recipe"][1]["numeric"] == "values"
+    assert fitted.simulate().manifest.identity.recipe[1]["numeric"] == "values"
 
 
 @pytest.mark.parametrize("stage", [Categorical, Continuous])

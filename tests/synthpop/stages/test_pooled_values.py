@@ -84,7 +84,7 @@ def test_partial_pooling_is_the_default_and_is_told() -> None:
     assert fit(pooling=25.0).pooling["continuous x (values)"].amount == 25.0
     assert fit(pooling="none").pooling["continuous x (values)"].kind == "none"
     population = fit(pooling=25.0).simulate(scale=0.1)
-    assert population.manifest["pooling"]["continuous x (values)"]["amount"] == 25.0
+    assert population.manifest.pooling["continuous x (values)"]["amount"] == 25.0
 
 
 def test_members_given_the_first_one_are_pooled_too() -> None:

@@ -64,7 +64,7 @@ def test_what_was_chosen_is_told_by_the_fit_and_the_manifest() -> None:
     assert chosen.chosen == "cross-validated"
     assert len(chosen.scores) > 1
     assert (given.chosen, given.amount) == ("given", 20.0)
-    told = run.simulate().manifest["pooling"]
+    told = run.simulate().manifest.pooling
     assert told["continuous income"]["amount"] == 20.0
     assert told["categorical status"] == chosen.to_dict()
 

@@ -193,13 +193,13 @@ def test_workers_and_folders_hold_the_same(tmp_path, workers) -> None:
     steps = (FIRST, Revisit(["three", "one"]))
     one = people(*steps, rows_per_block=900)
     two = people(*steps, rows_per_block=900, workers=workers, out=tmp_path / "p")
-    assert len(one.manifest["blocks"]) > 6
+    assert len(one.manifest.blocks) > 6
     pd.testing.assert_frame_equal(one.frame(), two.frame())
-    assert one.manifest["columns"] == two.manifest["columns"]
+    assert one.manifest.columns == two.manifest.columns
 
 
 def test_it_is_part_of_the_identity_of_a_run() -> None:
-    recipe = people(FIRST, Revisit(["one"], passes=2), scale=0.2).manifest["identity"]["recipe"]
+    recipe = people(FIRST, Revisit(["one"], passes=2), scale=0.2).manifest.identity.recipe
     assert recipe[-1]["type"] == "revisit"
     assert recipe[-1]["passes"] == 2
 

@@ -1,0 +1,425 @@
+"""The record of a population: what was computed, from what, and where each block lies.
+
+The only module that knows the keys of ``manifest.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from synthpop.microdata.block import Fallback
+from synthpop.microdata.dataset import Field
+from synthpop.population.plain_values import (
+    Data,
+    ManifestError,
+    checked_values,
+    content_hash,
+    json_values,
+    parsed_json,
+)
+
+FORMAT = 2
+RUNNING, COMPLETE = "running", "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    """What tells one run from another: two runs with the same identity make the same bytes.
+
+    Attributes
+    ----------
+    version : str
+        Of synthpop.
+    seed, fit_seed : int
+        Of the simulation and of the fit.
+    scale : float
+    rows_per_block : int
+    recipe : tuple of dict
+        Steps with their options, as plain values.
+    survey : str
+        Hash of all columns that the fit read.
+    models : str
+        Hash of everything that was learned; empty where a model cannot be described.
+    environment : dict
+        Versions of the libraries and the core of BLAS, on which the last digits depend.
+    strata : tuple of str or None
+        The strata that were simulated, where not all were.
+    """
+
+    version: str
+    seed: int
+    fit_seed: int
+    scale: float
+    rows_per_block: int
+    recipe: tuple[Data, ...] = ()
+    survey: str = ""
+    models: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    strata: tuple[str, ...] | None = None
+
+    @property
+    def hash(self) -> str:
+        """Hash of all of it, by which records name their run."""
+        return content_hash(self.to_dict())
+
+    def to_dict(self) -> Data:
+        """Return plain values for JSON."""
+        return {
+            **{item.name: getattr(self, item.name) for item in fields(self)},
+            "recipe": list(self.recipe),
+            "environment": dict(self.environment),
+            "strata": None if self.strata is None else list(self.strata),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RunIdentity:
+        """Return the identity that `to_dict` described."""
+        kinds: dict[str, Any] = {
+            "version": str, "seed": int, "fit_seed": int, "scale": (int, float),
+            "rows_per_block": int, "recipe": list, "survey": str, "models": str,
+            "environment": dict,
+        }  # fmt: skip
+        values = checked_values("identity", data, kinds)
+        strata = data.get("strata")
+        return cls(
+            **{**values, "recipe": tuple(values["recipe"])},
+            strata=None if strata is None else tuple(strata),
+        )
+
+    def differences(self, other: RunIdentity) -> str:
+        """Return in what another run differs, as words; empty where it is the same."""
+        ours, theirs = json_values(self.to_dict()), json_values(other.to_dict())
+        names = [name for name in ours if ours[name] != theirs[name]]
+        return ", ".join(self._difference(name, other) for name in names)
+
+    def _difference(self, name: str, other: RunIdentity) -> str:
+        if name == "models":
+            return "models (what was learned from the survey is not the same)"
+        if name != "environment":
+            return name
+        pairs = {**self.environment, **other.environment}
+        changed = [
+            f"{key} {other.environment.get(key, 'absent')} there, "
+            f"{self.environment.get(key, 'absent')} here"
+            for key in pairs
+            if self.environment.get(key) != other.environment.get(key)
+        ]
+        return f"environment ({'; '.join(changed)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Columns of ids, stratum and household size; None where the population has none."""
+
+    household: str | None = None
+    strata: str | None = None
+    size: str | None = None
+    person: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """The survey that the population was learned from."""
+
+    n_persons: int = 0
+    n_households: int = 0
+    weight: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRecord:
+    """One block of whole households.
+
+    Attributes
+    ----------
+    n_households, n_persons : int
+    file : str
+        Relative to the folder; empty in memory.
+    hash : str
+        blake2b of the file.
+    bytes : int
+    fallbacks : tuple of Fallback
+        Those of this block; stored in its own record only.
+    """
+
+    n_households: int
+    n_persons: int
+    file: str = ""
+    hash: str = ""
+    bytes: int = 0
+    fallbacks: tuple[Fallback, ...] = ()
+
+    def to_dict(self) -> Data:
+        """Return the entry of the manifest."""
+        entry = {"n_households": self.n_households, "n_persons": self.n_persons}
+        if not self.file:
+            return entry
+        return {"file": self.file, **entry, "hash": self.hash, "bytes": self.bytes}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> BlockRecord:
+        """Return the block that `to_dict` described."""
+        kinds: dict[str, Any] = {"n_households": int, "n_persons": int}
+        if isinstance(data, Mapping) and "file" in data:
+            kinds |= {"file": str, "hash": str, "bytes": int}
+        return cls(**checked_values("blocks", data, kinds))
+
+    def to_record(self, run: str) -> str:
+        """Return the text of the record of its own that a block on disk has."""
+        data = {**self.to_dict(), "run": run, "fallbacks": [asdict(f) for f in self.fallbacks]}
+        return json.dumps({**data, "record_hash": content_hash(data)}, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_record(cls, text: str) -> tuple[BlockRecord, str]:
+        """Return the block of a record, and the run that it belongs to.
+
+        Raises
+        ------
+        ManifestError
+            The record is damaged.
+        """
+        data = parsed_json(text)
+        values = checked_values("record", data, {"run": str, "record_hash": str, "fallbacks": list})
+        content = {key: value for key, value in data.items() if key != "record_hash"}
+        if content_hash(content) != values["record_hash"]:
+            raise ManifestError("its content does not agree with its hash")
+        notes = tuple(_fallback(item) for item in values["fallbacks"])
+        return replace(cls.from_dict(data), fallbacks=notes), values["run"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What a step on the finished population did, with the numbers that verify it.
+
+    Attributes
+    ----------
+    stage : str
+        Label of the step.
+    summary : str
+    converged : bool
+        All margins are met within the tolerance.
+    tolerance : float
+    seed : int
+    gap : float
+        Sum of absolute differences to the known totals.
+    margins : dict
+        Table of cells, column -> values.
+    moved_later : float
+        Sum of absolute changes of these totals by later steps.
+    cells_at_the_end : dict or None
+        The cells counted afresh at the end, where later steps moved them.
+    details : dict
+        Numbers and tables of this kind of step only.
+    """
+
+    stage: str
+    summary: str
+    converged: bool
+    tolerance: float
+    seed: int
+    gap: float
+    margins: Mapping[str, list[Any]]
+    moved_later: float = 0.0
+    cells_at_the_end: Mapping[str, list[Any]] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> Data:
+        """Return plain values for JSON."""
+        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {key: value for key, value in data.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> StepRecord:
+        """Return the record that `to_dict` described."""
+        number = (int, float, type(None))
+        kinds: dict[str, Any] = {
+            "stage": str, "summary": str, "converged": bool, "tolerance": number, "seed": int,
+            "gap": number, "margins": dict, "moved_later": number, "details": dict,
+        }  # fmt: skip
+        values = checked_values("steps", data, kinds)
+        return cls(**values, cells_at_the_end=data.get("cells_at_the_end"))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRecord:
+    """The steps on the finished population, and how large it was before them."""
+
+    summary: str
+    n_persons_before: int
+    n_households_before: int
+    steps: tuple[StepRecord, ...] = ()
+
+    def to_dict(self) -> Data:
+        """Return plain values for JSON."""
+        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {**data, "steps": [step.to_dict() for step in self.steps]}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> FinishRecord:
+        """Return the record that `to_dict` described."""
+        kinds: dict[str, Any] = {
+            "summary": str,
+            "n_persons_before": int,
+            "n_households_before": int,
+        }
+        values = checked_values("finished", data, {**kinds, "steps": list})
+        steps = tuple(StepRecord.from_dict(item) for item in values.pop("steps"))
+        return cls(**values, steps=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All that is needed to read, to verify and to repeat a population.
+
+    Attributes
+    ----------
+    identity : RunIdentity
+    status : {"complete", "running"}
+        While a run is running only its identity is known.
+    roles : Roles
+    sample : SampleRecord
+    columns : tuple of Field
+    blocks : tuple of BlockRecord
+    fallbacks : tuple of Fallback
+    pooling : dict
+        Label of a model -> how its strata were pooled.
+    prepared : tuple of dict
+        What the steps on the survey did.
+    finished : FinishRecord or None
+    files : dict
+        Other files of the folder, such as the report -> hash.
+    """
+
+    identity: RunIdentity
+    status: str = COMPLETE
+    roles: Roles = field(default_factory=Roles)
+    sample: SampleRecord = field(default_factory=SampleRecord)
+    columns: tuple[Field, ...] = ()
+    blocks: tuple[BlockRecord, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
+    pooling: Mapping[str, Any] = field(default_factory=dict)
+    prepared: tuple[Data, ...] = ()
+    finished: FinishRecord | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the population is finished."""
+        return self.status == COMPLETE
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return sum(block.n_persons for block in self.blocks)
+
+    @property
+    def n_households(self) -> int:
+        """Number of households."""
+        return sum(block.n_households for block in self.blocks)
+
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        """The steps on the finished population."""
+        return () if self.finished is None else self.finished.steps
+
+    def to_dict(self) -> Data:
+        """Return plain values for JSON, with the hash of all of them."""
+        data: Data = {"format": FORMAT, "status": self.status, "identity": self.identity.to_dict()}
+        if self.complete:
+            data |= {
+                "roles": asdict(self.roles),
+                "sample": asdict(self.sample),
+                "n_persons": self.n_persons,
+                "n_households": self.n_households,
+                "blocks": [block.to_dict() for block in self.blocks],
+                "fallbacks": [asdict(item) for item in self.fallbacks],
+                "pooling": dict(self.pooling),
+                "prepared": list(self.prepared),
+                "finished": None if self.finished is None else self.finished.to_dict(),
+                "files": dict(self.files),
+            }
+        data = json_values(data)
+        if self.complete:  # levels come back as they are: they may be infinite numbers
+            data["columns"] = [item.to_dict() for item in self.columns]
+        return {**data, "hash": content_hash(data)}
+
+    def to_text(self) -> str:
+        """Return readable JSON, the same for the same manifest."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, default=str) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> Manifest:
+        """Return the manifest that `to_text` wrote.
+
+        Raises
+        ------
+        ManifestError
+            It is damaged, of another format, or lacks something.
+        """
+        return cls.from_dict(parsed_json(text))
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Manifest:
+        """Return the manifest that `to_dict` described; see `from_text`."""
+        if not isinstance(data, Mapping):
+            raise ManifestError("it holds no table of keys")
+        if data.get("format") != FORMAT:
+            raise ManifestError(f"format {data.get('format')} is not {FORMAT}")
+        values = checked_values("manifest", data, {"status": str, "identity": dict, "hash": str})
+        content = {key: value for key, value in data.items() if key != "hash"}
+        if content_hash(content) != values["hash"]:
+            raise ManifestError("its content does not agree with its hash")
+        identity = RunIdentity.from_dict(values["identity"])
+        if values["status"] == RUNNING:
+            return cls(identity, RUNNING)
+        if values["status"] != COMPLETE:
+            raise ManifestError(f"status {values['status']!r} is unknown")
+        return cls._complete(identity, data)
+
+    @classmethod
+    def _complete(cls, identity: RunIdentity, data: Mapping[str, Any]) -> Manifest:
+        kinds = {
+            "roles": dict, "sample": dict, "columns": list, "n_persons": int, "n_households": int,
+            "blocks": list, "fallbacks": list, "pooling": dict, "prepared": list, "files": dict,
+        }  # fmt: skip
+        values = checked_values("manifest", data, kinds)
+        roles: dict[str, Any] = dict.fromkeys(item.name for item in fields(Roles))
+        checked_values("roles", values["roles"], dict.fromkeys(roles, (str, type(None))))
+        sample: dict[str, Any] = {"n_persons": int, "n_households": int, "weight": str}
+        finished = data.get("finished")
+        manifest = cls(
+            identity,
+            COMPLETE,
+            Roles(**{name: values["roles"][name] for name in roles}),
+            SampleRecord(**checked_values("sample", values["sample"], sample)),
+            _columns(values["columns"]),
+            tuple(BlockRecord.from_dict(item) for item in values["blocks"]),
+            tuple(_fallback(item) for item in values["fallbacks"]),
+            values["pooling"],
+            tuple(values["prepared"]),
+            None if finished is None else FinishRecord.from_dict(finished),
+            values["files"],
+        )
+        for name in ("n_persons", "n_households"):
+            if getattr(manifest, name) != values[name]:
+                raise ManifestError(f"{name} is not the sum of its blocks")
+        return manifest
+
+
+def _fallback(data: Any) -> Fallback:
+    kinds = {"stage": str, "stratum": str, "what": str, "n_persons": int}
+    return Fallback(**checked_values("fallbacks", data, kinds))
+
+
+def _columns(items: Sequence[Any]) -> tuple[Field, ...]:
+    try:
+        columns = tuple(Field.from_dict(item) for item in items)
+    except (KeyError, TypeError, ValueError):
+        raise ManifestError("columns are incomplete") from None
+    good = [f.kind in ("categorical", "numeric") and isinstance(f.name, str) for f in columns]
+    if not good or not all(good):
+        raise ManifestError("columns are incomplete")
+    return columns

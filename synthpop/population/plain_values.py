@@ -1,0 +1,60 @@
+"""Plain values for JSON: strict, hashed independently of layout, checked when they come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+Data = dict[str, Any]
+
+
+class ManifestError(ValueError):
+    """A manifest or a record lacks something; the text says what."""
+
+
+def content_hash(data: Any) -> str:
+    """Return the blake2b hash of plain values, independent of the layout of their JSON."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
+def json_values(data: Any, constant: Any = str) -> Any:
+    """Return what strict JSON gives back; `constant` makes values of numbers that are none.
+
+    Examples
+    --------
+    >>> json_values({"a": (1, float("inf"))}), json_values([float("nan")], lambda _: None)
+    ({'a': [1, 'Infinity']}, [None])
+    """
+    return json.loads(json.dumps(data, default=_native), parse_constant=constant)
+
+
+def _native(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def parsed_json(text: str) -> Any:
+    """Return the values of a JSON text; a `ManifestError` where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise ManifestError(f"it is no JSON ({problem})") from None
+
+
+def checked_values(where: str, data: Any, kinds: Mapping[str, Any]) -> Data:
+    """Return the values of these keys, all there and of these types."""
+    if not isinstance(data, Mapping):
+        raise ManifestError(f"{where} holds no table of keys")
+    wrong = [
+        key
+        for key, kind in kinds.items()
+        if not isinstance(data.get(key), kind)
+        or (isinstance(data.get(key), bool) and kind is not bool)
+    ]
+    if wrong:
+        raise ManifestError(f"{', '.join(wrong)} of {where} missing or of a wrong type")
+    return {key: data[key] for key in kinds}

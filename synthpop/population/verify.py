@@ -1,0 +1,154 @@
+"""Whether a folder still holds what was written: manifest, parts, records, other files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import OutputError
+from synthpop.population.folders import FOLDER, RECORDS, record_path
+from synthpop.population.manifest import BlockRecord, Manifest
+from synthpop.population.storage import file_hash, read_manifest
+
+
+def verify(root: Path | str) -> list[str]:
+    """Check every file of a population again; what does not agree is returned, empty is good.
+
+    The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
+    levels that the manifest tells; each part has its record; other files that the run wrote (the
+    report) are unchanged; nothing else lies among the parts.
+
+    Raises
+    ------
+    OutputError
+        The folder holds no finished run, or its manifest is damaged.
+    """
+    folder = Path(root)
+    manifest = read_manifest(folder)
+    if not manifest.complete:
+        raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
+    problems = [text for block in manifest.blocks for text in _of_block(folder, manifest, block)]
+    problems += _strangers(folder, manifest)
+    for name, digest in manifest.files.items():
+        problems += _of_file(folder / name, name, digest)
+    return problems
+
+
+def missing_parts(root: Path, manifest: Manifest) -> list[str]:
+    """Return parts that are not there or not of their size; costs one look at each file."""
+    problems = []
+    for block in manifest.blocks:
+        try:
+            size = (root / block.file).stat().st_size
+        except OSError as problem:
+            problems.append(f"{block.file} is missing ({problem.strerror or problem})")
+            continue
+        if size != block.bytes:
+            problems.append(f"{block.file} has {size:,} bytes, not {block.bytes:,}")
+    return problems
+
+
+def schema_problems(schema: Any, fields: Sequence[Field]) -> list[str]:
+    """Return where the columns of a part differ from the fields of the manifest."""
+    import pyarrow as pa
+
+    names = [field.name for field in fields]
+    if list(schema.names) != names:
+        return [f"has columns {', '.join(schema.names)}, not {', '.join(names)}"]
+    problems = []
+    for field in fields:
+        stored = schema.field(field.name).type
+        if pa.types.is_dictionary(stored):
+            stored = stored.value_type
+        expected = _arrow_type(field)
+        if stored != expected:
+            problems.append(f"{field.name} is {stored}, not {expected}")
+    return problems
+
+
+def _arrow_type(field: Field) -> Any:
+    import pyarrow as pa
+
+    if field.kind == "numeric":
+        return pa.from_numpy_dtype(field.dtype)
+    return pa.array(list(field.levels)).type
+
+
+def _of_block(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]:
+    path = folder / block.file
+    problems = _of_file(path, block.file, block.hash)
+    if problems:
+        return problems
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as part:
+            rows, schema = part.metadata.num_rows, part.schema_arrow
+            coded = [f.name for f in manifest.columns if f.kind == "categorical"]
+            codes = part.read(columns=coded, use_threads=False)
+    except (OSError, pa.ArrowException) as problem:
+        return [f"{block.file} cannot be read: {str(problem).splitlines()[0]}"]
+    if rows != block.n_persons:
+        problems.append(f"{block.file} has {rows:,} rows, not {block.n_persons:,}")
+    problems += [f"{block.file}: {text}" for text in schema_problems(schema, manifest.columns)]
+    for field in manifest.columns if not problems else ():
+        if field.kind == "categorical" and not has_levels(codes[field.name], field):
+            problems.append(f"{block.file}: {field.name} has other levels than the manifest")
+    return problems + _of_record(folder, manifest, block)
+
+
+def has_levels(column: Any, field: Field) -> bool:
+    """Return whether the values of a coded column are among the levels of its field."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    levels = pa.array(list(field.levels))
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            if chunk.dictionary.equals(levels):
+                continue
+            chunk = chunk.dictionary_decode()
+        values = pc.unique(chunk).drop_null()
+        if len(levels) == 0 and len(values):
+            return False
+        if len(values) and not pc.all(pc.is_in(values, value_set=levels)).as_py():
+            return False
+    return True
+
+
+def _of_record(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]:
+    path = record_path(folder / block.file)
+    name = path.relative_to(folder).as_posix()
+    try:
+        record, run = BlockRecord.from_record(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return [f"{name} is missing"]
+    except (OSError, ValueError) as problem:
+        return [f"{name} was changed: {problem}"]
+    same = run == manifest.identity.hash and record.to_dict() == block.to_dict()
+    return [] if same else [f"{name} does not belong to the run"]
+
+
+def _of_file(path: Path, name: str, digest: str) -> list[str]:
+    try:
+        return [] if file_hash(path) == digest else [f"{name} was changed"]
+    except FileNotFoundError:
+        return [f"{name} is missing"]
+    except OSError as problem:
+        return [f"{name} cannot be read: {problem.strerror or problem}"]
+
+
+def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+    """Return files among the parts and records that are not of the run."""
+    files = {block.file for block in manifest.blocks}
+    files |= {record_path(folder / f).relative_to(folder).as_posix() for f in files}
+    present = [
+        path.relative_to(folder).as_posix()
+        for name in (FOLDER, RECORDS)
+        for path in sorted((folder / name).rglob("*"))
+        if not path.is_dir()
+    ]
+    return [f"{name} does not belong to the run" for name in present if name not in files]
