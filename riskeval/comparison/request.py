@@ -14,6 +14,7 @@ from riskeval.measures.request import Limits, check_limit
 from riskeval.utility.estimates import STATISTICS
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.formula import read_formula
 
 COUNTED_K = (None, 2, 3, 5)
 """Values of k in the limits: those that are counted."""
@@ -154,12 +155,12 @@ def domains_of(item: Indicators) -> tuple[str, ...]:
 
 def columns_of(item: Regression) -> tuple[str, ...]:
     """Columns of a formula, response first."""
-    from riskeval.utility.formulas import parse_formula
+    from riskeval.utility.regressions import ALLOWED
 
-    formula = parse_formula(Faults("formula"), item.formula)
+    formula = read_formula(Faults("formula"), item.formula, ALLOWED)
     if formula is None:
         return ()
-    return tuple(dict.fromkeys(f.column for f in (formula.response, *formula.factors)))
+    return tuple(dict.fromkeys(f.column for f in (*formula.responses, *formula.factors)))
 
 
 def read_names(faults: Faults, frame: pd.DataFrame, names: Any, role: str) -> tuple[str, ...]:
@@ -215,7 +216,7 @@ def read_indicators(
 
 def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
     """Return the regressions; a text is the formula of a linear one."""
-    from riskeval.utility.formulas import parse_formula
+    from riskeval.utility.regressions import ALLOWED
 
     found = []
     for item in _items(faults, given, "regressions", (str, Regression, Mapping)):
@@ -227,7 +228,7 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
         if record is None:
             continue
         check_choice(faults, "family of the regression", record.family, ("linear", "logistic"))
-        if parse_formula(faults, record.formula) is not None:
+        if read_formula(faults, record.formula, ALLOWED) is not None:
             check_columns(faults, frame, columns_of(record), f"part of {record.formula!r}")
         found.append(record)
     return tuple(found)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.formula import Formula, design, read_formula
+from riskeval.protection.design import design
 from riskeval.protection.numeric import read_numbers, read_seed
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.formula import Allowed, Formula, read_formula
 from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -79,27 +80,28 @@ def shuffle(
     faults = Faults("shuffle")
     check_choice(faults, "method", method, METHODS)
     resolved = read_seed(faults, seed)
-    read = read_formula(faults, formula)
+    model = read_formula(faults, formula, Allowed(responses=(1, None)))
     faults.raise_if_any()
-    assert read is not None
-    values = read_numbers(faults, frame, read.responses, "confidential variable")
-    columns, continuous = design(faults, frame, read)
+    assert model is not None
+    responses = [factor.column for factor in model.responses]
+    values = read_numbers(faults, frame, responses, "confidential variable")
+    columns, continuous = design(faults, frame, model)
     faults.raise_if_any()
     assert values is not None
     rng = Streams(resolved).at("shuffle", method)
     scores, explained = _scores(faults, values, columns, continuous, method, rng)
     released = frame.copy(deep=False)
-    for j, name in enumerate(read.responses):
+    for j, name in enumerate(responses):
         source = _sources(values[:, j], scores[:, j])
         released[name] = taken(frame[name], source)
         _verify(frame[name], released[name])
-    share = pd.Series(explained, index=list(read.responses), name="explained")
-    before, after = (_correlations(table, read) for table in (frame, released))
+    share = pd.Series(explained, index=responses, name="explained")
+    before, after = (_correlations(table, model) for table in (frame, released))
     listed = ", ".join(f"{name} {value:.1%}" for name, value in share.items())
     return protected(
         frame,
         released,
-        read.responses,
+        responses,
         method="shuffle",
         parameters={"formula": formula, "method": method, "seed": resolved},
         seed=resolved,
@@ -229,12 +231,13 @@ def _correlations(frame: pd.DataFrame, formula: Formula) -> pd.DataFrame:
     """Rank correlations of the confidential variables with themselves and numeric predictors."""
     numeric = [
         name
-        for name in formula.predictors
+        for name in formula.columns
         if pd.api.types.is_numeric_dtype(frame[name].dtype)
         and not pd.api.types.is_bool_dtype(frame[name].dtype)
     ]
-    names = [*formula.responses, *numeric]
+    responses = [factor.column for factor in formula.responses]
+    names = [*responses, *numeric]
     table = pd.DataFrame(
         {name: frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names}
     )
-    return table.rank().corr().loc[list(formula.responses)]
+    return table.rank().corr().loc[responses]

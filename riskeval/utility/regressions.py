@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.formulas import Factor, Formula, parse_formula
 from riskeval.utility.logistic import fit_logistic
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.pairs import (
@@ -27,10 +26,12 @@ from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
 FAMILIES = ("linear", "logistic")
+ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
 INTERCEPT = "(Intercept)"
 DEPENDENT = 1e-9
 
@@ -136,17 +137,17 @@ class Model:
 
 def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Model | None:
     """Parse, check and build; None where faults were noted."""
-    formula = parse_formula(faults, text)
+    formula = read_formula(faults, text, ALLOWED)
     check_option(faults, "family", family, FAMILIES)
     if formula is None:
         return None
-    factors = (formula.response, *formula.factors)
+    response, factors = formula.responses[0], (*formula.responses, *formula.factors)
     names = tuple(dict.fromkeys(factor.column for factor in factors))
     if not check_both(faults, sides, names, "formula"):
         return None
-    logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.log))
+    logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
     numeric = [n for n in names if is_number(sides.x, n) and is_number(sides.y, n)]
-    needed = {*numeric, *logs, *((formula.response.column,) if family == "linear" else ())}
+    needed = {*numeric, *logs, *((response.column,) if family == "linear" else ())}
     if check_numbers(faults, sides, [n for n in names if n in needed], "formula"):
         for name in logs:
             for frame, side in ((sides.x, "original"), (sides.y, "release")):
@@ -155,11 +156,11 @@ def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Mode
                     faults.add(name, f"logarithm of values <= 0 in the {side}", rows=rows)
     if faults:
         return None
-    response = _response(faults, sides, formula.response, family)
-    if response is None:
+    values = _response(faults, sides, response, family)
+    if values is None:
         return None
     labels, x, y = _matrices(sides, formula)
-    return Model(labels, (x, y), response, sides, family)
+    return Model(labels, (x, y), values, sides, family)
 
 
 def _response(
@@ -180,7 +181,7 @@ def _response(
 
 def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
     values = numbers(frame, [factor.column])[:, 0]
-    return np.log(values) if factor.log else values
+    return np.log(values) if factor.function == "log" else values
 
 
 def _matrices(sides: Sides, formula: Formula) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
@@ -205,7 +206,8 @@ def _matrices(sides: Sides, formula: Formula) -> tuple[tuple[str, ...], np.ndarr
 
 def _columns(sides: Sides, factor: Factor) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
-    if factor.log or (is_number(sides.x, name) and is_number(sides.y, name)):
+    as_numbers = is_number(sides.x, name) and is_number(sides.y, name) and factor.function != "C"
+    if factor.function == "log" or as_numbers:
         x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
         return (factor.label,), (x[:, None], y[:, None])
     both, single = common_levels(sides.x[name], sides.y[name])

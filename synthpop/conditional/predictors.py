@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.fallback import STEPS, Design, Ladder, cumulative, predict_ladder
-from synthpop.conditional.formula import Term, parse_formula
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.formula import Allowed, read_formula
 from synthpop.models.encoding import (
     DECILES,
     FEW_VALUES,
@@ -29,6 +29,7 @@ from synthpop.models.encoding import (
 from synthpop.stages.base import Outlook, check_available
 
 Predictors = str | Sequence[str]
+Term = tuple[str, ...]
 NUMERIC = ("classes", "values")
 
 
@@ -41,7 +42,10 @@ def resolve_terms(
             return [(name,) for name in basic]
         if predictors == "all":
             return [(name,) for name in available]
-        return parse_formula(predictors)
+        faults = Faults("formula")
+        formula = read_formula(faults, predictors, Allowed(dot=available), argument="predictors")
+        faults.raise_if_any()
+        return list(formula.names) if formula is not None else []
     return [(name,) for name in predictors]
 
 

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from riskeval.measures.loglinear.formula import Term
+from riskeval.measures.loglinear.terms import Term
 
 MOST_CELLS = 20_000_000
 MOST_DESIGN = 2_000_000

@@ -19,8 +19,8 @@ import pandas as pd
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.fit import Fit
-from riskeval.measures.loglinear.formula import FormulaError, Term, format_formula, parse_formula
 from riskeval.measures.loglinear.newton import fit_newton
+from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults
@@ -337,9 +337,10 @@ def loglinear_risk(
     weights : str or float array, shape (n,)
         Persons of the population that a record stands for.
     formula : str, optional
-        Log-linear model of the table, as ``"~ sex + age + sex:age"``; see `parse_formula` for the
-        operators. Columns of numbers enter as numbers (a trend), unless written ``C(age)``. Not
-        given: main effects of all keys, all as categories.
+        Log-linear model of the table, as ``"~ sex + age + sex:age"``; the operators are those of
+        `synthpop.microdata.formula`, and ``.`` stands for all keys. Columns of numbers enter as
+        numbers (a trend), unless written ``C(age)``. Not given: main effects of all keys, all as
+        categories.
     method : {"poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf"}
         "poisson": sample counts. "clogg-eliason": sample counts with the log of f / F as offset.
         "pseudo-ml": weighted counts, brought to the size of the sample. "weighted": sample counts
@@ -411,10 +412,7 @@ def loglinear_risk(
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
     categorical: set[int] = set()
     if formula is not None and keys:
-        try:
-            terms, categorical = parse_formula(formula, keys)
-        except FormulaError as error:
-            faults.add("formula", str(error), remedy="For instance '~ a + b + a:b'.")
+        terms, categorical = read_terms(faults, formula, keys) or (terms, categorical)
     if found and not faults and frame[keys].isna().any(axis=1).all():
         faults.add("data", "has no record with all keys")
     faults.raise_if_any()

@@ -23,7 +23,7 @@ from riskeval.measures.loglinear.fit import (
     part_terms,
     poisson_deviance,
 )
-from riskeval.measures.loglinear.formula import Term
+from riskeval.measures.loglinear.terms import Term
 
 
 def design_columns(

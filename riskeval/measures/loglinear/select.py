@@ -18,7 +18,6 @@ import pandas as pd
 
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear.fit import Fit
-from riskeval.measures.loglinear.formula import Term, format_formula
 from riskeval.measures.loglinear.model import (
     CellTable,
     LogLinearRisk,
@@ -28,6 +27,7 @@ from riskeval.measures.loglinear.model import (
     tabulate_cells,
     unique_risks,
 )
+from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result

@@ -455,7 +455,7 @@ def test_small_strata_use_the_pooled_model_and_say_so() -> None:
         (Categorical("status", predictors=["income"]), "will not have it here"),
         (Categorical("status", predictors="sex"), "predictors = 'sex' is not understood"),
         (Categorical("status", predictors="~ sex +"), "cannot be read"),
-        (Categorical("status", predictors="~ log(age)"), "cannot be read at position 6"),
+        (Categorical("status", predictors="~ log(age)"), "log() is not available here"),
         (Categorical("status", model="florest"), "Did you mean 'forest'?"),
         (Categorical("status", model=NearestNeighbours()), "takes no sample_weight"),
         (Categorical("status", smallest_stratum=-1), "below zero"),

@@ -1,0 +1,70 @@
+"""Terms of log-linear models: sets of keys, from formulas and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
+from synthpop.microdata.text import join
+
+Term = frozenset[int]
+
+
+def read_terms(
+    faults: Faults, text: object, keys: Sequence[str]
+) -> tuple[list[Term], set[int]] | None:
+    """Read the formula of a log-linear model, or note what is wrong with it.
+
+    Parameters
+    ----------
+    faults : Faults
+    text : str
+        As ``"~ a + b + a:b"``; ``.`` stands for all keys, ``C(name)`` for "as a category".
+    keys : sequence of str
+
+    Returns
+    -------
+    terms : list of frozenset of int
+        Positions in `keys`; each term once, lower orders first.
+    categorical : set of int
+        Keys written with ``C()``.
+
+    Examples
+    --------
+    >>> terms, _ = read_terms(Faults("model"), "~ (a + b + c)^2 - b:c", ["a", "b", "c"])
+    >>> [sorted(term) for term in terms]
+    [[0], [1], [2], [0, 1], [0, 2]]
+    """
+    formula = read_formula(faults, text, Allowed(functions=("C",), dot=keys))
+    if formula is None:
+        return None
+    unknown = [name for name in formula.columns if name not in keys]
+    for name in unknown:
+        faults.add("formula", f"{name!r} is not a key (there are {join(keys)})")
+    if unknown:
+        return None
+    position = {name: j for j, name in enumerate(keys)}
+    terms = {frozenset(position[name] for name in names) for names in formula.names}
+    categorical = {position[f.column] for f in formula.factors if f.function == "C"}
+    return sorted(terms, key=lambda term: (len(term), sorted(term))), categorical
+
+
+def format_formula(
+    terms: Sequence[Term], names: Sequence[str], categories: Sequence[int] | set[int] = ()
+) -> str:
+    """Write terms as a formula that `read_terms` reads back.
+
+    Parameters
+    ----------
+    terms : terms of the model
+    names : the keys
+    categories : keys to be written with ``C()``
+
+    Examples
+    --------
+    >>> format_formula([frozenset([0]), frozenset([0, 1])], ["a", "b c"], {0})
+    '~ C(a) + C(a):`b c`'
+    """
+    factors = [Factor(name, "C" if j in set(categories) else "") for j, name in enumerate(names)]
+    return str(Formula((), tuple(tuple(factors[j] for j in sorted(term)) for term in terms)))

@@ -1,0 +1,60 @@
+"""Columns of the right side of a formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.formula import Formula
+
+
+def design(faults: Faults, frame: pd.DataFrame, formula: Formula) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of the right side without a constant.
+
+    Numbers are standardised; a missing one becomes the mean and an indicator column says so.
+    Other columns become indicators of all levels but the first; a missing value is a level.
+    Products multiply the columns of their parts.
+
+    Returns
+    -------
+    columns : float64, shape (n, m)
+        Constant columns are left out.
+    continuous : bool, shape (m,)
+        Whether a column holds a number as it is.
+    """
+    if not check_columns(faults, frame, formula.columns, "predictor"):
+        return np.empty((len(frame), 0)), np.empty(0, dtype=bool)
+    parts = {name: _part(frame[name]) for name in formula.columns}
+    columns: list[np.ndarray] = [np.empty((len(frame), 0))]
+    continuous: list[bool] = []
+    for term in formula.names:
+        block = parts[term[0]][0]
+        for name in term[1:]:
+            other = parts[name][0]
+            block = (block[:, :, None] * other[:, None, :]).reshape(len(frame), -1)
+        columns.append(block)
+        first = parts[term[0]][1]
+        continuous += [first and j == 0 and len(term) == 1 for j in range(block.shape[1])]
+    matrix = np.column_stack(columns)
+    varying = np.ptp(matrix, axis=0) > 0 if len(matrix) else np.ones(matrix.shape[1], dtype=bool)
+    return matrix[:, varying], np.array(continuous, dtype=bool)[varying]
+
+
+def _part(values: pd.Series) -> tuple[np.ndarray, bool]:
+    """Columns of one predictor, and whether the first of them is a number."""
+    dtype = values.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        known = np.isfinite(numbers)
+        if not known.any():
+            return np.zeros((len(values), 1)), True
+        centred = np.where(known, numbers - numbers[known].mean(), 0.0)
+        spread = numbers[known].std()
+        columns = [centred / spread if spread > 0 else centred]
+        return np.column_stack([*columns, *([~known] if not known.all() else [])]), True
+    codes, _ = encode(values)
+    present = np.unique(codes)[1:]
+    return (codes[:, None] == present[None, :]).astype(np.float64), False
