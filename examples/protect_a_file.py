@@ -34,8 +34,8 @@ def tell(session: ProtectionSession, what: str) -> None:
     """Print the numbers that decide about the next step."""
     now = session.risk().table["current"]
     print(
-        f"{what:<38}{now['records below 3']:>8,.0f} records below 3"
-        f"{now['expected re-identifications']:>9.1f} expected re-identifications"
+        f"{what:<38}{now['below_3']:>8,.0f} records below 3"
+        f"{now['expected_reidentifications']:>9.1f} expected re-identifications"
     )
 
 
@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
         else:
             session.add_noise(method="correlated", level=level, seed=SEED)
         loss = session.utility().table.loc[("numeric keys", "IL1s"), "current"]
-        close = session.risk().table.loc["interval disclosure", "current"]
+        close = session.risk().table.loc["interval_disclosure", "current"]
         print(f"{method:<38}IL1s {loss:.4f}, {close:.1%} of the values near the truth")
         session.undo()
 

@@ -152,8 +152,8 @@ def declare(file: pd.DataFrame) -> ProtectionSession:
 def tell(session: ProtectionSession, what: str) -> None:
     """Print the numbers that decide about the next step."""
     now = session.risk().table["current"]
-    below = " / ".join(f"{now[f'records below {k}']:,.0f}" for k in (2, 3, 5))
-    again = now["expected re-identifications"]
+    below = " / ".join(f"{now[f'below_{k}']:,.0f}" for k in (2, 3, 5))
+    again = now["expected_reidentifications"]
     print(f"{what:<36}{below:>22} records below 2 / 3 / 5,{again:>7.1f} expected re-identified")
 
 
@@ -201,7 +201,7 @@ def main(folder: Path) -> None:
         else:
             session.microaggregate(k=5, seed=SEED)
         loss = session.utility().table["current"]["numeric keys"]
-        close = session.risk().table["current"]["interval disclosure"]
+        close = session.risk().table["current"]["interval_disclosure"]
         negative = int((session.data[["hourly", "yearly"]] < 0).any(axis=1).sum())
         print(
             f"{method:<36}IL1s {loss['IL1s']:.4f}, eigenvalues {loss['eigenvalues']:.4f}, "

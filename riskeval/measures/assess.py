@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, read_weights, tabulate
-from riskeval.measurement import Measurement, measurement_table
+from riskeval.measurement import Measurement, measurement_table, not_measured
 from riskeval.measures.frequencies import count_keys
 from riskeval.measures.l_diversity import read_sensitive
 from riskeval.measures.registry import MEASURES
@@ -301,6 +301,7 @@ def assess(
     )
 
 
+LIMITS = tuple(field.name for field in fields(Limits))
 COLUMNS = (
     "measure", "number", "name", "target", "value", "unit", "records", "lower", "upper", "limit",
     "within", "meaning", "note", "limit_source", "source",
@@ -343,6 +344,64 @@ def measure_file(
         for one in numbers:
             measured.setdefault(one.key, (name, one))
     return results, skipped, list(measured.values())
+
+
+def file_measurements(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    *,
+    weights: Any = None,
+    household: str | None = None,
+    sensitive: Sequence[str] = (),
+    limits: Limits | None = None,
+    kind: str = "original",
+    missing: str = "wildcard",
+) -> list[Measurement]:
+    """Run the measures that comparisons and sessions run on every file; arguments checked before.
+
+    Parameters
+    ----------
+    frame : DataFrame, n records
+    keys : sequence of str
+    weights : str or array of shape (n,), optional
+    household : str, optional
+    sensitive : sequence of str
+        None of them a key.
+    limits : Limits, optional
+        Without them nothing is judged.
+    kind : {"original", "perturbed", "synthetic"}
+    missing : str
+        Treatment of missing keys.
+
+    Returns
+    -------
+    list of Measurement
+        Numbers that cannot be measured are there without a value, with the reason as note.
+    """
+    values = read_weights(Faults("weights"), frame, weights)
+    accepted = limits or Limits(**dict.fromkeys(LIMITS))
+    request = AssessRequest(
+        frame=frame,
+        keys=tuple(keys),
+        sensitive=tuple(sensitive),
+        weights=weights,
+        household=household,
+        counts=count_keys(tabulate(frame, keys, values), missing, 1.0, values is not None),
+        population_size=None if values is None else max(float(np.sum(values)), len(frame)),
+        k=tuple(sorted({2, 3, 5, accepted.k or 3})),
+        limits=accepted,
+        options={},
+        kind=kind,
+    )
+    chosen = [name for name, measure in MEASURES.items() if measure.compared]
+    _, skipped, measured = measure_file(request, chosen)
+    lost = []
+    for name, why in skipped.items():
+        measure = MEASURES[name]
+        if not _lacking(request, measure):
+            targets = request.sensitive if "sensitive" in measure.needs else ("",)
+            lost += not_measured(measure.infos, why, targets)
+    return [one for _, one in measured] + lost
 
 
 def _lacking(request: AssessRequest, measure: Measure) -> str:

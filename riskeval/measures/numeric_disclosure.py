@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measurement import MeasureInfo
 from riskeval.measures.linkage.methods import column_spreads, patterns_of
 from riskeval.measures.pairs import read_pair
 from synthpop.microdata.checks import check_choice
@@ -19,6 +20,19 @@ from synthpop.microdata.text import plural
 
 DISTANCE_SCALE = 0.05
 """Half-width of an interval in standard deviations is k x 0.05 x robust distance."""
+
+INTERVAL = MeasureInfo(
+    "interval_disclosure", "link risk", "low", "share",
+    "share of the records whose true numbers all lie within 0.01 standard deviations of the "
+    "released ones",
+    "Mateo-Sanz et al. 2004", "Interval disclosure",
+)  # fmt: skip
+MAHALANOBIS = MeasureInfo(
+    "mahalanobis_disclosure", "link risk", "low", "share",
+    "share of the records with a number too near the truth, outliers needing more distance, that "
+    "are alone in the release (RMDID2)",
+    "Templ and Meindl 2008", "Mahalanobis disclosure",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from riskeval.report.values import ROUNDING, shown, visible
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import POPULATION, RC, SAMPLE, WIDE, new_figure, to_svg
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_mean
-from synthpop.microdata.text import change, count, number, tick
+from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
+from synthpop.microdata.text import BLANK, change, count, number, tick
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
@@ -35,32 +36,19 @@ RISK_LABELS = ("below 0.0001", "0.0001 to 0.001", "0.001 to 0.01", "0.01 to 0.1"
 CAPTIONS = {
     "key_sizes": (
         "Records by the number of records that they share their keys with, themselves included. A "
-        "missing value agrees with every value. Records below 3 stand out; the scale is "
-        "logarithmic above 1."
+        "missing value agrees with every value. Records below 3 stand out."
     ),
     "risks": (
         "Records by the probability that an intruder who knows the keys links them to the right "
         "person. At 0.09 or more a record is above the limit of the European Medicines Agency "
-        "(Policy 0070); the scale is logarithmic above 1."
+        "(Policy 0070)."
     ),
 }
-MEANINGS = {
-    "records below 2": "records whose keys nobody else in the file has",
-    "records below 3": "records that violate 3-anonymity",
-    "records below 5": "records that violate 5-anonymity",
-    "mean individual risk": "mean probability of a correct link",
-    "expected re-identifications": "sum of these probabilities over the records",
-    "largest individual risk": "that of the record with the highest probability",
-    "mean household risk": "mean probability that somebody of the household is found",
-    "interval disclosure": (
-        "share of records whose numeric keys are all within 0.01 standard deviations of the truth"
-    ),
-}
+NOT_SHOWN = (
+    "Means and deviations are not shown where a single value could be computed from them: fewer "
+    "than ten values changed, or one of them dominates."
+)
 UTILITY = {
-    "filled": "cells with a value",
-    "distinct": "distinct values",
-    "mean": "mean, unweighted",
-    "standard deviation": "standard deviation, unweighted",
     "IL1s": "mean change of a value in sqrt(2) standard deviations; 0 is none",
     "IL1": "mean change of a value as a share of it; 0 is none",
     "eigenvalues": "summed relative change of the eigenvalues of the correlations; 0 is none",
@@ -69,30 +57,58 @@ UTILITY = {
 
 
 def write_protection(path: Path | str, session: ProtectionSession, audience: str) -> Path:
-    """Write the page of a session; `audience` is "internal" or "external"."""
+    """Write the page of a session; `audience` is "internal" or "external".
+
+    External pages show rounded counts, and a mean or deviation of the original only where no
+    single value can be computed from it: see `safe_columns`.
+    """
     external = audience == "external"
     risk, utility = session.risk(), session.utility()
-    pictures = {} if external else _pictures(session)
     facts = {
         "title": f"Protection of a file of {count(len(session.original))} records",
         "external": external,
+        "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),
         "first": _first(session, external),
         "risk_text": "" if external else risk.summary(),
-        "utility_text": utility.summary() if not external else "",
+        "utility_text": "" if external else utility.summary(),
         "roles": [
             (title, _names(getattr(session.roles, role)))
             for role, title in ROLES.items()
             if getattr(session.roles, role)
         ],
         "steps": _steps(session, external),
-        "risk": _risk(risk.table, len(session.original), external),
-        "utility": _utility(utility.table, external),
+        "risk": _risk(session, external),
+        "utility": _utility(session, external),
+        "losses": _losses(session, external),
         "caveats": _caveats(session),
         "captions": CAPTIONS,
-        "pictures": pictures,
+        "pictures": {} if external else _pictures(session),
     }
-    return write_page(path, render_page("riskeval", "protect.html.j2", facts))
+    page = render_page("riskeval", "protect.html.j2", facts)
+    return write_page(path, page, private=not external)
+
+
+def safe_columns(session: ProtectionSession) -> set[str]:
+    """Numeric columns whose mean and deviation may be shown before and after.
+
+    The original must hold enough values without a dominant one, and the difference must come from
+    enough changed values without a dominant one. Otherwise the number of records times the
+    difference of the means gives a changed value away.
+    """
+    original, current = session.original, session.data
+    return {
+        str(name)
+        for name in original
+        if pd.api.types.is_numeric_dtype(original[name].dtype)
+        and pd.api.types.is_numeric_dtype(current[name].dtype)
+        and is_safe_statistic(_values(original[name]))
+        and is_safe_change(_values(original[name]), _values(current[name]))
+    }
+
+
+def _values(column: pd.Series) -> np.ndarray:
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _names(value: Any) -> str:
@@ -102,30 +118,33 @@ def _names(value: Any) -> str:
     return ", ".join(parts)
 
 
-def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    table, history = session.risk().table, session.history()
-
-    def change(name: str, show: Any) -> str:
-        return " to ".join(show(table.loc[name, side]) for side in ("original", "current"))
-
+def _sides(session: ProtectionSession, name: str, external: bool) -> list[str]:
+    """A number of the risk before and after; a dash where a file does not have it."""
+    both = session.risk().measurements
     return [
-        {"title": "Steps", "value": f"{len(history)}", "note": "in effect"},
+        shown(both[side][name], external) if name in both[side] else BLANK
+        for side in ("original", "current")
+    ]
+
+
+def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
+    cells = session.cells_changed
+    return [
+        {"title": "Steps", "value": f"{len(session.history())}", "note": "in effect"},
         {
             "title": "Cells changed",
-            "value": shown(session.cells_changed, external),
+            "value": rounded(cells) if external else count(cells),
             "note": f"of {count(session.original.size)} in the file",
         },
         {
-            "title": "Records below 3",
-            "value": change("records below 3", lambda x: shown(x, external)),
-            "note": "violations of 3-anonymity, before to after",
+            "title": "Violations of 3-anonymity",
+            "value": " → ".join(_sides(session, "below_3", external)),
+            "note": "records, before and after",
         },
         {
-            "title": "Re-identifications",
-            "value": change(
-                "expected re-identifications", lambda x: shown(x, external, text=number)
-            ),
-            "note": "expected among all records, before to after",
+            "title": "Expected re-identifications",
+            "value": " → ".join(_sides(session, "expected_reidentifications", external)),
+            "note": "among all records, before and after",
         },
     ]
 
@@ -134,14 +153,18 @@ def _first(session: ProtectionSession, external: bool) -> str:
     n = len(session.steps)
     if not n:
         return "No step is in effect: the file is the original."
-    values = session.risk().table.loc[["mean individual risk"]].iloc[0]
-    before, after = float(values["original"]), float(values["current"])
-    texts = [shown_mean(x, len(session.original), external) for x in (before, after)]
+    texts = _sides(session, "global_risk", external)
     went = f"went from {texts[0]} to {texts[1]}"
-    if before and "<" not in "".join(texts):
+    table = session.risk().table
+    before, after = (float(table[side]["global_risk"]) for side in ("original", "current"))
+    if before and not external:
         went += f" ({change(after / before - 1, 0)})"
     word = "step" if n == 1 else "steps"
     return f"{n} {word} in effect. The mean probability of a correct link over the keys {went}."
+
+
+def _table(head: list[str], text_columns: int, rows: list[Any]) -> dict[str, Any]:
+    return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
 
 
 def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
@@ -150,52 +173,69 @@ def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
     for row in session.history().to_dict("records"):
         seed = "–" if pd.isna(row["seed"]) else str(row["seed"])
         inside = () if external else (row["arguments"], seed)
-        counts = (shown(row[name], external) for name in ("cells", "records"))
+        changed = [None if pd.isna(row[name]) else row[name] for name in ("cells", "records")]
+        counts = (rounded(x) if external else count(x) for x in changed)
         rows.append((row["step"], row["verb"], *inside, *counts))
     if external:
         head = [name for name in head if name not in ("Arguments", "Seed")]
-    return {"caption": "", "head": head, "text_columns": 2 if external else 3, "rows": rows}
+    return _table(head, 2 if external else 3, rows)
 
 
-def _risk(table: pd.DataFrame, n: int, external: bool) -> dict[str, Any]:
+def _risk(session: ProtectionSession, external: bool) -> dict[str, Any]:
+    both = session.risk().measurements
+    known = {**both["original"], **both["current"]}
+    rows = [
+        (one.title, one.info.meaning, *_sides(session, key, external))
+        for key, one in known.items()
+        if one in visible([one], external)
+    ]
+    return _table(["Number", "What it means", "Original", "Current"], 2, rows)
+
+
+def _utility(session: ProtectionSession, external: bool) -> dict[str, Any]:
+    """One row a variable; of categories no means, of unsafe numbers nothing of the original."""
+    table, roles = session.utility().table, session.roles
+    safe = safe_columns(session) if external else None
+    categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
     rows = []
-    for name, values in table.iterrows():
-        if external and name == "largest individual risk":
+    for column in dict.fromkeys(table.index.get_level_values(0)):
+        if column == "numeric keys":
             continue
-        meaning = MEANINGS.get(str(name), "fewest different values among records of one key")
-        sides = (float(values["original"]), float(values["current"]))
-        if str(name).startswith("records below"):
-            texts = [shown(x, external) for x in sides]
-        elif name == "expected re-identifications":
-            texts = [shown(x, external, text=number) for x in sides]
-        elif name == "mean individual risk":
-            texts = [shown_mean(x, n, external) for x in sides]
-        else:
-            texts = [number(x) for x in sides]
-        rows.append((name, meaning, *texts))
-    return {
-        "caption": "",
-        "head": ("Number", "What it means", "Original", "Current"),
-        "text_columns": 2,
-        "rows": rows,
-    }
+        part = table.loc[column]
+        cells = []
+        for what in ("filled", "distinct", "mean", "standard deviation"):
+            counts = what in ("filled", "distinct")
+            if what not in part.index or (not counts and column in categories):
+                cells.append(BLANK)
+                continue
+            before, after = (float(part.loc[what, side]) for side in ("original", "current"))
+            if counts:
+                write = rounded if external else count
+                cells.append(_arrow(write(before), write(after)))
+            elif safe is not None and column not in safe:
+                cells.append("not shown")
+            else:
+                cells.append(_arrow(number(before, 4), number(after, 4)))
+        rows.append((column, *cells))
+    return _table(["Variable", "Values", "Distinct", "Mean", "Standard deviation"], 1, rows)
 
 
-def _utility(table: pd.DataFrame, external: bool) -> dict[str, Any]:
-    rows = []
-    for place, values in table.iterrows():
-        column, what = (str(part) for part in cast("tuple[str, str]", place))
-        before, after = float(values["original"]), float(values["current"])
-        texts = ["–" if np.isnan(x) else number(x, 4) for x in (before, after)]
-        if external and what == "filled" and is_small(abs(before - after)):
-            texts[1] = f"less than {SMALLEST_COUNT} fewer"
-        rows.append((column, UTILITY.get(what, what), *texts))
-    return {
-        "caption": "",
-        "head": ("Column", "What it means", "Original", "Current"),
-        "text_columns": 2,
-        "rows": rows,
-    }
+def _arrow(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"
+
+
+def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
+    """Information loss of the numeric keys; for external readers only where all are safe."""
+    table = session.utility().table
+    if "numeric keys" not in table.index.get_level_values(0):
+        return _table([], 0, [])
+    if external and not set(session.roles.numeric) <= safe_columns(session):
+        return _table([], 0, [])
+    rows = [
+        (what, UTILITY.get(str(what), str(what)), number(float(values["current"]), 4))
+        for what, values in table.loc["numeric keys"].iterrows()
+    ]
+    return _table(["Number", "What it means", "Value"], 2, rows)
 
 
 def _caveats(session: ProtectionSession) -> list[str]:
@@ -273,12 +313,10 @@ def pairs_of_bars(counts: dict[str, np.ndarray], labels: list[str], title: str) 
             axes.bar_label(bars, [count(value) for value in counts[name]], padding=3, fontsize=8)
         axes.set_yticks(places, labels)
         axes.invert_yaxis()
-        axes.set_xscale("symlog", linthresh=1)
         top = max(1, *(int(value.max()) for value in counts.values()))
-        axes.set_xlim(0, 3 * top)
-        axes.set_xticks([0, *(10**j for j in range(int(np.log10(top)) + 1))])
+        axes.set_xlim(0, 1.15 * top)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.minorticks_off()
         axes.set_xlabel("Records")
         axes.set_title(title)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

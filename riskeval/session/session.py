@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval import protect
+from riskeval.measurement import Measurement
 from riskeval.protection.result import Protected, changed_cells, check_seed, own_frame
 from riskeval.session.history import Step, arguments, from_json, plain, source, to_json
 from synthpop._version import __version__
@@ -70,10 +71,13 @@ class Comparison(Result):
     table : DataFrame
         One row a number, with columns ``original`` and ``current``.
     text : str
+    measurements : mapping of "original" and "current" to a mapping of row to Measurement
+        What each number means; empty for utility.
     """
 
     table: pd.DataFrame
     text: str
+    measurements: Mapping[str, Mapping[str, Measurement]] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table`."""
@@ -317,9 +321,10 @@ class ProtectionSession:
     def risk(self) -> Comparison:
         """Disclosure risk of the original and of the current file, measured when asked for.
 
-        Records below 2, 3 and 5 on the keys, mean individual risk and expected re-identifications,
-        the same of households, smallest diversity of each sensitive variable, and the share of
-        records whose numeric keys lie within 0.01 standard deviations of the true ones.
+        The numbers that the registry of measures gives for every file (``below_3``,
+        ``global_risk``, ``expected_reidentifications``, those of households and of sensitive
+        variables ...), and the share of records whose numeric keys lie within 0.01 standard
+        deviations of the true ones (``interval_disclosure``).
         """
         return self._lazy("risk", self._measured)
 
@@ -339,10 +344,15 @@ class ProtectionSession:
 
     def _measured(self) -> Comparison:
         files = {"original": self._original, "current": self.data}
-        columns = {name: _risks(self._original, file, self.roles) for name, file in files.items()}
-        table = pd.DataFrame(columns)
-        first, now = (table[name]["expected re-identifications"] for name in files)
-        below = int(table["current"]["records below 3"])
+        columns = {
+            name: {one.key: one for one in risk_measurements(self._original, file, self.roles)}
+            for name, file in files.items()
+        }
+        table = pd.DataFrame(
+            {name: {key: one.value for key, one in both.items()} for name, both in columns.items()}
+        )
+        first, now = (table[name]["expected_reidentifications"] for name in files)
+        below = int(table["current"]["below_3"])
         text = (
             f"{first:.2f} re-identifications were expected in the original file, {now:.2f} now; "
             f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
@@ -351,7 +361,7 @@ class ProtectionSession:
         touched = [s.parameters for s in self.steps if s.verb == "pram"]
         if any(set(p["columns"]) & set(self.roles.keys) for p in touched):
             text += " Keys were post-randomised: their true risk is lower than the number says."
-        return Comparison(table, text)
+        return Comparison(table, text, columns)
 
     def _described(self) -> Comparison:
         roles, current = self.roles, self.data
@@ -566,31 +576,25 @@ def _check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     faults.raise_if_any()
 
 
-def _risks(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles) -> dict[str, float]:
-    from riskeval.measures.individual import individual_risk
-    from riskeval.measures.k_anonymity import k_anonymity
-    from riskeval.measures.l_diversity import l_diversity
-    from riskeval.measures.numeric_disclosure import interval_disclosure
+def risk_measurements(
+    original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles
+) -> list[Measurement]:
+    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys."""
+    from riskeval.measures.assess import file_measurements
+    from riskeval.measures.numeric_disclosure import INTERVAL, interval_disclosure
 
-    keys = list(roles.keys)
-    found: dict[str, float] = {
-        f"records below {k}": float(count)
-        for k, count in k_anonymity(file, keys).violations.items()
-    }
-    risk = individual_risk(file, keys, weights=roles.weights, household=roles.household)
-    found["mean individual risk"] = float(risk.global_risk)
-    found["expected re-identifications"] = float(risk.expected_reidentifications)
-    found["largest individual risk"] = float(risk.risk.max(initial=0.0))
-    if roles.household is not None:
-        found["mean household risk"] = float(np.mean(np.asarray(risk.household_risk)))
-    if roles.sensitive:
-        diversity = l_diversity(file, keys, list(roles.sensitive)).per_record
-        for name in roles.sensitive:
-            found[f"smallest distinct {name}"] = float(diversity[f"{name}_distinct"].min())
+    measured = file_measurements(
+        file,
+        roles.keys,
+        weights=roles.weights,
+        household=roles.household,
+        sensitive=roles.sensitive,
+    )
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
     if numeric:
-        found["interval disclosure"] = float(interval_disclosure(original, file, numeric).rate)
-    return found
+        interval = interval_disclosure(original, file, numeric)
+        measured.append(Measurement(INTERVAL, interval.rate, records=len(file)))
+    return measured
 
 
 def _described(values: pd.Series) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measurement import MeasureInfo
 from riskeval.measures.linkage.methods import (
     Ranks,
     Sides,
@@ -27,6 +28,12 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
+LINKED = MeasureInfo(
+    "record_linkage", "link risk", "low", "share",
+    "share of the records that are linked to their own original, or to which it is the second "
+    "nearest, by the nearest numbers; ties broken at random",
+    "Pagliuca and Seri 1999; Templ 2017, section 3.11", "Record linkage",
+)  # fmt: skip
 METHODS = ("distance", "mahalanobis", "gower", "probabilistic")
 
 

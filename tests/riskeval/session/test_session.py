@@ -97,7 +97,7 @@ def test_continuous_verbs_take_the_numeric_role_and_replay():
     assert given[0]["strata"] == ["region"]
     after = job.data
     pd.testing.assert_frame_equal(job.go_to(0).go_to(5).data, after)
-    assert job.risk().table.loc["interval disclosure", "current"] < 0.5
+    assert job.risk().table.loc["interval_disclosure", "current"] < 0.5
 
 
 def test_undo_and_redo_to_any_point_replay_the_same_file():
@@ -173,14 +173,12 @@ def test_risk_and_utility_are_lazy_and_follow_the_steps(monkeypatch):
     job.local_suppression(k=3)
     table = job.risk().table
     assert len(calls) == 2
-    assert table.loc["records below 3", "current"] == 0 < table.loc["records below 3", "original"]
-    fewer = table.loc["expected re-identifications"]
+    assert table.loc["below_3", "current"] == 0 < table.loc["below_3", "original"]
+    fewer = table.loc["expected_reidentifications"]
     assert fewer["current"] < fewer["original"]
-    assert table.loc["interval disclosure", "current"] == 1.0
-    assert (
-        table.loc["mean household risk", "original"] > table.loc["mean individual risk", "original"]
-    )
-    assert "smallest distinct status" in table.index
+    assert table.loc["interval_disclosure", "current"] == 1.0
+    assert table.loc["household_risk", "original"] > table.loc["global_risk", "original"]
+    assert "smallest_l: status" in table.index
     utility = job.utility().table
     assert utility.loc[("age", "distinct"), "current"] == 3
     assert "cells differ" in job.utility().summary()
@@ -191,7 +189,7 @@ def test_risk_and_utility_are_lazy_and_follow_the_steps(monkeypatch):
 
 def test_without_weights_household_or_numbers():
     job = ProtectionSession(people(), keys="sex")
-    assert list(job.risk().table.index)[-1] == "largest individual risk"
+    assert {"household_risk", "interval_disclosure"}.isdisjoint(job.risk().table.index)
     assert "1 step," in repr((job.mondrian(k=2), job)[1])
 
 
@@ -299,8 +297,8 @@ def test_reports_for_two_audiences(tmp_path):
     assert inside.count("<svg") == 2
     assert "<svg" not in outside
     assert "probability of a correct link" in outside
-    assert "largest individual risk" in inside
-    assert "largest individual risk" not in outside
+    assert "Highest risk of a record" in inside
+    assert "Highest risk of a record" not in outside
     with pytest.raises(InputError, match="not allowed"):
         job.report(tmp_path / "x.html", audience="public")
 
@@ -313,9 +311,36 @@ def test_external_reports_hide_small_counts(tmp_path):
     assert "&lt; 5" in text
     rows = [row for row in re.findall(r"<tr>.*?</tr>", text) if "distinct values" not in row]
     assert [row for row in rows if re.search(r"<td[^>]*>3</td>", row)] == []
-    assert "less than 5 fewer" in text
     inside = job.report(tmp_path / "i.html").read_text()
-    assert re.findall(r"<td[^>]*>3</td>", inside) != []
+    assert "3 (5.66 %)" in inside
+
+
+def test_external_reports_do_not_give_a_changed_value_away(tmp_path):
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"age": rng.integers(0, 5, 60), "income": rng.normal(56_000, 9_000, 60)})
+    data.loc[7, "income"] = 1_234_500.0
+    job = ProtectionSession(data, keys=["age"], numeric=["income"])
+    job.top_bottom_code("income", upper=100_000, replacement=100_000)
+    text = job.report(tmp_path / "r.html", audience="external").read_text()
+    row = re.search(r"<tr><td[^>]*>income</td>.*?</tr>", text, re.S).group()
+    assert row.count("not shown") == 2
+    assert "IL1" not in text
+    for word in (f"{data['income'].mean():,.0f}", f"{data['income'].std():,.0f}", "1,234"):
+        assert word not in text
+    inside = job.report(tmp_path / "i.html").read_text()
+    assert f"{data['income'].mean():,.0f}" in inside
+    # noise on every value hides each of them
+    noisy = ProtectionSession(data.drop(index=7), keys=["age"], numeric=["income"])
+    noisy.add_noise(level=0.3, seed=1)
+    page = noisy.report(tmp_path / "n.html", audience="external").read_text()
+    assert "→" in re.search(r"<tr><td[^>]*>income</td>.*?</tr>", page, re.S).group()
+    assert "IL1s" in page
+
+
+def test_codes_have_no_means(tmp_path):
+    text = session().report(tmp_path / "r.html").read_text()
+    row = re.search(r"<tr><td[^>]*>sex</td>.*?</tr>", text, re.S).group()
+    assert row.count("–") == 2
 
 
 def test_a_session_without_steps_or_roles_has_a_report(tmp_path):
@@ -384,14 +409,14 @@ def test_book_section_on_the_earnings_survey():
         weights="weights",
     )
     table = job.risk().table
-    assert table.loc[[f"records below {k}" for k in (2, 3, 5)], "original"].tolist() == [
+    assert table.loc[[f"below_{k}" for k in (2, 3, 5)], "original"].tolist() == [
         243,
         509,
         1055,
     ]
     job.local_suppression(k=3)
     after = job.risk().table
-    assert after.loc["records below 3", "current"] == 0
+    assert after.loc["below_3", "current"] == 0
     assert job.steps[0].verb == "local_suppression"
     assert job.history().loc[0, "cells"] <= 513
 
@@ -408,14 +433,14 @@ def test_steps_of_the_book_on_the_earnings_survey(tmp_path):
     )
     before = job.risk().table["original"]
     locations = [str(name) for name in data["location"].astype("category").cat.categories]
-    assert before["records below 3"] == 509
+    assert before["below_3"] == 509
     job.group_categories("location", groups={"any": locations})
     recoded = job.risk().table["current"]
-    assert recoded["records below 3"] < 509
+    assert recoded["below_3"] < 509
     assert job.local_suppression(k=3).cells_changed < 509
     job.microaggregate(k=3, seed=1)
     after = job.risk().table["current"]
-    assert after["records below 3"] == 0
-    assert after["expected re-identifications"] < before["expected re-identifications"]
+    assert after["below_3"] == 0
+    assert after["expected_reidentifications"] < before["expected_reidentifications"]
     assert 0 < job.utility().table.loc[("numeric keys", "IL1s"), "current"] < 0.1
     assert "509 to 0" in job.report(tmp_path / "ses.html").read_text()
