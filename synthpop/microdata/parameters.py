@@ -1,0 +1,307 @@
+"""Declarative checks of arguments: one table beside each function or options class.
+
+As scikit-learn's ``_parameter_constraints``, but every fault of a call is noted, with its remedy::
+
+    PARAMETERS = {
+        "cooling": Between(0, 1, open="both"),
+        "tolerance": Between(0, None),
+        "max_proposals": Whole(1) | NONE,
+        "tail": OneOf(None, "gpd", "pareto"),
+        "weights": Instance(np.ndarray, "an array of weights") | NONE,
+    }
+
+    faults = Faults("anneal")
+    check(faults, PARAMETERS, {"cooling": 2, "tolerance": 0, "max_proposals": None, ...})
+    faults.raise_if_any()
+
+Rules that tie arguments to each other stay code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.text import join
+
+
+class Constraint:
+    """What values an argument may have; ``|`` joins alternatives."""
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is allowed."""
+        raise NotImplementedError
+
+    @property
+    def wanted(self) -> str:
+        """What to give instead, for instance "a number between 0 and 1"."""
+        raise NotImplementedError
+
+    def note(self, faults: Faults, where: str, value: object) -> None:
+        """Note that a value is not allowed."""
+        faults.add(where, f"is {_shown(value)}", remedy=f"Give {self.wanted}.")
+
+    def __or__(self, other: Constraint) -> Constraint:
+        return Either((*_parts(self), *_parts(other)))
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Constraint):
+    """A finite real number between two ends; True and False are no numbers.
+
+    Attributes
+    ----------
+    low, high : float or None
+        None: no limit on this side.
+    open : {"none", "low", "high", "both"}
+        Ends that are not allowed themselves.
+
+    Examples
+    --------
+    >>> [Between(0, 1, open="both").allows(x) for x in (0, 0.5, 1, True, float("nan"))]
+    [False, True, False, False, False]
+    >>> Between(0, None, open="low").wanted
+    'a positive number'
+    """
+
+    low: float | None = None
+    high: float | None = None
+    open: str = "none"
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is a number in the interval."""
+        return is_number(value) and _inside(float(value), self.low, self.high, self.open)  # type: ignore[arg-type]
+
+    @property
+    def wanted(self) -> str:
+        """The interval in words."""
+        return _interval("number", self.low, self.high, self.open)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Constraint):
+    """A whole number between two ends; True and False are none, 3.0 is none.
+
+    Examples
+    --------
+    >>> [Whole(1).allows(x) for x in (1, np.int64(3), 0, 2.0, True)]
+    [True, True, False, False, False]
+    >>> (Whole(1, 10) | NONE).wanted
+    'a whole number from 1 to 10, or None'
+    """
+
+    low: int | None = None
+    high: int | None = None
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is a whole number in the interval."""
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+            return False
+        number = int(value)
+        return (self.low is None or number >= self.low) and (
+            self.high is None or number <= self.high
+        )
+
+    @property
+    def wanted(self) -> str:
+        """The interval in words."""
+        return _interval("whole number", self.low, self.high, "none")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OneOf(Constraint):
+    """One of a few values.
+
+    Examples
+    --------
+    >>> OneOf("gpd", "pareto", None).allows("gpdd")
+    False
+    """
+
+    values: tuple[object, ...]
+
+    def __init__(self, *values: object) -> None:
+        object.__setattr__(self, "values", values)
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is among them; True is not 1."""
+        if not isinstance(value, (str, int, float, type(None))):  # arrays cannot be compared
+            return False
+        flag = isinstance(value, bool)
+        return any(value == x and flag == isinstance(x, bool) for x in self.values)
+
+    @property
+    def wanted(self) -> str:
+        """The values in words."""
+        return f"one of {join([repr(value) for value in self.values])}"
+
+    def note(self, faults: Faults, where: str, value: object) -> None:
+        """Note the value with the nearest allowed one."""
+        faults.add(
+            where, f"{_shown(value)} is not allowed", remedy=did_you_mean(value, self.values)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Constraint):
+    """An object of a type; `words` say what it is to be.
+
+    Examples
+    --------
+    >>> Instance(str, "the name of a column").allows(3), Flag().allows(0)
+    (False, False)
+    """
+
+    kind: type | tuple[type, ...]
+    words: str
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is of the type."""
+        return isinstance(value, self.kind)
+
+    @property
+    def wanted(self) -> str:
+        """The words."""
+        return self.words
+
+
+class Flag(Instance):
+    """True or False."""
+
+    def __init__(self) -> None:
+        super().__init__((bool, np.bool_), "True or False")
+
+
+@dataclass(frozen=True, slots=True)
+class Either(Constraint):
+    """One of several constraints."""
+
+    parts: tuple[Constraint, ...]
+
+    def allows(self, value: object) -> bool:
+        """Whether one of them allows the value."""
+        return any(part.allows(value) for part in self.parts)
+
+    @property
+    def wanted(self) -> str:
+        """All of them in words."""
+        return ", or ".join(part.wanted for part in self.parts)
+
+    def note(self, faults: Faults, where: str, value: object) -> None:
+        """Note the value; as the only other constraint would where the rest is None."""
+        others = [part for part in self.parts if part is not NONE]
+        if len(others) == 1 and isinstance(others[0], OneOf):
+            others[0].note(faults, where, value)
+        else:
+            Constraint.note(self, faults, where, value)
+
+
+class _Nothing(Constraint):
+    def allows(self, value: object) -> bool:
+        return value is None
+
+    @property
+    def wanted(self) -> str:
+        return "None"
+
+
+NONE = _Nothing()
+"""None is allowed."""
+
+POSITIVE = Between(0, None, open="low")
+"""A positive number."""
+
+SHARE = Between(0, 1, open="both")
+"""A number between 0 and 1, without the ends."""
+
+
+def check(
+    faults: Faults,
+    table: Mapping[str, Constraint],
+    values: Mapping[str, Any] | object,
+    *,
+    label: str = "",
+) -> None:
+    """Note every value that its constraint does not allow.
+
+    Parameters
+    ----------
+    faults : Faults
+    table : mapping of str to Constraint
+    values : mapping, or object with the arguments as attributes
+        Where a name of the table is missing, nothing is checked.
+    label : str
+        Stands before each name, as "continuous income".
+
+    Examples
+    --------
+    >>> faults = Faults("anneal")
+    >>> check(faults, {"cooling": SHARE, "workers": Whole(1)}, {"cooling": 2, "workers": 0})
+    >>> [str(fault) for fault in faults.found]  # doctest: +NORMALIZE_WHITESPACE
+    ['cooling: is 2. Give a number between 0 and 1 (both excluded).',
+     'workers: is 0. Give a whole number of at least 1.']
+    """
+    for name, constraint in table.items():
+        if isinstance(values, Mapping):
+            if name not in values:
+                continue
+            value = values[name]
+        elif hasattr(values, name):
+            value = getattr(values, name)
+        else:
+            continue
+        if not constraint.allows(value):
+            constraint.note(faults, f"{label}: {name}" if label else name, value)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite real number; True and False are none.
+
+    Examples
+    --------
+    >>> [is_number(x) for x in (1, 0.5, np.float32(2), True, "1", float("inf"), None)]
+    [True, True, True, False, False, False, False]
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return False
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def _parts(constraint: Constraint) -> tuple[Constraint, ...]:
+    return constraint.parts if isinstance(constraint, Either) else (constraint,)
+
+
+def _inside(number: float, low: float | None, high: float | None, ends: str) -> bool:
+    above = low is None or number > low or (number == low and ends not in ("low", "both"))
+    below = high is None or number < high or (number == high and ends not in ("high", "both"))
+    return above and below
+
+
+def _interval(noun: str, low: float | None, high: float | None, ends: str) -> str:
+    if low is None and high is None:
+        return f"a {noun}"
+    if high is None:
+        if ends in ("low", "both"):
+            return f"a positive {noun}" if low == 0 else f"a {noun} above {low:g}"
+        return f"a {noun} of at least {low:g}"
+    if low is None:
+        return f"a {noun} {'below' if ends in ('high', 'both') else 'of at most'} {high:g}"
+    if noun == "whole number":
+        return f"a whole number from {low:g} to {high:g}"
+    excluded = {"both": " (both excluded)", "low": f" ({low:g} excluded)",
+                "high": f" ({high:g} excluded)"}  # fmt: skip
+    return f"a {noun} between {low:g} and {high:g}{excluded.get(ends, '')}"
+
+
+def _shown(value: object) -> str:
+    """Show a value shortly, NumPy's numbers as numbers."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else text[:57] + "..."
