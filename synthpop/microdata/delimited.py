@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.text import join
 
 SNIFFED = 65536
 SEPARATORS = ",;\t|"
@@ -14,42 +20,146 @@ NO_NUMBER = ("NA", "NaN", "nan")
 EXACT = 2**53
 WHOLE = r"[+-]?(?:0|[1-9][0-9]*)"
 EXPONENT = r"(?:[eE][+-][0-9]+)?"
+TYPES = ("number", "text", "category")
 
 
-def read_delimited(path: Path) -> pd.DataFrame:
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """How a delimited file is written; what is None is found out and told.
+
+    Attributes
+    ----------
+    separator : str or None
+        One sign between cells.
+    decimal : {".", ","} or None
+        The decimal sign, for all columns.
+    thousands : {".", ",", " ", "'"} or None
+        The sign between thousands.
+    encoding : str or None
+        Such as "utf-8", "latin-1", "cp1252".
+    missing : sequence of codes, or mapping from column to codes
+        Codes such as -9 or 99 that stand for a missing answer, in all columns or in some.
+    types : mapping from column to {"number", "text", "category"}
+        What a column is, whatever it looks like. Text and categories keep their cells as they are.
+
+    Examples
+    --------
+    >>> CsvOptions(decimal=",", missing=[-9]).missing_codes("income")
+    ('-9',)
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    missing: Sequence[Any] | Mapping[str, Sequence[Any]] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        faults = Faults("csv options")
+        if self.separator is not None and (
+            not isinstance(self.separator, str) or len(self.separator) != 1
+        ):
+            faults.add("separator", f"is {self.separator!r}", remedy="Give one sign, such as ';'.")
+        for name, allowed in (("decimal", ".,"), ("thousands", "., '")):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or value not in set(allowed)):
+                remedy = f"There are: {', '.join(repr(sign) for sign in allowed)}."
+                faults.add(name, f"{value!r} is not allowed", remedy=remedy)
+        if self.decimal is not None and self.decimal == self.thousands:
+            faults.add("thousands", "is the decimal sign too", remedy="Give two different signs.")
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            remedy = "Give a name such as 'utf-8' or 'latin-1'."
+            faults.add("encoding", f"{self.encoding!r} is unknown", remedy=remedy)
+        for name, kind in self.types.items():
+            if kind not in TYPES:
+                faults.add(
+                    f"types.{name}", f"{kind!r} is unknown", remedy=did_you_mean(kind, TYPES)
+                )
+        faults.raise_if_any()
+
+    def missing_codes(self, column: str) -> tuple[str, ...]:
+        """Return the codes of a column that stand for a missing answer, as text."""
+        codes = self.missing.get(column, ()) if isinstance(self.missing, Mapping) else self.missing
+        return tuple(_as_text(code) for code in ([codes] if isinstance(codes, str) else codes))
+
+
+def _as_text(code: Any) -> str:
+    whole = isinstance(code, float) and code.is_integer()
+    return str(int(code)) if whole else str(code).strip()
+
+
+def _is_encoding(name: Any) -> bool:
+    try:
+        return isinstance(name, str) and "a".encode(name) is not None
+    except LookupError:
+        return False
+
+
+def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFrame:
     r"""Read delimited text with a header.
 
     Separators are comma, semicolon, tab, bar or blanks; the text is UTF-8 (with or without a mark
     at its start), UTF-16 with a mark, or else Latin-1. An empty cell is missing. A column becomes
     numbers where every other cell is a number and no two cells that differ would become equal:
     ``01`` and ``1`` stay text, and so do whole numbers of more digits than a number can hold. In
-    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too.
+    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too. Points and commas are
+    judged column by column; what stays open (``1.234`` beside decimal commas) stays text. All
+    guesses are listed in ``frame.attrs["reading"]``; `options` overrides them.
 
     Raises
     ------
     ValueError
-        The text cannot be taken apart into columns.
+        The text cannot be taken apart into columns, or there are no rows.
+    InputError
+        Options name a column that is not there.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "s.csv"
     >>> _ = file.write_text("id;region;w\n01;NA;1,5\n1;AT;2\n")
-    >>> read_delimited(file).to_dict("list")
+    >>> frame = read_delimited(file)
+    >>> frame.to_dict("list")
     {'id': ['01', '1'], 'region': ['NA', 'AT'], 'w': [1.5, 2.0]}
+    >>> frame.attrs["reading"]
+    ["separator ';'", "decimal comma in 'w'"]
     """
+    options = options or CsvOptions()
     with path.open("rb") as stream:
         start = stream.read(SNIFFED)
-    encoding = "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    encoding = options.encoding or (
+        "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    )
     lines = start.decode(encoding, errors="replace").splitlines()
-    separator = _separator(lines[0] if lines else "")
+    separator = options.separator or _separator(lines[0] if lines else "")
+    notes = [] if options.separator else [f"separator {separator!r}"] if separator != "," else []
     try:
         frame = _read_text(path, separator, encoding)
     except UnicodeDecodeError:
+        if options.encoding:
+            raise ValueError(f"the text is not {options.encoding}") from None
         frame = _read_text(path, separator, "latin-1")
+        notes.append("encoding Latin-1")
     if not isinstance(frame.index, pd.RangeIndex):
         raise ValueError("rows have more cells than the first line has names")
-    return with_numbers(frame, separator != ",")
+    if len(frame) == 0:
+        raise ValueError("there is a header but no row")
+    _check_columns(frame, options)
+    typed, more = with_numbers(frame, separator != ",", options)
+    typed.attrs["reading"] = [*notes, *more]
+    return typed
+
+
+def _check_columns(frame: pd.DataFrame, options: CsvOptions) -> None:
+    faults = Faults("csv options")
+    by_column = options.missing if isinstance(options.missing, Mapping) else {}
+    for role, names in (("types", options.types), ("missing", by_column)):
+        for name in names:
+            if name not in frame.columns:
+                remedy = did_you_mean(name, frame.columns)
+                faults.add(f"{role}.{name}", "is not a column of the file", remedy=remedy)
+    faults.raise_if_any()
 
 
 def _separator(header: str) -> str:
@@ -72,51 +182,151 @@ def _read_text(path: Path, separator: str, encoding: str) -> pd.DataFrame:
     )
 
 
-def with_numbers(frame: pd.DataFrame, may_have_commas: bool) -> pd.DataFrame:
-    """Turn columns of text into numbers where nothing is lost.
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A column read as numbers: its values, and what its signs say of themselves.
 
-    A decimal comma counts where the file has no column with a decimal point; where it has both,
-    both stay text, since the points may stand between thousands.
+    `mark` is the decimal sign that was used, "" without any; `certain` tells that it cannot stand
+    between thousands, since some number has not exactly three digits behind it.
     """
-    found: dict[int, pd.Series] = {}
-    points: list[int] = []
-    commas: list[int] = []
+
+    values: pd.Series
+    mark: str
+    certain: bool
+
+
+def with_numbers(
+    frame: pd.DataFrame, may_have_commas: bool, options: CsvOptions | None = None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Turn columns of text into numbers where nothing is lost; returns the guesses as well.
+
+    Each column has its own decimal sign. Where a file has columns with points and columns with
+    commas, a column whose every fraction has three digits may hold thousands, and stays text.
+    """
+    options = options or CsvOptions()
+    readings: dict[int, _Reading] = {}
+    texts: dict[int, pd.Series] = {}
     for j in range(frame.shape[1]):
-        codes, levels = pd.factorize(frame.iloc[:, j])
-        texts = pd.Series(levels, dtype=str).str.strip()
-        if len(texts) == 0:
-            found[j] = _spread(np.zeros(1), codes, frame.columns[j])
+        name = str(frame.columns[j])
+        cells = _without_missing(frame.iloc[:, j], options.missing_codes(name))
+        texts[j] = cells.astype("category") if options.types.get(name) == "category" else cells
+        if options.types.get(name) in ("text", "category"):
             continue
-        for mark in ".," if may_have_commas else ".":
-            values = _numbers(texts, mark)
-            if values is not None and not _loses(values, codes):
-                found[j] = _spread(values, codes, frame.columns[j])
-                if texts.str.contains(mark, regex=False).any():
-                    (points if mark == "." else commas).append(j)
-                break
-    if points and commas:
-        found = {j: column for j, column in found.items() if j not in (*points, *commas)}
-    columns = [found.get(j, frame.iloc[:, j]) for j in range(frame.shape[1])]
-    return pd.concat(columns, axis=1) if columns else frame
+        reading = _read_numbers(cells, may_have_commas, options)
+        if reading is not None:
+            readings[j] = reading
+    marks = {reading.mark for reading in readings.values() if reading.mark}
+    notes: list[str] = []
+    if len(marks) == 2 and options.decimal is None:
+        unclear = [j for j, r in readings.items() if r.mark and not r.certain]
+        for j in unclear:
+            if options.types.get(str(frame.columns[j])) != "number":
+                del readings[j]
+        if unclear:
+            shown = join(repr(str(frame.columns[j])) for j in unclear)
+            notes.append(
+                f"{shown} read as text: signs may stand between thousands (set decimal, thousands)"
+            )
+    commas = [j for j, r in readings.items() if r.mark == ","]
+    if commas and options.decimal is None:
+        notes.insert(0, f"decimal comma in {join(repr(str(frame.columns[j])) for j in commas)}")
+    columns = [readings[j].values if j in readings else texts[j] for j in range(frame.shape[1])]
+    _check_types(frame, readings, options)
+    return (pd.concat(columns, axis=1) if columns else frame), notes
+
+
+def _check_types(
+    frame: pd.DataFrame, readings: Mapping[int, _Reading], options: CsvOptions
+) -> None:
+    faults = Faults("csv options")
+    for j in range(frame.shape[1]):
+        name = str(frame.columns[j])
+        if options.types.get(name) == "number" and j not in readings:
+            cells = frame.iloc[:, j]
+            bad = cells.notna() & pd.to_numeric(cells, errors="coerce").isna()
+            rows = np.flatnonzero(bad.to_numpy())
+            faults.add(
+                f"types.{name}",
+                "has cells that are no numbers",
+                rows=rows,
+                remedy="Declare their codes as missing, or set decimal and thousands.",
+            )
+    faults.raise_if_any()
+
+
+def _without_missing(cells: pd.Series, codes: tuple[str, ...]) -> pd.Series:
+    if not codes:
+        return cells
+    as_text = cells.str.strip()
+    missing = as_text.isin(codes)
+    numbers = [float(code) for code in codes if re.fullmatch(r"[+-]?[0-9]+(?:\.[0-9]+)?", code)]
+    if numbers:
+        missing |= pd.to_numeric(as_text, errors="coerce").isin(numbers)
+    return cells.mask(missing)
+
+
+def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) -> _Reading | None:
+    codes, levels = pd.factorize(cells)
+    texts = pd.Series(levels, dtype=str).str.strip()
+    if len(texts) == 0:
+        return _Reading(_spread(np.zeros(1), codes, cells.name), "", True)
+    thousands = options.thousands
+    marks = options.decimal or (".," if may_have_commas or thousands == "." else ".")
+    for mark in marks:
+        plain = texts
+        grouped = _has_thousands(texts, mark, thousands)
+        if grouped is not None:
+            plain = texts.str.replace(grouped, "", regex=False)
+        values = _numbers(plain, mark)
+        if values is not None and not _loses(values, codes):
+            used = texts.str.contains(mark, regex=False).any()
+            certain = grouped is not None or not _may_be_thousands(texts, mark)
+            return _Reading(_spread(values, codes, cells.name), mark if used else "", certain)
+    return None
+
+
+def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | None:
+    """Return the sign between thousands: the declared one, or one that stands beside decimals."""
+    other = "," if mark == "." else "."
+    sign = declared if declared is not None else other
+    if sign == mark:
+        return None
+    groups = rf"[+-]?[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})*(?:{re.escape(mark)}[0-9]*)?"
+    numbers = texts[~texts.isin(NO_NUMBER)]
+    if declared is None and not numbers.str.fullmatch(r".*" + re.escape(sign) + r".*").any():
+        return None
+    plain = numbers.str.fullmatch(groups) | ~numbers.str.contains(sign, regex=False)
+    if not plain.all():
+        return None
+    both = numbers.str.contains(sign, regex=False) & numbers.str.contains(mark, regex=False)
+    return sign if declared is not None or both.any() else None
+
+
+def _may_be_thousands(texts: pd.Series, mark: str) -> bool:
+    """Tell whether every number with the sign has groups of three digits behind it."""
+    signed = texts[texts.str.contains(mark, regex=False)]
+    return len(signed) > 0 and bool(
+        signed.str.fullmatch(rf"[+-]?[1-9][0-9]{{0,2}}(?:{re.escape(mark)}[0-9]{{3}})+").all()
+    )
 
 
 def _numbers(texts: pd.Series, mark: str) -> np.ndarray | None:
     """Return distinct texts as numbers, or None where one is no number or two would be equal."""
     absent = texts.isin(NO_NUMBER).to_numpy()
-    there = texts[~absent]
-    if len(there) == 0:
+    present = texts[~absent]
+    if len(present) == 0:
         return None
-    if there.str.fullmatch(WHOLE).all():
+    if present.str.fullmatch(WHOLE).all():
         try:
-            whole = there.to_numpy(dtype=object).astype(np.int64)
+            whole = present.to_numpy(dtype=object).astype(np.int64)
         except OverflowError:
             return None
         return whole if not absent.any() else _between(whole, absent)
     sign = r"\." if mark == "." else ","
     fraction = rf"{WHOLE}(?:{sign}[0-9]*)?{EXPONENT}|[+-]?{sign}[0-9]+{EXPONENT}"
-    if not there.str.fullmatch(fraction).all() or _trailing_zeros_matter(there, mark):
+    if not present.str.fullmatch(fraction).all() or _trailing_zeros_matter(present, mark):
         return None
-    values = there.str.replace(mark, ".", regex=False).to_numpy(dtype=object).astype(np.float64)
+    values = present.str.replace(mark, ".", regex=False).to_numpy(dtype=object).astype(np.float64)
     return _between(values, absent) if np.isfinite(values).all() else None
 
 

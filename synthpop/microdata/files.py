@@ -1,31 +1,52 @@
-"""Reading survey files: CSV, Parquet, SPSS, Stata, SAS; labels are kept."""
+"""Tables from and to files of every format that survey offices use, with their dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import pandas as pd
 
+from synthpop.microdata import labelled
 from synthpop.microdata.atomic import replacing
-from synthpop.microdata.delimited import read_delimited
+from synthpop.microdata.delimited import CsvOptions, read_delimited
+from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Fault, InputError, OutputError
+from synthpop.microdata.fixed import read_fixed
+from synthpop.microdata.labelled import UserMissing, decoded
+from synthpop.microdata.rfiles import read_r, write_r
 from synthpop.microdata.survey import Survey
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def read_survey(path: Path | str, **roles: Any) -> Survey:
+def read_survey(
+    path: Path | str,
+    *,
+    csv: CsvOptions | None = None,
+    user_missing: UserMissing = "missing",
+    dictionary: Dictionary | None = None,
+    **roles: Any,
+) -> Survey:
     r"""Read a survey file and give its columns their roles.
 
     Parameters
     ----------
     path : path
-        ``.csv`` (see `read_delimited`: a column becomes numbers only where nothing is lost),
-        ``.parquet``, ``.sav``, ``.dta`` or ``.sas7bdat``. The last three need the extra
-        ``survey-files``. Value labels become categories; labels of variables are kept
-        in ``survey.frame.attrs["labels"]``. User-missing codes of SPSS are missing.
+        ``.csv``, ``.txt`` or ``.tsv`` (see `read_delimited`: a column becomes numbers only where
+        nothing is lost), ``.parquet``, ``.arrow``, ``.feather``, ``.xlsx``; SPSS ``.sav``,
+        ``.zsav`` and ``.por``, Stata ``.dta``, SAS ``.sas7bdat`` and ``.xpt``, R ``.rds`` and
+        ``.RData``; fixed format with mu-Argus metadata (``.asc`` beside ``.rda``). Labels, codes
+        and missing codes are kept in the dictionary of the frame (`dictionary_of`). All but
+        delimited text, Parquet and Arrow need the extra ``survey-files``.
+    csv : CsvOptions, optional
+        Separator, decimal sign, encoding, missing codes and types of delimited text.
+    user_missing : {"missing", "level"}
+        Missing codes become missing values, or levels of labelled variables.
+    dictionary : Dictionary, optional
+        Labels and missing codes that the file itself does not have, or instead of its own.
     **roles
         As in `Survey`: weight, household, household_weight, household_size, person, strata, psu,
         design_strata, fpc.
@@ -43,63 +64,96 @@ def read_survey(path: Path | str, **roles: Any) -> Survey:
     >>> read_survey(folder / "survey.csv", weight="w", household="hid").n_persons
     2
     """
-    return Survey(read_table(path), **roles)
+    frame = read_table(path, csv=csv, user_missing=user_missing, dictionary=dictionary)
+    return Survey(frame, **roles)
 
 
-def read_table(path: Path | str) -> pd.DataFrame:
+def read_table(
+    path: Path | str,
+    *,
+    csv: CsvOptions | None = None,
+    user_missing: UserMissing = "missing",
+    dictionary: Dictionary | None = None,
+) -> pd.DataFrame:
     """Read a file as a frame; see `read_survey`."""
     file = Path(path)
-    reader = READERS.get(file.suffix.lower())
-    if reader is None:
+    suffix = file.suffix.lower()
+    if suffix not in READERS:
         raise _fault(file, f"files of type {file.suffix or '(none)'} are not read", _KNOWN)
+    if user_missing not in ("missing", "level"):
+        raise _fault(file, f"user_missing {user_missing!r}", "There are: missing, level.")
+    if csv is not None and suffix not in DELIMITED:
+        raise _fault(file, "is no delimited text, and csv options are given", "Leave them out.")
     if not file.exists():
         raise _fault(file, "there is no such file", "Check the path.")
     try:
-        return reader(file)
-    except ImportError:
+        if suffix in DELIMITED:
+            frame = read_delimited(file, csv)
+        elif suffix in labelled.READERS:
+            frame = labelled.read_labelled(file, user_missing=user_missing)
+        else:
+            frame = READERS[suffix](file)
+    except ImportError as problem:
         remedy = "Install the extra: pip install 'synthpop-riskeval[survey-files]'."
-        raise _fault(file, "needs the package pyreadstat", remedy) from None
-    except (OSError, ValueError) as problem:
+        raise _fault(file, f"needs the package {problem.name}", remedy) from None
+    except (OSError, ValueError, EOFError) as problem:
+        if isinstance(problem, InputError):
+            raise
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
+    return frame if dictionary is None else _with_meanings(frame, dictionary, user_missing)
+
+
+def _with_meanings(
+    frame: pd.DataFrame, dictionary: Dictionary, user_missing: UserMissing
+) -> pd.DataFrame:
+    """Apply a dictionary from outside: columns that still hold codes get labels and missing."""
+    columns = {
+        name: decoded(frame[name], dictionary[name], user_missing=user_missing)
+        if name in dictionary and not isinstance(frame[name].dtype, pd.CategoricalDtype)
+        else frame[name]
+        for name in frame.columns
+    }
+    result = pd.DataFrame(columns, index=frame.index)
+    result.attrs = dict(frame.attrs)
+    return with_dictionary(result, dictionary_of(frame).updated(dictionary))
 
 
 def write_table(
     frame: pd.DataFrame, path: Path | str, *, private: bool = False, safe_csv: bool = False
 ) -> None:
-    """Write a frame as ``.csv`` or ``.parquet``, whole or not at all.
+    """Write a frame with the labels of its dictionary, whole or not at all.
 
     Parameters
     ----------
     frame : DataFrame
     path : path
+        ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.xlsx``, ``.sav``, ``.zsav``, ``.dta``,
+        ``.xpt`` or ``.rds``. Labelled files hold codes and labels; ``.rds`` holds factors;
+        Parquet and Arrow hold the dictionary in their schema; text and sheets hold labels only.
     private : bool
         Only the user may read the file (mode 0600).
     safe_csv : bool
-        In a ``.csv``, put an apostrophe before text that a spreadsheet takes for a formula (it
-        begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end).
+        In delimited text, put an apostrophe before text that a spreadsheet takes for a formula
+        (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end).
 
     Raises
     ------
     OutputError
-        The file cannot be written, or a column holds what such a file cannot hold.
+        The file cannot be written, or a column holds what such a file cannot hold; all that does
+        not fit is named before anything is written.
     """
     file = Path(path)
     kind = file.suffix.lower()
-    if kind not in (".csv", ".parquet"):
-        raise OutputError(f"{file}: tables are written as .csv or .parquet.")
+    if kind not in WRITERS:
+        raise OutputError(f"{file}: tables are written as {', '.join(WRITERS)}.")
+    table = without_formulas(frame) if safe_csv and kind in (".csv", ".tsv") else frame
     with replacing(file, private=private) as draft:
-        if kind == ".csv":
-            (without_formulas(frame) if safe_csv else frame).to_csv(draft, index=False)
-            return
-        import pyarrow as pa
-
         try:
-            frame.to_parquet(draft, index=False)
-        except (pa.ArrowException, TypeError, ValueError) as problem:
-            reason = str(problem).splitlines()[0]
-            raise OutputError(
-                f"cannot write {file}: {reason}. Turn the column into text or numbers first."
-            ) from None
+            WRITERS[kind](table, draft, file)
+        except ImportError as problem:
+            extra = "pip install 'synthpop-riskeval[survey-files]'"
+            needed = f"needs the package {problem.name}"
+            raise OutputError(f"cannot write {file}: {needed}. Run {extra}.") from None
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
@@ -123,34 +177,78 @@ def _as_text_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
-    return pd.read_parquet(path)
+def _write_csv(frame: pd.DataFrame, path: Path, target: Path) -> None:
+    frame.to_csv(path, index=False)
 
 
-def _read_labelled(name: str) -> Callable[[Path], pd.DataFrame]:
-    def read(path: Path) -> pd.DataFrame:
-        import pyreadstat
+def _write_tsv(frame: pd.DataFrame, path: Path, target: Path) -> None:
+    frame.to_csv(path, index=False, sep="\t")
 
-        options = {} if name == "read_sas7bdat" else {"apply_value_formats": True}
+
+def _write_xlsx(frame: pd.DataFrame, path: Path, target: Path) -> None:
+    if len(frame) >= 2**20 or frame.shape[1] > 2**14:
+        raise OutputError(f"cannot write {target}: a sheet holds at most 1,048,575 rows.")
+    with path.open("wb") as stream:
+        frame.to_excel(stream, index=False)
+
+
+def _write_arrow_file(write: Callable[[pd.DataFrame, Path], Any]) -> Callable[..., None]:
+    def written(frame: pd.DataFrame, path: Path, target: Path) -> None:
+        import pyarrow as pa
+
         try:
-            frame, meta = getattr(pyreadstat, name)(str(path), **options)
-        except pyreadstat.ReadstatError as problem:
-            raise ValueError(str(problem)) from None
-        frame.attrs["labels"] = dict(meta.column_names_to_labels)
-        return frame
+            write(frame, path)
+        except (pa.ArrowException, TypeError, ValueError) as problem:
+            reason = str(problem).splitlines()[0]
+            raise OutputError(
+                f"cannot write {target}: {reason}. Turn the column into text or numbers first."
+            ) from None
 
-    return read
+    return written
+
+
+def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_parquet(path, index=False)
+
+
+def _to_feather(frame: pd.DataFrame, path: Path) -> None:
+    frame.reset_index(drop=True).to_feather(path)
+
+
+def _read_xlsx(path: Path) -> pd.DataFrame:
+    try:
+        frame = pd.read_excel(path, engine="openpyxl")
+    except BadZipFile:
+        raise ValueError("it is no sheet of this format") from None
+    if len(frame) == 0:
+        raise ValueError("there is a header but no row")
+    return frame
 
 
 def _fault(path: Path, what: str, remedy: str) -> InputError:
     return InputError("survey file", [Fault(str(path), what, remedy=remedy)])
 
 
+DELIMITED = (".csv", ".txt", ".tsv")
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": read_delimited,
-    ".parquet": _read_parquet,
-    ".sav": _read_labelled("read_sav"),
-    ".dta": _read_labelled("read_dta"),
-    ".sas7bdat": _read_labelled("read_sas7bdat"),
+    **dict.fromkeys(DELIMITED, read_delimited),
+    ".parquet": pd.read_parquet,
+    ".arrow": pd.read_feather,
+    ".feather": pd.read_feather,
+    ".xlsx": _read_xlsx,
+    **labelled.READERS,
+    ".rds": read_r,
+    ".rdata": read_r,
+    ".rda": read_r,
+    ".asc": read_fixed,
+}
+WRITERS: dict[str, Callable[[pd.DataFrame, Path, Path], None]] = {
+    ".csv": _write_csv,
+    ".tsv": _write_tsv,
+    ".parquet": _write_arrow_file(_to_parquet),
+    ".arrow": _write_arrow_file(_to_feather),
+    ".xlsx": _write_xlsx,
+    **labelled.WRITERS,
+    ".rds": write_r,
 }
 _KNOWN = f"Give one of {', '.join(READERS)}."

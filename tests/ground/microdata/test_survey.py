@@ -189,7 +189,10 @@ def test_read_survey_files(tmp_path, suffix: str) -> None:
         plain.to_parquet(path)
     else:
         pyreadstat = pytest.importorskip("pyreadstat")
-        labels = {"size": {1: "one", 2: "two"}}
+        labels = {
+            "size": {1: "one", 2: "two", 3: "three", 4: "four"},
+            "age": {0: "born this year"},  # the label of one value makes no category
+        }
         write = pyreadstat.write_dta if suffix == ".dta" else pyreadstat.write_sav
         write(plain, str(path), variable_value_labels=labels, column_labels={"w": "Weight"})
     roles = {k: v for k, v in ROLES.items() if k != "household_size"}
@@ -198,6 +201,7 @@ def test_read_survey_files(tmp_path, suffix: str) -> None:
     assert np.allclose(survey.weights, frame["w"])
     if suffix in (".dta", ".sav"):
         assert "two" in set(survey.frame["size"])
+        assert survey.frame["age"].tolist() == frame["age"].tolist()
         assert survey.frame.attrs["labels"]["w"] == "Weight"
 
 

@@ -1,0 +1,294 @@
+"""The dictionary of variables: labels, codes and missing codes, from file to file.
+
+A dictionary travels with a frame in ``frame.attrs["dictionary"]``, as plain values, so that it
+survives copies, selections and Parquet.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+
+ATTRIBUTE = "dictionary"
+MEASURES = ("nominal", "ordinal", "scale")
+KINDS = ("integer", "number", "text", "date", "time")
+
+Code = int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What a column of a file means.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    label : str
+        The question or a description; empty where there is none.
+    values : tuple of pairs (code, label)
+        Value labels in the order of the file.
+    missing : tuple of pairs (code, meaning)
+        Codes that stand for a kind of missing answer.
+    missing_ranges : tuple of pairs (low, high)
+        Ranges of such codes, ends included.
+    unit : str
+        "EUR a year", "hours a week"; empty where there is none.
+    measure : {"nominal", "ordinal", "scale"} or None
+        Measurement level.
+    decimals : int or None
+        Digits after the decimal point that the file prints.
+    kind : {"integer", "number", "text", "date", "time"} or None
+        What the codes or values are in the file.
+
+    Examples
+    --------
+    >>> sex = Variable("sex", label="Sex", values=((1, "male"), (2, "female")), missing=((-9, ""),))
+    >>> sex.label_of(2), sex.code_of("male"), sex.is_missing(-9)
+    ('female', 1, True)
+    """
+
+    name: str
+    label: str = ""
+    values: tuple[tuple[Code, str], ...] = ()
+    missing: tuple[tuple[Code, str], ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+    unit: str = ""
+    measure: str | None = None
+    decimals: int | None = None
+    kind: str | None = None
+
+    def label_of(self, code: Code) -> str | None:
+        """Return the label of a code; None where it has none."""
+        return dict(self.values).get(code)
+
+    def code_of(self, label: str) -> Code | None:
+        """Return the code of a label; None where no code has it."""
+        return {text: code for code, text in self.values}.get(label)
+
+    def is_missing(self, code: Any) -> bool:
+        """Tell whether a code stands for a missing answer."""
+        if any(code == missing for missing, _ in self.missing):
+            return True
+        if isinstance(code, str | bool):
+            return False
+        return any(low <= code <= high for low, high in self.missing_ranges)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, without those that say nothing."""
+        entry: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "name" or value is None or value in ("", ()):
+                continue
+            entry[item.name] = [list(pair) for pair in value] if isinstance(value, tuple) else value
+        return entry
+
+    @classmethod
+    def from_dict(cls, name: str, entry: Mapping[str, Any]) -> Variable:
+        """Return the variable that `to_dict` described.
+
+        Raises
+        ------
+        InputError
+            For an unknown entry, a measure or kind that does not exist, labels that are no pairs.
+        """
+        faults = Faults("dictionary")
+        known = {item.name for item in fields(cls)} - {"name"}
+        for key in entry.keys() - known:
+            faults.add(f"{name}.{key}", "is unknown", remedy=did_you_mean(key, sorted(known)))
+        for key, allowed in (("measure", MEASURES), ("kind", KINDS)):
+            if entry.get(key) is not None and entry[key] not in allowed:
+                remedy = f"There are: {', '.join(allowed)}."
+                faults.add(f"{name}.{key}", f"{entry[key]!r} is not allowed", remedy=remedy)
+        values = dict(entry)
+        for key in ("values", "missing", "missing_ranges"):
+            pairs = _pairs(entry.get(key, ()))
+            if pairs is None:
+                faults.add(
+                    f"{name}.{key}", "is no list of pairs", remedy='Give [[1, "male"], ...].'
+                )
+            else:
+                values[key] = pairs
+        faults.raise_if_any()
+        return cls(name, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The variables of a file by name.
+
+    Examples
+    --------
+    >>> dictionary = Dictionary([Variable("sex", values=((1, "male"), (2, "female")))])
+    >>> dictionary["sex"].label_of(1), "age" in dictionary
+    ('male', False)
+    >>> print(dictionary.to_toml())
+    [sex]
+    values = [[1, "male"], [2, "female"]]
+    """
+
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+
+    def __init__(self, variables: Iterable[Variable] | Mapping[str, Variable] = ()) -> None:
+        items = variables.values() if isinstance(variables, Mapping) else variables
+        object.__setattr__(self, "variables", {item.name: item for item in items})
+
+    def __getitem__(self, name: str) -> Variable:
+        """Return the variable; an empty one where the dictionary says nothing of it."""
+        return self.variables.get(name, Variable(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def updated(self, other: Dictionary) -> Dictionary:
+        """Return this dictionary with the variables of another in place of its own."""
+        return Dictionary({**self.variables, **other.variables})
+
+    def only(self, names: Iterable[str]) -> Dictionary:
+        """Return the variables of these columns."""
+        return Dictionary([self.variables[name] for name in names if name in self.variables])
+
+    def renamed(self, names: Mapping[str, str]) -> Dictionary:
+        """Return the dictionary of a file whose columns have other names."""
+        return Dictionary(
+            [replace(v, name=names.get(v.name, v.name)) for v in self.variables.values()]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as for JSON or TOML."""
+        return {name: variable.to_dict() for name, variable in self.variables.items()}
+
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Mapping[str, Any]]) -> Dictionary:
+        """Return the dictionary that `to_dict` described."""
+        return cls([Variable.from_dict(name, entry) for name, entry in entries.items()])
+
+    def to_toml(self) -> str:
+        """Return the dictionary as text that can be edited and read again."""
+        lines = []
+        for name, entry in self.to_dict().items():
+            lines.append(f"[{_toml_key(name)}]")
+            lines.extend(f"{key} = {_toml_value(value)}" for key, value in entry.items())
+            lines.append("")
+        return "\n".join(lines).rstrip()
+
+    @classmethod
+    def from_toml(cls, text: str) -> Dictionary:
+        """Read what `to_toml` wrote.
+
+        Raises
+        ------
+        InputError
+            The text is not TOML, or an entry is unknown.
+        """
+        try:
+            entries = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
+            raise _not_read("text", f"is not TOML: {problem}", "Check the line.") from None
+        faults = Faults("dictionary")
+        for name, entry in entries.items():
+            if not isinstance(entry, dict):
+                faults.add(name, "is no table", remedy=f"Begin it with [{name}].")
+        faults.raise_if_any()
+        return cls.from_dict(entries)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a variable, labels as text "1 = male; 2 = female"."""
+        rows = [
+            {
+                "variable": v.name,
+                "label": v.label,
+                "values": "; ".join(f"{code} = {text}" for code, text in v.values),
+                "missing": "; ".join(
+                    [
+                        *(f"{code} = {text}" if text else f"{code}" for code, text in v.missing),
+                        *(f"{low} to {high}" for low, high in v.missing_ranges),
+                    ]
+                ),
+                "unit": v.unit,
+                "measure": v.measure or "",
+                "decimals": v.decimals,
+                "kind": v.kind or "",
+            }
+            for v in self.variables.values()
+        ]
+        return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = ["variable", "label", "values", "missing", "unit", "measure", "decimals", "kind"]
+
+
+def dictionary_of(frame: pd.DataFrame) -> Dictionary:
+    """Return the dictionary that travels with a frame; an empty one where there is none.
+
+    Examples
+    --------
+    >>> frame = with_dictionary(pd.DataFrame({"sex": [1]}), Dictionary([Variable("sex", "Sex")]))
+    >>> dictionary_of(frame)["sex"].label
+    'Sex'
+    """
+    entries = frame.attrs.get(ATTRIBUTE)
+    return Dictionary.from_dict(entries) if isinstance(entries, Mapping) else Dictionary()
+
+
+def with_dictionary(frame: pd.DataFrame, dictionary: Dictionary) -> pd.DataFrame:
+    """Return the frame with a dictionary of its columns; the frame that is given stays as it is."""
+    copy = frame.copy(deep=False)
+    copy.attrs = {**frame.attrs, ATTRIBUTE: dictionary.only(map(str, frame.columns)).to_dict()}
+    return copy
+
+
+def read_dictionary(path: Path | str) -> Dictionary:
+    """Read a dictionary from a TOML file; see `Dictionary.to_toml`."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _not_read(str(file), f"cannot be read: {problem}", "Check the path.") from None
+    return Dictionary.from_toml(text)
+
+
+def _not_read(where: str, what: str, remedy: str) -> InputError:
+    return InputError("dictionary", [Fault(where, what, remedy=remedy)])
+
+
+def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value):
+        return None
+    return tuple((first, second) for first, second in value)
+
+
+def _toml_key(name: str) -> str:
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else _toml_value(name)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_toml_value(item) for item in value)}]"
+    if isinstance(value, str):
+        escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+        shown = (
+            escapes.get(sign, sign if sign.isprintable() else f"\\U{ord(sign):08x}")
+            for sign in value
+        )
+        return f'"{"".join(shown)}"'
+    if isinstance(value, float):
+        return repr(value)
+    return str(value)

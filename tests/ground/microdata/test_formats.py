@@ -1,0 +1,319 @@
+"""Files of SPSS, Stata, SAS and R, sheets and fixed format: labels, codes and missing codes."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from synthpop import read_survey
+from synthpop.microdata.delimited import CsvOptions
+from synthpop.microdata.dictionary import (
+    Dictionary,
+    Variable,
+    dictionary_of,
+    read_dictionary,
+    with_dictionary,
+)
+from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.files import READERS, WRITERS, read_table, write_table
+
+pyreadstat = pytest.importorskip("pyreadstat")
+pytest.importorskip("rdata")
+pytest.importorskip("openpyxl")
+
+LABELLED = (".sav", ".zsav", ".dta")
+SEX = Variable("sex", "Sex", values=((1, "male"), (2, "female")), measure="nominal")
+
+
+def survey_frame() -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "hid": [1, 1, 2, 3],
+            "w": [10.5, 10.5, 20.0, 7.25],
+            "sex": pd.Categorical(["male", "female", None, "male"], ["male", "female"]),
+            "income": [812.5, np.nan, 0.0, -20.25],
+            "town": ["Wörgl", "", "Graz", "Linz"],
+        }
+    )
+    dictionary = Dictionary([SEX, Variable("income", "Net income", unit="EUR", decimals=2)])
+    return with_dictionary(frame, dictionary)
+
+
+@pytest.mark.parametrize("suffix", LABELLED)
+def test_labels_and_codes_come_back(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"s{suffix}"
+    write_table(survey_frame(), file)
+    frame = read_table(file)
+    assert frame["sex"].astype(object).where(frame["sex"].notna(), None).tolist() == [
+        "male", "female", None, "male",
+    ]  # fmt: skip
+    assert dictionary_of(frame)["sex"].values == ((1, "male"), (2, "female"))
+    assert dictionary_of(frame)["income"].label == "Net income"
+    assert frame["hid"].dtype == np.int64
+    np.testing.assert_array_equal(frame["income"], survey_frame()["income"])
+    assert frame["town"].tolist()[0] == "Wörgl"
+    raw, _ = (pyreadstat.read_dta if suffix == ".dta" else pyreadstat.read_sav)(str(file))
+    assert raw["sex"].tolist()[:2] == [1, 2]
+
+
+def test_user_missing_codes_are_missing_or_levels(tmp_path: Path) -> None:
+    raw = pd.DataFrame({"sex": [1.0, 2, 1, -9], "income": [-9.0, 100.5, 8, 33]})
+    pyreadstat.write_sav(
+        raw,
+        str(tmp_path / "s.sav"),
+        variable_value_labels={
+            "sex": {1: "male", 2: "female", -9: "no answer"},
+            "income": {-9: "keine Angabe"},
+        },
+        missing_ranges={"sex": [-9], "income": [{"lo": -9, "hi": -7}]},
+    )
+    frame = read_table(tmp_path / "s.sav")
+    assert frame["sex"].cat.categories.tolist() == ["male", "female"]
+    assert frame["sex"].isna().tolist() == [False, False, False, True]
+    assert pd.api.types.is_float_dtype(frame["income"].dtype)
+    assert frame["income"].isna().tolist() == [True, False, False, False]
+    assert dictionary_of(frame)["sex"].missing == ((-9, "no answer"),)
+    assert dictionary_of(frame)["income"].missing_ranges == ((-9, -7),)
+    levels = read_table(tmp_path / "s.sav", user_missing="level")
+    assert levels["sex"].tolist() == ["male", "female", "male", "no answer"]
+    assert levels["income"].isna().tolist() == [True, False, False, False]
+    write_table(levels, tmp_path / "t.sav")
+    back, meta = pyreadstat.read_sav(str(tmp_path / "t.sav"), user_missing=True)
+    assert back["sex"].tolist() == [1, 2, 1, -9]
+    assert meta.missing_ranges["sex"] == [{"lo": -9.0, "hi": -9.0}]
+
+
+def test_an_amount_with_one_labelled_code_stays_an_amount(tmp_path: Path) -> None:
+    values = np.arange(200) * 1.5
+    raw = pd.DataFrame({"income": np.where(values == 0, -9.0, values)})
+    labels = {"income": {-9: "no answer"}}
+    pyreadstat.write_sav(raw, str(tmp_path / "s.sav"), variable_value_labels=labels)
+    frame = read_table(tmp_path / "s.sav")
+    np.testing.assert_array_equal(frame["income"], raw["income"])
+
+
+@pytest.mark.parametrize("suffix", sorted({*WRITERS} - {".csv", ".tsv", ".xlsx"}))
+def test_columns_come_back_from_every_format(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"s{suffix}"
+    write_table(survey_frame(), file)
+    frame = read_table(file)
+    assert frame.columns.tolist() == survey_frame().columns.tolist()
+    np.testing.assert_array_equal(frame["w"], survey_frame()["w"])
+    assert frame["hid"].tolist() == [1, 1, 2, 3]
+    sex = frame["sex"].astype(object)
+    codes = {1: "male", 2: "female"}
+    levels = [codes.get(level, level) for level in sex.where(sex.notna(), None)]
+    assert levels == ["male", "female", None, "male"]
+
+
+def test_a_sheet_and_text_hold_labels(tmp_path: Path) -> None:
+    for name in ("s.xlsx", "s.csv", "s.tsv"):
+        write_table(survey_frame(), tmp_path / name)
+        frame = read_table(tmp_path / name)
+        assert frame["sex"].tolist()[:2] == ["male", "female"]
+        assert frame["w"].tolist() == [10.5, 10.5, 20.0, 7.25]
+
+
+def test_missing_factors_are_missing_in_r(tmp_path: Path) -> None:
+    import rdata
+
+    frame = pd.DataFrame({"c": pd.Categorical(["x", None, "y"], ["x", "y"])})
+    write_table(frame, tmp_path / "f.rds")
+    raw = rdata.parser.parse_file(tmp_path / "f.rds").object.value[0].value
+    assert np.ma.filled(raw, -(2**31)).tolist() == [1, -(2**31), 2]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "columns", "message"),
+    [
+        (".sav", {"two words": [1]}, "'two words': a name begins with a letter"),
+        (".dta", {"x" * 40: [1]}, "at most 32 bytes"),
+        (".xpt", {"größe": [1]}, "ASCII letters"),
+        (".sav", {"a": [1], "A": [2]}, "differ in more than capital letters"),
+        (".xpt", {"t": ["x" * 201]}, "at most 200 bytes"),
+        (".sav", {"t": [(1, 2)]}, "neither numbers, dates nor text"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_named(
+    tmp_path: Path, suffix: str, columns: dict, message: str
+) -> None:
+    file = tmp_path / f"s{suffix}"
+    with pytest.raises(OutputError, match=message):
+        write_table(pd.DataFrame(columns), file)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fixed_format_with_metadata(tmp_path: Path) -> None:
+    (tmp_path / "s.asc").write_text("1 2 01250\n2 9 00500\n1 1 99999\n")
+    (tmp_path / "s.rda").write_text(
+        'REGION 1 1\n  <RECODEABLE>\nSEX 3 1 9\n  <RECODEABLE>\n  <CODELIST> "sex.cdl"\n'
+        "INCOME 5 5 99999\n  <NUMERIC>\n  <DECIMALS> 2\n"
+    )
+    (tmp_path / "sex.cdl").write_text("1,male\n2,female\n")
+    frame = read_table(tmp_path / "s.asc")
+    assert frame["REGION"].tolist() == ["1", "2", "1"]
+    assert frame["SEX"].astype(object).where(frame["SEX"].notna(), None).tolist() == [
+        "female", None, "male",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(frame["INCOME"], [12.5, 5.0, np.nan])
+    (tmp_path / "s.rda").unlink()
+    with pytest.raises(InputError, match="are not beside it"):
+        read_table(tmp_path / "s.asc")
+
+
+def csv(folder: Path, text: str, **options: object) -> pd.DataFrame:
+    (folder / "s.csv").write_bytes(text.encode("latin-1"))
+    return read_table(folder / "s.csv", csv=CsvOptions(**options) if options else None)
+
+
+def test_decimal_commas_beside_a_column_with_points(tmp_path: Path) -> None:
+    text = "pid;Einkommen brutto;Gewicht\n30.1;1250,50;10,5\n30.2;900,00;9,25\n31.1;;8,75\n"
+    frame = csv(tmp_path, text)
+    np.testing.assert_array_equal(frame["Einkommen brutto"], [1250.5, 900.0, np.nan])
+    assert frame["Gewicht"].tolist() == [10.5, 9.25, 8.75]
+    assert frame["pid"].tolist() == [30.1, 30.2, 31.1]
+    assert "decimal comma in 'Einkommen brutto' and 'Gewicht'" in frame.attrs["reading"]
+    as_text = csv(tmp_path, text, types={"pid": "text"})
+    assert as_text["pid"].tolist() == ["30.1", "30.2", "31.1"]
+
+
+def test_thousands_with_decimal_commas(tmp_path: Path) -> None:
+    frame = csv(tmp_path, "x;y\n1.000,50;2,5\n20,25;3,5\n")
+    assert frame["x"].tolist() == [1000.5, 20.25]
+    declared = csv(tmp_path, "x;y\n1.000;2,5\n20;3,5\n", thousands=".", decimal=",")
+    assert declared["x"].tolist() == [1000, 20]
+    unclear = csv(tmp_path, "x;y\n1.000;2,5\n2.500;3,5\n")
+    assert unclear["x"].tolist() == ["1.000", "2.500"]
+    assert any("may stand between thousands" in note for note in unclear.attrs["reading"])
+
+
+def test_missing_codes_of_all_and_of_some_columns(tmp_path: Path) -> None:
+    text = "age;income;region\n99;-9;a\n40;100;-9\n"
+    everywhere = csv(tmp_path, text, missing=[-9])
+    assert everywhere["income"].isna().tolist() == [True, False]
+    assert everywhere["region"].isna().tolist() == [False, True]
+    assert everywhere["age"].tolist() == [99, 40]
+    some = csv(tmp_path, text, missing={"income": [-9], "age": [99]})
+    assert some["age"].isna().tolist() == [True, False]
+    assert some["region"].tolist() == ["a", "-9"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": ";;"}, "Give one sign"),
+        ({"decimal": ";"}, "is not allowed"),
+        ({"decimal": ",", "thousands": ","}, "two different signs"),
+        ({"encoding": "latin-99"}, "is unknown"),
+        ({"types": {"x": "float"}}, "types.x: 'float' is unknown"),
+        ({"types": {"z": "text"}}, "is not a column of the file"),
+        ({"types": {"y": "number"}}, "has cells that are no numbers"),
+    ],
+)
+def test_faulty_csv_options(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        csv(tmp_path, "x;y\n1;a\n2;b\n", **options)
+
+
+def test_options_override_what_is_guessed(tmp_path: Path) -> None:
+    assert csv(tmp_path, "x,y|z\n1,2|3\n", separator="|")["x,y"].tolist() == [1.2]
+    assert csv(tmp_path, "x;y\n1,5;2\n", decimal=".")["x"].tolist() == ["1,5"]
+    (tmp_path / "s.csv").write_bytes("x;y\n€;1\n".encode("cp1252"))
+    frame = read_table(tmp_path / "s.csv", csv=CsvOptions(encoding="cp1252"))
+    assert frame["x"].tolist() == ["€"]
+
+
+def test_a_header_alone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a header but no row"):
+        csv(tmp_path, "x;y\n")
+
+
+def test_a_dictionary_from_outside(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("sex,w\n1,2\n2,3\n-9,4\n")
+    text = '[sex]\nlabel = "Sex"\nvalues = [[1, "male"], [2, "female"]]\nmissing = [[-9, ""]]\n'
+    (tmp_path / "d.toml").write_text(text)
+    survey = read_survey(
+        tmp_path / "s.csv", dictionary=read_dictionary(tmp_path / "d.toml"), weight="w"
+    )
+    assert survey.frame["sex"].tolist()[:2] == ["male", "female"]
+    assert dictionary_of(survey.frame)["sex"].label == "Sex"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sex\n", "is not TOML"),
+        ("sex = 1\n", "is no table"),
+        ("[sex]\nlabl = 'x'\n", "Did you mean 'label'"),
+        ("[sex]\nvalues = [1]\n", "no list of pairs"),
+        ("[sex]\nmeasure = 'metric'\n", "is not allowed"),
+    ],
+)
+def test_faulty_dictionaries(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Dictionary.from_toml(text)
+
+
+def test_every_reader_says_what_is_wrong_with_a_damaged_file(tmp_path: Path) -> None:
+    for suffix in READERS:
+        file = tmp_path / f"bad{suffix}"
+        file.write_bytes(b"\x00\xff$FL2 nothing of the kind" * 20)
+        if suffix in (".csv", ".txt", ".tsv"):
+            continue
+        with pytest.raises(InputError, match="bad"):
+            read_table(file)
+
+
+names = st.text(string.ascii_letters, min_size=1, max_size=12)
+labels = st.text(st.characters(categories=("L", "N"), max_codepoint=0x24F), min_size=1, max_size=20)
+variables = st.builds(
+    Variable,
+    name=names,
+    label=labels,
+    values=st.lists(
+        st.tuples(st.integers(-99, 999), labels),
+        max_size=5,
+        unique_by=(lambda p: p[0], lambda p: p[1]),
+    ).map(tuple),
+    unit=labels,
+    measure=st.sampled_from([None, "nominal", "ordinal", "scale"]),
+    decimals=st.one_of(st.none(), st.integers(0, 6)),
+)
+
+
+@given(st.lists(variables, max_size=4, unique_by=lambda v: v.name))
+def test_a_dictionary_survives_toml_and_plain_values(entries: list[Variable]) -> None:
+    dictionary = Dictionary(entries)
+    assert Dictionary.from_toml(dictionary.to_toml()) == dictionary
+    assert Dictionary.from_dict(dictionary.to_dict()) == dictionary
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=3, max_size=12).filter(
+        lambda cells: any(cell is not None for cell in cells)
+    ),
+    st.lists(labels, min_size=4, max_size=4, unique_by=str.strip).filter(
+        lambda texts: all(text.strip() == text for text in texts)
+    ),
+    st.sampled_from([".sav", ".dta", ".rds", ".parquet"]),
+)
+def test_labels_survive_files(
+    tmp_path: Path, cells: list[int | None], texts: list[str], suffix: str
+) -> None:
+    codes = [-1 if cell is None else cell for cell in cells]
+    frame = pd.DataFrame({"x": pd.Categorical.from_codes(codes, texts), "n": range(len(codes))})
+    variable = Variable("x", values=tuple((k + 5, text) for k, text in enumerate(texts)))
+    file = tmp_path / f"s{suffix}"
+    write_table(with_dictionary(frame, Dictionary([variable])), file)
+    back = read_table(file)
+    wanted = [None if cell is None else texts[cell] for cell in cells]
+    assert back["x"].astype(object).where(back["x"].notna(), None).tolist() == wanted
+    if suffix in (".sav", ".dta"):
+        assert dictionary_of(back)["x"].values == variable.values
