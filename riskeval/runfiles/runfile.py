@@ -15,16 +15,15 @@ from riskeval import protect
 from riskeval.measures.assess import Assessment, assess
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
-from synthpop.microdata.files import read_table
+from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 
 Names = list[str]
 
 
-class DataInput(Table):
+class DataInput(FileInput):
     """The table ``[data]``: a file, or ``demo = true`` for the embedded survey."""
 
-    file: str | None = None
     demo: bool = False
 
 
@@ -247,7 +246,7 @@ def read_data(source: DataInput, folder: Path) -> pd.DataFrame:
         from synthpop.datasets import load_demo_survey
 
         return load_demo_survey().frame
-    return read_table(folder / str(source.file))
+    return source.read(folder)
 
 
 def takes_seed(verb: str) -> bool:

@@ -29,13 +29,20 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", remedy="Check the path.")
     except OSError as problem:
         faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        faults.add(str(file), f"is not TOML: {problem}")
+        remedy = ""
+        if "escape" in str(problem) or "Unescaped" in str(problem):
+            remedy = r"Write paths of Windows in single quotes: 'C:\data\survey.csv'."
+        faults.add(str(file), f"is not TOML: {problem}", remedy=remedy)
+    except RecursionError:
+        faults.add(str(file), "is nested too deeply", remedy="A run file has three levels.")
+    except ValueError as problem:  # a path with NUL, a number of thousands of digits
+        faults.add(str(file), f"cannot be read: {problem}", remedy="Check path and numbers.")
     raise RunFileError(faults.subject, faults.found)
 
 
@@ -58,6 +65,10 @@ def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
         return TypeAdapter(cls).validate_python(data)
     except ValidationError as problem:
         for error in problem.errors():
-            key = ".".join(str(part) for part in error["loc"] if str(part) in known)
+            place = [str(part) for part in error["loc"]]
+            if error["type"] == "extra_forbidden":
+                faults.add(f"{where} {'.'.join(place)}".strip(), "is unknown")
+                continue
+            key = ".".join(part for part in place if part in known)
             faults.add(f"{where} {key}".strip(), error["msg"][:1].lower() + error["msg"][1:])
     return None

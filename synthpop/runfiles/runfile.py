@@ -15,7 +15,8 @@ from pydantic import Field, create_model, model_validator
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
-from synthpop.microdata.files import read_survey, read_table
+from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.files import read_table
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 from synthpop.pipeline.engines import Workers
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
 
 
-class SurveyInput(Table):
+class SurveyInput(FileInput):
     """The table ``[survey]``: where the data are, and the roles of their columns.
 
     The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
-    ``demo = true``. With ``unweighted = true`` every row of the file counts 1.
+    ``demo = true``. With ``unweighted = true`` every row of the file counts 1. How the file is
+    read says `FileInput`.
     """
 
-    file: str | None = None
     population: str | None = None
     demo: bool = False
     unweighted: bool = False
@@ -187,7 +188,7 @@ class RunFile:
             from synthpop.datasets import load_demo_survey
 
             return load_demo_survey()
-        return read_survey(self.folder / str(self.survey.file), **roles)
+        return Survey(self.survey.read(self.folder), **roles)
 
     def calibration(self, survey: Survey) -> Calibration | None:
         """Calibrate the weights as the file says; None where it has no ``[calibrate]``."""
@@ -269,7 +270,7 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
 
 def _roles(survey: SurveyInput) -> dict[str, Any]:
     """Return the roles that are given."""
-    other = {"file", "population", "demo", "unweighted"}
+    other = {*FileInput.model_fields, "population", "demo", "unweighted"}
     return survey.model_dump(exclude=other, exclude_none=True)
 
 
