@@ -5,13 +5,23 @@ Names are imported when they are first used, so that ``import riskeval`` costs a
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from synthpop._version import __version__
+from synthpop._version import __version__ as __version__
+from synthpop.microdata.lazy import attach
 
 # name -> module that defines it
 _WHERE = {
+    "ConvergenceWarning": "synthpop.microdata.errors",
+    "GuaranteeError": "synthpop.microdata.errors",
+    "InputError": "synthpop.microdata.errors",
+    "MicrodataError": "synthpop.microdata.errors",
+    "MicrodataWarning": "synthpop.microdata.errors",
+    "ModelWarning": "synthpop.microdata.errors",
+    "OutputError": "synthpop.microdata.errors",
+    "RunFileError": "synthpop.microdata.errors",
+    "SparseDataWarning": "synthpop.microdata.errors",
+    "WorkerError": "synthpop.microdata.errors",
     "Comparison": "comparison.result",
     "Effort": "comparison.request",
     "Indicators": "comparison.request",
@@ -58,16 +68,66 @@ _WHERE = {
 # name -> module of its own name
 _MODULES = {"protect": "protect", "utility": "utility"}
 
-__all__ = ["__version__", *sorted(_WHERE), *_MODULES]
+if TYPE_CHECKING:
+    from riskeval import protect as protect
+    from riskeval import utility as utility
+    from riskeval.attacks.assess_synthetic import judge_synthetic as judge_synthetic
+    from riskeval.attacks.counting.attribution import disco as disco
+    from riskeval.attacks.counting.attribution import replicated_uniques as replicated_uniques
+    from riskeval.attacks.counting.attribution import tcap as tcap
+    from riskeval.attacks.distance.membership import distance_screen as distance_screen
+    from riskeval.attacks.distance.membership import membership as membership
+    from riskeval.attacks.matching.replicates import scenario_replicates as scenario_replicates
+    from riskeval.attacks.matching.scenarios import intruder_scenarios as intruder_scenarios
+    from riskeval.attacks.prediction.rapid import rapid as rapid
+    from riskeval.attacks.scenario import Scenario as Scenario
+    from riskeval.comparison.compare import compare as compare
+    from riskeval.comparison.map import RiskUtilityMap as RiskUtilityMap
+    from riskeval.comparison.releases import Release as Release
+    from riskeval.comparison.request import Effort as Effort
+    from riskeval.comparison.request import Indicators as Indicators
+    from riskeval.comparison.request import Regression as Regression
+    from riskeval.comparison.result import Comparison as Comparison
+    from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
+    from riskeval.measures.assess import assess as assess
+    from riskeval.measures.beta_likeness import beta_likeness as beta_likeness
+    from riskeval.measures.classification import classification_risk as classification_risk
+    from riskeval.measures.delta_presence import delta_presence as delta_presence
+    from riskeval.measures.frequencies import frequency_counts as frequency_counts
+    from riskeval.measures.individual import individual_risk as individual_risk
+    from riskeval.measures.k_anonymity import k_anonymity as k_anonymity
+    from riskeval.measures.l_diversity import l_diversity as l_diversity
+    from riskeval.measures.linkage.linkage import record_linkage as record_linkage
+    from riskeval.measures.loglinear.model import loglinear_risk as loglinear_risk
+    from riskeval.measures.loglinear.select import choose_model as choose_model
+    from riskeval.measures.numeric_disclosure import interval_disclosure as interval_disclosure
+    from riskeval.measures.numeric_disclosure import (
+        mahalanobis_disclosure as mahalanobis_disclosure,
+    )
+    from riskeval.measures.outlier_risk import outlier_risk as outlier_risk
+    from riskeval.measures.request import Limits as Limits
+    from riskeval.measures.risky_cells import risky_cells as risky_cells
+    from riskeval.measures.suda import suda as suda
+    from riskeval.measures.t_closeness import t_closeness as t_closeness
+    from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
+    from riskeval.recovery.recover import recover as recover
+    from riskeval.report.assessment import write_assessment as write_assessment
+    from riskeval.runfiles.compare import load_compare_plan as load_compare_plan
+    from riskeval.runfiles.runfile import assess_file as assess_file
+    from riskeval.session.session import ProtectionSession as ProtectionSession
+    from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
+    from synthpop.microdata.errors import GuaranteeError as GuaranteeError
+    from synthpop.microdata.errors import InputError as InputError
+    from synthpop.microdata.errors import MicrodataError as MicrodataError
+    from synthpop.microdata.errors import MicrodataWarning as MicrodataWarning
+    from synthpop.microdata.errors import ModelWarning as ModelWarning
+    from synthpop.microdata.errors import OutputError as OutputError
+    from synthpop.microdata.errors import RunFileError as RunFileError
+    from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
+    from synthpop.microdata.errors import WorkerError as WorkerError
+else:
+    __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
+    __all__ = ["__version__", *__all__]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"riskeval.{_WHERE[name]}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"riskeval.{_MODULES[name]}")
-    raise AttributeError(f"module 'riskeval' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

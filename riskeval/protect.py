@@ -6,8 +6,9 @@ Names are imported when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from synthpop.microdata.lazy import attach
 
 VERBS = {
     "global_recode": "recode",
@@ -34,15 +35,30 @@ HELPERS = {
     "estimate_counts": "pram",
 }
 
-__all__ = ["HELPERS", "VERBS", *sorted(HELPERS), *sorted(VERBS)]
+_WHERE = {name: f"riskeval.protection.{module}" for name, module in (VERBS | HELPERS).items()}
 
+if TYPE_CHECKING:
+    from riskeval.protection.generalise import generalization_lattice as generalization_lattice
+    from riskeval.protection.generalise import minimal_generalization as minimal_generalization
+    from riskeval.protection.identifiers import create_new_id as create_new_id
+    from riskeval.protection.microaggregate import microaggregate as microaggregate
+    from riskeval.protection.mondrian import mondrian as mondrian
+    from riskeval.protection.noise import add_noise as add_noise
+    from riskeval.protection.pram import estimate_counts as estimate_counts
+    from riskeval.protection.pram import pram as pram
+    from riskeval.protection.rank_swap import rank_swap as rank_swap
+    from riskeval.protection.recode import global_recode as global_recode
+    from riskeval.protection.recode import group_categories as group_categories
+    from riskeval.protection.recode import top_bottom_code as top_bottom_code
+    from riskeval.protection.record_swap import record_swap as record_swap
+    from riskeval.protection.result import Protected as Protected
+    from riskeval.protection.shuffle import shuffle as shuffle
+    from riskeval.protection.suppress import local_suppression as local_suppression
+    from riskeval.protection.suppress_risky import suppress_risky as suppress_risky
+    from riskeval.protection.top_coding import mv_top_code as mv_top_code
+else:
+    __getattr__, _names, __all__ = attach(__name__, _WHERE)
+    __all__ = ["HELPERS", "VERBS", *__all__]
 
-def __getattr__(name: str) -> Any:
-    module = VERBS.get(name) or HELPERS.get(name)
-    if module is None:
-        raise AttributeError(f"module 'riskeval.protect' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"riskeval.protection.{module}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -5,13 +5,23 @@ Names are imported when they are first used, so that ``import synthpop`` costs a
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from synthpop._version import __version__
+from synthpop._version import __version__ as __version__
+from synthpop.microdata.lazy import attach
 
 # name -> module that defines it
 _WHERE = {
+    "ConvergenceWarning": "synthpop.microdata.errors",
+    "GuaranteeError": "synthpop.microdata.errors",
+    "InputError": "synthpop.microdata.errors",
+    "MicrodataError": "synthpop.microdata.errors",
+    "MicrodataWarning": "synthpop.microdata.errors",
+    "ModelWarning": "synthpop.microdata.errors",
+    "OutputError": "synthpop.microdata.errors",
+    "RunFileError": "synthpop.microdata.errors",
+    "SparseDataWarning": "synthpop.microdata.errors",
+    "WorkerError": "synthpop.microdata.errors",
     "Anneal": "stages.annealing",
     "Balanced": "sampling.designs",
     "Categorical": "stages.categorical",
@@ -60,16 +70,65 @@ _MODULES = {
     "weighted": "weighted",
 }
 
-__all__ = ["__version__", *sorted(_WHERE), *_MODULES]
+if TYPE_CHECKING:
+    from synthpop import heaping as heaping
+    from synthpop import indicators as indicators
+    from synthpop import sampling as sampling
+    from synthpop import weighted as weighted
+    from synthpop.calibration.calibrate_survey import calibrate as calibrate
+    from synthpop.calibration.margins import Margin as Margin
+    from synthpop.datasets import load_demo_population as load_demo_population
+    from synthpop.datasets import load_demo_survey as load_demo_survey
+    from synthpop.evaluation.assess_fit import assess_fit as assess_fit
+    from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
+    from synthpop.microdata import tails as tails
+    from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
+    from synthpop.microdata.errors import GuaranteeError as GuaranteeError
+    from synthpop.microdata.errors import InputError as InputError
+    from synthpop.microdata.errors import MicrodataError as MicrodataError
+    from synthpop.microdata.errors import MicrodataWarning as MicrodataWarning
+    from synthpop.microdata.errors import ModelWarning as ModelWarning
+    from synthpop.microdata.errors import OutputError as OutputError
+    from synthpop.microdata.errors import RunFileError as RunFileError
+    from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
+    from synthpop.microdata.errors import WorkerError as WorkerError
+    from synthpop.microdata.files import read_survey as read_survey
+    from synthpop.microdata.survey import Survey as Survey
+    from synthpop.models.breaks import breaks as breaks
+    from synthpop.pipeline.pipeline import FittedPipeline as FittedPipeline
+    from synthpop.pipeline.pipeline import Pipeline as Pipeline
+    from synthpop.population.population import Population as Population
+    from synthpop.population.population import open_population as open_population
+    from synthpop.report.write import write_report as write_report
+    from synthpop.runfiles.runfile import dump_runfile as dump_runfile
+    from synthpop.runfiles.runfile import load_runfile as load_runfile
+    from synthpop.runfiles.runfile import run as run
+    from synthpop.sampling.designs import Balanced as Balanced
+    from synthpop.sampling.designs import Cluster as Cluster
+    from synthpop.sampling.designs import (
+        ProbabilityProportionalToSize as ProbabilityProportionalToSize,
+    )
+    from synthpop.sampling.designs import SimpleRandom as SimpleRandom
+    from synthpop.sampling.designs import Stratified as Stratified
+    from synthpop.sampling.designs import Systematic as Systematic
+    from synthpop.sampling.designs import TwoStage as TwoStage
+    from synthpop.sampling.draw import draw_sample as draw_sample
+    from synthpop.sampling.study import simulate_study as simulate_study
+    from synthpop.stages.annealing import Anneal as Anneal
+    from synthpop.stages.annealing import anneal as anneal
+    from synthpop.stages.categorical import Categorical as Categorical
+    from synthpop.stages.components import Components as Components
+    from synthpop.stages.continuous.stage import Continuous as Continuous
+    from synthpop.stages.derive import Derive as Derive
+    from synthpop.stages.distribute import Distribute as Distribute
+    from synthpop.stages.gibbs import Revisit as Revisit
+    from synthpop.stages.heaping import CorrectHeaping as CorrectHeaping
+    from synthpop.stages.impute import Impute as Impute
+    from synthpop.stages.relation import Relation as Relation
+    from synthpop.stages.structure import Structure as Structure
+else:
+    __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
+    __all__ = ["__version__", *__all__]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"synthpop.{_WHERE[name]}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"synthpop.{_MODULES[name]}")
-    raise AttributeError(f"module 'synthpop' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

@@ -132,7 +132,7 @@ def sample(
     source = open_population(population)
     household = source.roles.household
     unit = Cluster(household, SimpleRandom(n)) if household and not persons else SimpleRandom(n)
-    design = unit
+    design: Cluster | SimpleRandom | Stratified = unit
     if strata is not None:
         spread = Proportional(n) if allocation == "proportional" else Power(n)
         design = Stratified(spread, by=strata, within=unit)

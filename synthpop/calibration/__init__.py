@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from synthpop.microdata.lazy import attach
 
 _WHERE = {
     "Calibration": "result",
@@ -17,15 +18,15 @@ _WHERE = {
     "trim_weights": "weights",
 }
 
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        module = importlib.import_module(f"synthpop.calibration.{_WHERE[name]}")
-        return getattr(module, name)
-    raise AttributeError(f"module 'synthpop.calibration' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(_WHERE)
+if TYPE_CHECKING:
+    from synthpop.calibration.calibrate_survey import calibrate as calibrate
+    from synthpop.calibration.integer_weights import IntegerWeights as IntegerWeights
+    from synthpop.calibration.integer_weights import integerise as integerise
+    from synthpop.calibration.margins import Margin as Margin
+    from synthpop.calibration.result import Calibration as Calibration
+    from synthpop.calibration.weights import TrimmedWeights as TrimmedWeights
+    from synthpop.calibration.weights import design_effect as design_effect
+    from synthpop.calibration.weights import effective_sample_size as effective_sample_size
+    from synthpop.calibration.weights import trim_weights as trim_weights
+else:
+    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from synthpop.microdata.lazy import attach
 
 _WHERE = {
     "HeapCorrection": "correction",
@@ -12,14 +13,10 @@ _WHERE = {
     "whipple_index": "index",
 }
 
-__all__ = sorted(_WHERE)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"synthpop.heaping.{_WHERE[name]}"), name)
-    raise AttributeError(f"module 'synthpop.heaping' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(_WHERE)
+if TYPE_CHECKING:
+    from synthpop.heaping.correction import HeapCorrection as HeapCorrection
+    from synthpop.heaping.correction import correct_heaps as correct_heaps
+    from synthpop.heaping.index import whipple_index as whipple_index
+    from synthpop.heaping.multipliers import sprague as sprague
+else:
+    __getattr__, __dir__, __all__ = attach(__name__, _WHERE)

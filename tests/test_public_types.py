@@ -1,0 +1,73 @@
+"""Type checkers of users see every public name, and refuse what does not exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import riskeval
+import synthpop
+from synthpop.microdata import errors
+from synthpop.microdata.lazy import FACADES
+from tests.static_imports import PACKAGES, wanted, written
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_static_imports_name_exactly_the_public_names(package: str) -> None:
+    """Repair with ``python -m tests.static_imports``."""
+    assert written(package) == wanted(package)
+    public = set(importlib.import_module(package).__all__) - {"__version__", "HELPERS", "VERBS"}
+    assert public == set(FACADES[package])
+
+
+def test_no_package_with_late_imports_is_forgotten() -> None:
+    assert set(FACADES) >= set(PACKAGES)
+    root = Path(synthpop.__file__).parents[1]
+    late = [
+        path
+        for folder in ("synthpop", "riskeval")
+        for path in (root / folder).rglob("*.py")
+        if "= attach(" in path.read_text(encoding="utf-8") and path.name != "lazy.py"
+    ]
+    assert len(late) == len(PACKAGES)
+
+
+@pytest.mark.parametrize("package", [synthpop, riskeval])
+def test_exceptions_are_public(package: object) -> None:
+    for name in vars(errors):
+        thing = getattr(errors, name)
+        if isinstance(thing, type) and issubclass(thing, (errors.MicrodataError, Warning)):
+            assert getattr(package, name) is thing
+
+
+@pytest.mark.slow
+def test_users_scripts_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``mypy --strict`` knows every name, and refuses misspelt options and wrong types."""
+    api = pytest.importorskip("mypy.api")
+    names = {
+        package: [name for name in importlib.import_module(package).__all__ if name[0] != "_"]
+        for package in PACKAGES
+    }
+    shown = [f"import {package}" for package in PACKAGES]
+    shown += [f"reveal_type({package}.{name})" for package in PACKAGES for name in names[package]]
+    script = tmp_path / "script.py"
+    wrong = [
+        'synthpop.Continuous("income", methd="binned")',
+        "synthpop.Pipelin",
+        "riskeval.assess(42, kees=None)",
+        "riskeval.utility.information_loss(1, 2, ['a'], seed=1)",
+        "riskeval.protect.pramm",
+    ]
+    script.write_text("\n".join([*shown, *wrong]), encoding="utf-8")
+    monkeypatch.chdir(Path(synthpop.__file__).parents[1])
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports", "--config-file=",
+               "--cache-dir=.mypy_cache/users"]  # fmt: skip
+    text, _, _ = api.run([*options, str(script)])
+    types = re.findall(r'Revealed type is "(.*)"', text)
+    assert len(types) == sum(map(len, names.values()))
+    assert [line for line in text.splitlines() if 'Revealed type is "Any"' in line] == []
+    faults = [int(row) for row in re.findall(r"script\.py:(\d+): error", text)]
+    assert sorted(set(faults)) == [len(shown) + 1 + i for i in range(len(wrong))], text
