@@ -48,6 +48,7 @@ _WHERE = {
     "anneal": "stages.annealing",
     "assess_fit": "evaluation.assess_fit",
     "breaks": "models.breaks",
+    "check_rules": "evaluation.check_rules",
     "calibrate": "calibration.calibrate_survey",
     "cross_validate": "evaluation.crossvalidation",
     "draw_sample": "sampling.draw",

@@ -168,7 +168,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         survey = calibration.survey
     check_risk(plan, survey)
     with _progress() as listener:
-        fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=listener)
+        fitted = Pipeline(plan.stages, plan.rules).fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
             strata=plan.run.strata,

@@ -11,6 +11,13 @@ from typing import Any
 import numpy as np
 
 from synthpop._version import __version__
+from synthpop.conditional.rules.enforce import (
+    RulePlan,
+    broken_in_survey,
+    households_that_break,
+    plan_rules,
+)
+from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.errors import Faults
@@ -61,7 +68,7 @@ from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.pooled import AnyPooling, pooling_of_models
-from synthpop.stages.structure import Structure, structure_fallbacks
+from synthpop.stages.structure import Structure, structure_fallbacks, without_households
 
 ROWS_PER_BLOCK = 250_000
 
@@ -75,6 +82,12 @@ class Pipeline:
     stages : sequence of stages
         `Distribute` and `Anneal` come last: they work on the finished population, which is held in
         memory then. `CorrectHeaping` comes before `Structure`: it works on the survey.
+    rules : sequence of str
+        Edit rules that every person and household of the population keeps, such as
+        ``"spouse: age >= 16"`` or ``"exactly one head"``; see `synthpop.conditional.rules`. They
+        are checked on the survey first; households that break one are drawn again, and
+        `check_rules` verifies the result. What the survey breaks, how many were drawn again and
+        what could not be kept is in ``fallbacks``.
 
     Examples
     --------
@@ -90,11 +103,14 @@ class Pipeline:
     """
 
     stages: Sequence[Stage | Preparation | Finisher]
+    rules: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Keep a list of steps as a tuple of its own."""
+        """Keep lists of steps and rules as tuples of their own."""
         if isinstance(self.stages, list):
             object.__setattr__(self, "stages", tuple(self.stages))
+        rules = (self.rules,) if isinstance(self.rules, str) else tuple(self.rules)
+        object.__setattr__(self, "rules", rules)
 
     def fit(
         self,
@@ -126,13 +142,14 @@ class Pipeline:
         seed = resolve_seed(seed)
         streams = Streams(seed)
         survey = storable(survey.survey() if isinstance(survey, Population) else survey)
-        columns = check_recipe(self.stages, survey)
+        rules = parse_rules(self.rules)
+        columns = check_recipe(self.stages, survey, rules)
         prepared = []
         for number, step in enumerate(steps.preparations):
             survey, record = step.prepare(survey, seed_of(seed, steps.preparations, number))
             prepared.append(record)
         if prepared:
-            columns = check_recipe(self.stages, survey)
+            columns = check_recipe(self.stages, survey, rules)
         layout = make_layout(survey, columns)
         sample = make_sample(survey, columns, layout)
         models = []
@@ -141,6 +158,9 @@ class Pipeline:
             model = stage.fit(sample, streams.at("fit", stage.label))
             models.append(model)
             sample = extended(sample, stage, model, number == 0)
+        plan = plan_rules(rules, stages, sample)
+        if 0 in plan.at:
+            models[0] = without_households(models[0], households_that_break(plan, sample))
         listener(Event("end", "fit", len(stages), len(stages)))
         return FittedPipeline(
             stages,
@@ -153,6 +173,7 @@ class Pipeline:
             steps.finishers,
             tuple(json_values(prepared, lambda _: None)),
             model_hash((layout, tuple(models))),
+            plan,
         )
 
 
@@ -173,6 +194,8 @@ class FittedPipeline:
         What the preparations did.
     learned : str
         Hash of all models; empty where one of them cannot be described.
+    rules : RulePlan
+        Edit rules, and the steps after which they are looked at.
     """
 
     stages: tuple[Stage, ...]
@@ -185,11 +208,13 @@ class FittedPipeline:
     finishers: tuple[Finisher, ...] = ()
     prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     learned: str = field(default="", repr=False)
+    rules: RulePlan = field(default_factory=RulePlan, repr=False)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
         """What the fit had to fall back to."""
-        return tuple(item for model in self.models for item in model.fallbacks)
+        of_models = tuple(item for model in self.models for item in model.fallbacks)
+        return (*of_models, *broken_in_survey(self.rules, self.sample))
 
     @property
     def pooling(self) -> dict[str, AnyPooling]:
@@ -265,7 +290,7 @@ class FittedPipeline:
         counts = household_table(self.models[0], plans)
         notes = structure_fallbacks(self.models[0], counts, scale, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
-        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed))
+        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed), self.rules)
         identity = self._identity(seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
@@ -291,6 +316,7 @@ class FittedPipeline:
             survey=fingerprint(self.sample),
             models=self.learned,
             environment=environment(),
+            rules=tuple(rule.text for rule in self.rules.rules),
         )
 
     def _check_described(self) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.rules.enforce import check_rules_of_recipe
+from synthpop.conditional.rules.syntax import Rule
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
@@ -94,7 +96,7 @@ def _check_steps(recipe: Any) -> None:
     faults.raise_if_any()
 
 
-def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
+def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = ()) -> Columns:
     """Return the columns that the stages read.
 
     Raises
@@ -134,6 +136,8 @@ def check_recipe(recipe: Sequence[Any], survey: Survey) -> Columns:
         _check_revised(faults, stage, stages[:number])
         taken |= _check_names(faults, stage, taken)
         outlook = after(outlook, stage, first=number == 0)
+    made = {name: outlook.survey.get(name) for name in outlook.available}
+    check_rules_of_recipe(faults, rules, made)
     _check_finishers(faults, steps, outlook, survey, taken)
     faults.raise_if_any()
     return columns

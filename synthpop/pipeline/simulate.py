@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from synthpop.conditional.rules.enforce import RulePlan, draw_within_rules
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from synthpop.stages.base import Stage
 
 
+NO_RULES = RulePlan()
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Everything that a block needs: stages, what they learned, the layout, the streams."""
@@ -30,6 +34,7 @@ class Recipe:
     layout: Layout
     strata_levels: tuple[Any, ...]
     streams: Streams
+    rules: RulePlan = NO_RULES
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -55,9 +60,11 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     for values in (offsets, *columns.values()):
         values.flags.writeable = False
     block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns))
-    for stage, model in zip(recipe.stages, recipe.models, strict=True):
+    for step, (stage, model) in enumerate(zip(recipe.stages, recipe.models, strict=True)):
         rng = recipe.streams.at(*_names(stage), level, plan.number)
-        new = stage.simulate(model, block, rng)
+        new = draw_within_rules(
+            recipe.rules, recipe.stages, recipe.models, step, block, rng, str(level)
+        )
         declared = (*model.fields, *getattr(model, "revised", ()))
         _check(stage, declared, new, block.n_persons)
         for name, values in new.items():

@@ -47,6 +47,8 @@ class RunIdentity:
         Versions of the libraries and the core of BLAS, on which the last digits depend.
     strata : tuple of str or None
         The strata that were simulated, where not all were.
+    rules : tuple of str
+        Edit rules of the recipe.
     """
 
     version: str
@@ -59,6 +61,7 @@ class RunIdentity:
     models: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     strata: tuple[str, ...] | None = None
+    rules: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -72,6 +75,7 @@ class RunIdentity:
             "recipe": list(self.recipe),
             "environment": dict(self.environment),
             "strata": None if self.strata is None else list(self.strata),
+            "rules": list(self.rules),
         }
 
     @classmethod
@@ -87,6 +91,7 @@ class RunIdentity:
         return cls(
             **{**values, "recipe": tuple(values["recipe"])},
             strata=None if strata is None else tuple(strata),
+            rules=tuple(data.get("rules", ())),
         )
 
     def differences(self, other: RunIdentity) -> str:

@@ -7,6 +7,18 @@ from synthpop.runfiles.runfile import RunFile, parse_runfile
 AGE_BREAKS = [0, 15, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 79, 120]
 INTERVALS = ["netIncome_low", "netIncome_high"]
 PARTS = ["py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n", "py140n"]
+RULES = [
+    "exactly one head",
+    "at most one partner",
+    "partner married if and only if head married",
+    "partner: age >= 16",
+    "married: age >= 18",
+    "tertiary: age >= 19",
+    "child at least 14 years younger than head",
+    "parent at least 14 years older than head",
+    "age < 16: pl030 is missing and pb190 is missing and netIncome is missing",
+    " + ".join(PARTS) + " = netIncome",
+]
 
 
 def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
@@ -20,6 +32,7 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
     return parse_runfile(
         {
             "survey": {"demo": True},
+            "rules": RULES,
             "run": {"seed": seed, "scale": scale},
             "report": {"title": "Synthetic population of the demo country"},
             "risk": {
@@ -40,7 +53,10 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                     **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
                     "by_household": "head",
                 },
-                _categorical("pb190", "age_class", "rb090", "hsize", "relation"),
+                {
+                    **_categorical("pb190", "age_class", "rb090", "hsize", "relation"),
+                    "by_household": "head",
+                },
                 _categorical("pl030", "age_class", "rb090", "hsize", "relation", "pb190", "pb220a"),
                 _categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
                 {

@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import Field, create_model, model_validator
 
 from synthpop.calibration.margins import Margin, margin_list
+from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
@@ -167,6 +168,8 @@ class RunFile:
     calibrate : CalibrateOptions or None
     folder : Path
         Where relative paths start: the folder of the file.
+    rules : tuple of str
+        Edit rules of the population; see `synthpop.conditional.rules`.
     """
 
     survey: SurveyInput
@@ -176,6 +179,7 @@ class RunFile:
     report: ReportOptions
     calibrate: CalibrateOptions | None = None
     folder: Path = Path()
+    rules: tuple[str, ...] = ()
 
     def read_survey(self) -> Survey:
         """Read the survey that the file names."""
@@ -227,7 +231,8 @@ def parse_runfile(
 ) -> RunFile:
     """Check the content of a run file; see `load_runfile`."""
     faults = Faults(subject, RunFileError)
-    check_sections(faults, data, [*SECTIONS, "stage"])
+    check_sections(faults, data, [*SECTIONS, "stage", "rules"])
+    rules = _rules(faults, data.get("rules", []))
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
         if name in ("risk", "calibrate") and name not in data:
@@ -249,7 +254,18 @@ def parse_runfile(
         tables["report"],
         tables["calibrate"],
         folder,
+        rules,
     )
+
+
+def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
+    """Return the edit rules, each a text that can be parsed."""
+    if not isinstance(rules, list) or not all(isinstance(text, str) for text in rules):
+        faults.add("rules", f"are {rules!r}", remedy='Give a list of texts: rules = ["..."].')
+        return ()
+    with faults.gathering():
+        parse_rules(rules)
+    return tuple(rules)
 
 
 def _check_survey(faults: Faults, survey: SurveyInput) -> None:
@@ -373,6 +389,8 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         "run": runfile.run.model_dump(exclude_none=True),
         "report": runfile.report.model_dump(exclude_none=True),
     }
+    if runfile.rules:
+        data["rules"] = list(runfile.rules)
     if runfile.calibrate is not None:
         data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
     if runfile.risk is not None:
@@ -452,7 +470,7 @@ def run(
     if calibration is not None:
         survey = calibration.survey
     seed = run_seed(plan.run.seed, None if target is None else Path(target))
-    fitted = Pipeline(plan.stages).fit(survey, seed=seed, on_event=on_event)
+    fitted = Pipeline(plan.stages, plan.rules).fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,
         strata=plan.run.strata,

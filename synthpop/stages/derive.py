@@ -74,6 +74,11 @@ class Derive:
         """Names of the columns that the stage makes."""
         return (self.name,)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns that the new one is computed from."""
+        return (self.source,)
+
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
         return ()

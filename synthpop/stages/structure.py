@@ -232,6 +232,27 @@ class StructureModel:
     fallbacks: tuple[Fallback, ...] = ()
 
 
+def without_households(model: StructureModel, barred: np.ndarray) -> StructureModel:
+    """Return the model without some donors, wherever a cell has others.
+
+    Parameters
+    ----------
+    barred : bool array, shape (number of sample households,)
+    """
+    if not barred[model.donors].any():
+        return model
+    weights = np.where(barred[model.donors], 0.0, model.donor_weights)
+    cell = np.repeat(np.arange(len(model.starts) - 1), np.diff(model.starts))
+    left = np.bincount(cell, weights=weights, minlength=len(model.starts) - 1)
+    weights = np.where(left[cell] > 0, weights, model.donor_weights)
+    notes = []
+    for k in np.flatnonzero((left == 0) & (np.diff(model.starts) > 0)):
+        level, size = model.strata_levels[k // len(model.sizes)], model.sizes[k % len(model.sizes)]
+        what = f"all sample households of size {size} break a rule: they are copied nevertheless"
+        notes.append(Fallback("structure", str(level), what))
+    return replace(model, donor_weights=weights, fallbacks=(*model.fallbacks, *notes))
+
+
 def household_counts(
     model: StructureModel, method: str, scale: float, streams: Streams
 ) -> np.ndarray:

@@ -1,0 +1,278 @@
+"""Rules kept while a population is drawn: redraws of the households that break one.
+
+A rule is looked at as soon as the last of its columns has been drawn. Households that break it are
+drawn again by that step, from the same model, until they keep it: draws from the distribution given
+the rule. What is still broken then takes the nearest value of the sample that the rule allows.
+Everything is counted. Columns that later steps derive are derived for the look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.rules.evaluate import People, broken_by, columns_used
+from synthpop.conditional.rules.syntax import Rule
+from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.text import percent, plural
+
+ROUNDS = 30
+CANDIDATES = 60
+LABEL = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """When which rule is looked at.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+    fields : dict of Field
+    at : dict
+        Position of a step -> positions of the rules that it completes.
+    derived : dict
+        Position of a step -> positions of later steps whose columns its rules need.
+    candidates : dict
+        Column -> values of the sample, for households that no redraw helps.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    at: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    derived: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def people(self, columns: Mapping[str, np.ndarray], offsets: np.ndarray) -> People:
+        """Return persons as rules see them."""
+        return People(self.fields, columns, offsets)
+
+
+def check_rules_of_recipe(
+    faults: Faults, rules: Sequence[Rule], fields: Mapping[str, Field | None]
+) -> None:
+    """Note rules that name what the population will not have."""
+    known = {name: item for name, item in fields.items() if item is not None}
+    columns = {name: np.zeros(0, dtype=item.dtype) for name, item in known.items()}
+    nobody = People(known, columns, np.zeros(1, dtype=np.int64))
+    for rule in rules:
+        try:
+            columns_used(rule, nobody)
+            broken_by(nobody, rule)
+        except InputError as problem:
+            for fault in problem.faults:
+                faults.add(
+                    f"rule {rule.text!r}", f"{fault.where} {fault.what}", remedy=fault.remedy
+                )
+
+
+def plan_rules(rules: Sequence[Rule], stages: Sequence[Any], sample: Sample) -> RulePlan:
+    """Find out after which step each rule can be looked at.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+    stages : the steps that work block by block, `Structure` first
+    sample : Sample
+        With the columns of all steps.
+    """
+    people = People(sample.fields, sample.columns, sample.offsets)
+    maker = {name: k for k, stage in enumerate(stages) for name in stage.provides}
+    at: dict[int, list[int]] = {}
+    derived: dict[int, set[int]] = {}
+    names: set[str] = set()
+    for number, rule in enumerate(rules):
+        used = columns_used(rule, people)
+        base, through = _base_columns(used, stages, maker)
+        steps = {max((maker.get(name, 0) for name in base), default=0)}
+        steps |= {k for k, stage in enumerate(stages)
+                  if base & set(getattr(stage, "revises", ()))}  # fmt: skip
+        for step in steps:
+            at.setdefault(step, []).append(number)
+            derived.setdefault(step, set()).update(k for k in through if k > step)
+        names |= base
+    return RulePlan(
+        tuple(rules),
+        sample.fields,
+        {step: tuple(numbers) for step, numbers in at.items()},
+        {step: tuple(sorted(numbers)) for step, numbers in derived.items()},
+        {name: _candidates(sample, name) for name in sorted(names) if name in maker},
+    )
+
+
+def _base_columns(
+    used: frozenset[str], stages: Sequence[Any], maker: Mapping[str, int]
+) -> tuple[set[str], set[int]]:
+    """Return the columns that are drawn, and the steps that derive the others of them."""
+    base, through, todo = set(), set(), list(used)
+    while todo:
+        name = todo.pop()
+        stage = stages[maker[name]] if name in maker else None
+        sources = getattr(stage, "sources", ())
+        if sources:
+            through.add(maker[name])
+            todo += sources
+        else:
+            base.add(name)
+    return base, through
+
+
+def _candidates(sample: Sample, name: str) -> np.ndarray:
+    values, weights = sample.columns[name], sample.weights
+    if sample.fields[name].kind == "categorical":
+        there = values >= 0
+        counts = np.bincount(values[there], weights[there], len(sample.fields[name].levels))
+        codes = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+        return np.append(codes, MISSING) if (~there).any() else codes
+    there = ~np.isnan(values.astype(np.float64))
+    distinct = np.unique(values[there])
+    if len(distinct) > CANDIDATES:
+        kept = np.linspace(0, len(distinct) - 1, CANDIDATES).round().astype(np.int64)
+        distinct = np.union1d(distinct[kept], [0.0]) if (distinct == 0).any() else distinct[kept]
+    return np.append(distinct.astype(np.float64), np.nan) if (~there).any() else distinct
+
+
+def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
+    """Tell which rules the survey itself breaks, and by how much."""
+    people, notes = plan.people(sample.columns, sample.offsets), []
+    for rule in plan.rules:
+        broken = broken_by(people, rule)
+        if broken.any():
+            share = float(sample.weights[broken].sum() / sample.weights.sum())
+            many = plural(int(broken.sum()), "survey person")
+            what = f"{rule.text!r} is broken by {many} ({percent(share)}); the population keeps it"
+            notes.append(Fallback(LABEL, "all", what))
+    return tuple(notes)
+
+
+def households_that_break(plan: RulePlan, sample: Sample) -> np.ndarray:
+    """Return which sample households break a rule about what `Structure` copies; shape (H,)."""
+    people = plan.people(sample.columns, sample.offsets)
+    broken = np.zeros(sample.n_persons, dtype=bool)
+    for number in plan.at.get(0, ()):
+        broken |= broken_by(people, plan.rules[number])
+    return np.maximum.reduceat(broken, sample.offsets[:-1])
+
+
+def draw_within_rules(
+    plan: RulePlan, stages: Sequence[Any], models: Sequence[Any], step: int, block: Block,
+    rng: np.random.Generator, stratum: str,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Draw the new columns of a step such that the rules it completes are kept.
+
+    Parameters
+    ----------
+    plan : RulePlan
+    stages, models : the steps and what they learned
+    step : int
+        Position of the step.
+    block : Block
+    rng : Generator
+        Of the step in this block; redraws go on with it.
+    stratum : str
+        For what is recorded.
+    """
+    new: dict[str, np.ndarray] = stages[step].simulate(models[step], block, rng)
+    numbers = plan.at.get(step, ())
+    if not numbers or not block.n_households:
+        return new
+    look = _Look(plan, stages, models, step, numbers)
+    first = look.broken(block, new)
+    broken = np.asarray(first.any(axis=0))
+    if not broken.any():
+        return new
+    for number, rows in zip(numbers, first, strict=True):
+        if rows.any() and step:
+            what = f"{plan.rules[number].text!r}: households were drawn again until they kept it"
+            block.fallbacks.append(Fallback(LABEL, stratum, what, int(rows.sum())))
+    new = {name: values.copy() for name, values in new.items()}
+    rows = np.arange(block.n_persons)
+    for _ in range(ROUNDS if step else 0):
+        rows = _of_same_households(block.offsets, broken)
+        part = part_of(block, rows)
+        drawn = stages[step].simulate(models[step], part, rng)
+        for name, values in drawn.items():
+            new[name][rows] = values
+        broken = np.zeros(block.n_persons, dtype=bool)
+        broken[rows] = look.broken(part, drawn).any(axis=0)
+        if not broken.any():
+            return new
+    if step:
+        before = int(broken.sum())
+        look.repair(block, new, broken)
+        changed = before - int(broken.sum())
+        if changed:
+            names = ", ".join(stages[step].provides)
+            what = f"no draw of {names} kept the rules: the nearest sample value that does"
+            block.fallbacks.append(Fallback(LABEL, stratum, what, changed))
+    left = look.broken(block, new)
+    for number, still in zip(numbers, left, strict=True):
+        if still.any():
+            what = f"{plan.rules[number].text!r} could not be kept"
+            block.fallbacks.append(Fallback(LABEL, stratum, what, int(still.sum())))
+    return new
+
+
+def _of_same_households(offsets: np.ndarray, persons: np.ndarray) -> np.ndarray:
+    """Return the rows of all members of the households of some persons."""
+    some = np.maximum.reduceat(persons, offsets[:-1])
+    return np.flatnonzero(np.repeat(some, np.diff(offsets)))
+
+
+def part_of(block: Block, rows: np.ndarray) -> Block:
+    """Return the block of some whole households; what it records goes nowhere."""
+    household = np.repeat(np.arange(block.n_households), np.diff(block.offsets))[rows]
+    sizes = np.unique(household, return_counts=True)[1]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    columns = {name: values[rows] for name, values in block.columns.items()}
+    return Block(block.stratum, block.number, offsets, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the rules of a step are looked at."""
+
+    plan: RulePlan
+    stages: Sequence[Any]
+    models: Sequence[Any]
+    step: int
+    numbers: tuple[int, ...]
+
+    def broken(self, block: Block, new: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return who breaks which rule, shape (rules, n_persons)."""
+        columns = {**block.columns, **new}
+        for later in self.plan.derived.get(self.step, ()):
+            trial = Block(block.stratum, block.number, block.offsets, columns)
+            columns |= self.stages[later].simulate(self.models[later], trial, None)
+        people = self.plan.people(columns, block.offsets)
+        return np.array([broken_by(people, self.plan.rules[k]) for k in self.numbers])
+
+    def repair(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
+        """Give persons who break a rule the nearest value of the sample that keeps all of them."""
+        for name in self.stages[self.step].provides:
+            if name not in self.plan.candidates or name not in new:
+                continue
+            rows = _of_same_households(block.offsets, broken)
+            part = part_of(block, rows)
+            wrong = np.flatnonzero(broken[rows])
+            best, distance = new[name][rows][wrong], np.full(len(wrong), np.inf)
+            categorical = self.plan.fields[name].kind == "categorical"
+            for place, value in enumerate(self.plan.candidates[name]):
+                trial = {key: values[rows] for key, values in new.items()}
+                trial[name][wrong] = value
+                kept = ~np.asarray(self.broken(part, trial).any(axis=0))[wrong]
+                gap = np.full(len(wrong), float(place))
+                if not categorical:
+                    gap = np.nan_to_num(np.abs(new[name][rows][wrong] - value), nan=1e300)
+                better = kept & (gap < distance)
+                best[better], distance[better] = value, gap[better]
+            new[name][rows[wrong]] = best
+            broken[:] = self.broken(block, new).any(axis=0)
+            if not broken.any():
+                return

@@ -1,0 +1,150 @@
+"""Edit rules checked on any file: a survey, a population in memory or on disk, a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
+from synthpop.conditional.rules.parse import parse_rules
+from synthpop.conditional.rules.syntax import Rule
+from synthpop.microdata.dataset import Field, encode_column
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.results import Result
+from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import percent, plural
+from synthpop.population.population import Population
+
+
+@dataclass(frozen=True, slots=True)
+class RulesCheck(Result):
+    """How many persons break each rule.
+
+    Attributes
+    ----------
+    rules : tuple of str
+    cases : tuple of int
+        Persons whom each rule is about.
+    broken : tuple of int
+        Persons who break it; all members of a household where the rule is about households.
+    n_persons : int
+    """
+
+    rules: tuple[str, ...]
+    cases: tuple[int, ...]
+    broken: tuple[int, ...]
+    n_persons: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a rule: rule, cases, broken, share (of the cases)."""
+        cases = np.array(self.cases, dtype=np.float64)
+        share = np.divide(self.broken, cases, out=np.zeros(len(cases)), where=cases > 0)
+        return pd.DataFrame(
+            {"rule": self.rules, "cases": self.cases, "broken": self.broken, "share": share}
+        )
+
+    def summary(self) -> str:
+        """Return how many persons break which rule."""
+        total = plural(self.n_persons, "person")
+        found = [(rule, n) for rule, n in zip(self.rules, self.broken, strict=True) if n]
+        if not found:
+            return f"None of {total} breaks any of {plural(len(self.rules), 'rule')}."
+        worst = "; ".join(
+            f"{rule!r}: {plural(n, 'person')} ({percent(n / max(self.n_persons, 1))})"
+            for rule, n in sorted(found, key=lambda item: -item[1])
+        )
+        return f"{len(found)} of {plural(len(self.rules), 'rule')} broken, of {total}: {worst}."
+
+
+def check_rules(
+    data: pd.DataFrame | Survey | Population,
+    rules: Sequence[str] | None = None,
+    *,
+    household: str | None = None,
+) -> RulesCheck:
+    """Count who breaks edit rules; a population on disk is read block by block.
+
+    Parameters
+    ----------
+    data : DataFrame, Survey or Population
+    rules : list of str, optional
+        See `synthpop.conditional.rules`. Default: those of the recipe that made the population.
+    household : str, optional
+        Column of household ids of a frame; without it every row is a household of its own.
+
+    Returns
+    -------
+    RulesCheck
+        Where a value that a rule needs is missing, it is not broken.
+
+    Raises
+    ------
+    InputError
+        Lists every rule that is none, or that names what the data do not have.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"hid": [1, 1], "kin": ["head", "spouse"], "age": [40, 12]})
+    >>> print(check_rules(people, ["spouse: age >= 16", "exactly one head"], household="hid"))
+    1 of 2 rules broken, of 2 persons: 'spouse: age >= 16': 1 person (50.00 %).
+    """
+    if rules is None:
+        rules = data.manifest.identity.rules if isinstance(data, Population) else ()
+    texts = (rules,) if isinstance(rules, str) else tuple(rules)
+    parsed = parse_rules(texts)
+    cases, broken = np.zeros(len(parsed), dtype=np.int64), np.zeros(len(parsed), dtype=np.int64)
+    n_persons = 0
+    for frame, column in _parts(data, household):
+        people = _people(frame, column, parsed)
+        n_persons += people.n_persons
+        for k, rule in enumerate(parsed):
+            scope = None if rule.scope is None else condition_of(people, rule.scope) == 1
+            cases[k] += people.n_persons if scope is None else int(scope.sum())
+            broken[k] += int(broken_by(people, rule).sum())
+    return RulesCheck(texts, tuple(cases.tolist()), tuple(broken.tolist()), n_persons)
+
+
+def _parts(
+    data: pd.DataFrame | Survey | Population, household: str | None
+) -> Iterator[tuple[pd.DataFrame, str | None]]:
+    """Yield frames of whole households, and the column of their ids."""
+    if isinstance(data, Population):
+        column = data.manifest.roles.household
+        for frame in data.iter_blocks():
+            yield frame, column
+    elif isinstance(data, Survey):
+        yield data.frame, data.roles.household
+    else:
+        faults = Faults("check_rules")
+        if not isinstance(data, pd.DataFrame):
+            what = f"is a {type(data).__name__}"
+            faults.add("data", what, remedy="Give a frame, a survey or a population.")
+        elif household is not None and household not in data.columns:
+            faults.add("household", f"{household!r} is not a column", remedy="Name the ids.")
+        faults.raise_if_any()
+        yield data, household
+
+
+def _people(frame: pd.DataFrame, household: str | None, rules: Sequence[Rule]) -> People:
+    """Return the columns that rules can mean, households side by side."""
+    sizes = np.ones(len(frame), dtype=np.int64)
+    if household is not None:
+        number = pd.factorize(frame[household])[0]
+        order = np.argsort(number, kind="stable")
+        frame, sizes = frame.iloc[order], np.bincount(number)
+    nodes = [node for rule in rules for node in (rule.scope, rule.condition)]
+    mentioned = {name.text for node in nodes for name in names_of(node)}
+    fields: dict[str, Field] = {}
+    columns: dict[str, np.ndarray] = {}
+    for column in map(str, frame.columns):
+        if column == household:
+            continue
+        try:
+            fields[column], columns[column] = encode_column(frame[column])
+        except InputError:  # dates, for instance
+            if column in mentioned:
+                raise
+    return People(fields, columns, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
