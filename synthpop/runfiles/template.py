@@ -1,29 +1,28 @@
-"""A first run file for a survey: roles guessed from names, a comment on every choice."""
+"""A first run file for a survey: what its columns are, a recipe, and the reason of each choice."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.conditional.reference_member import HEAD as FIRST
 from synthpop.microdata.files import read_table
+from synthpop.microdata.text import count, join
+from synthpop.population.id_columns import SIZE_NAME
+from synthpop.profile.ages import class_labels
+from synthpop.profile.columns import ColumnProfile, SurveyProfile
+from synthpop.profile.names import ROLES
+from synthpop.profile.profile import profile_survey, simulation_order
 
-ROLES: dict[str, tuple[str, ...]] = {
-    "weight": ("rb050", "weight", "weights", "w", "pw", "person_weight", "pb040"),
-    "household": ("db030", "hid", "hhid", "household", "household_id", "hh_id"),
-    "household_weight": ("db090", "hweight", "household_weight", "hw"),
-    "household_size": ("hsize", "hhsize", "household_size", "size"),
-    "person": ("pid", "rb030", "person", "person_id"),
-    "strata": ("db040", "strata", "stratum", "region"),
-}
-AGE = ("age", "rx020", "alter")
-SEX = ("rb090", "sex", "gender", "geschlecht")
-MOST_LEVELS = 30
-FEW_NUMBERS = 12
+TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
+ABOVE_LARGEST = 1.2
+AGE_CLASS = "age_class"
 
 
 def starter_runfile(survey: Path, folder: Path) -> str:
@@ -33,35 +32,57 @@ def starter_runfile(survey: Path, folder: Path) -> str:
     ----------
     survey : path of the survey file
     folder : folder of the run file, from which the path to the survey starts
+
+    Raises
+    ------
+    InputError
+        The file has no rows, or cannot be read.
     """
+    return write_template(survey, folder)[0]
+
+
+def write_template(survey: Path, folder: Path) -> tuple[str, SurveyProfile]:
+    """Return the text of a run file, and the profile of the survey that it was made from."""
     frame = read_table(survey)
-    roles = {role: _first(names, frame.columns) for role, names in ROLES.items()}
-    taken = {name for name in roles.values() if name}
-    age, sex = _first(AGE, frame.columns), _first(SEX, frame.columns)
-    basic = [name for name in (age, sex) if name]
-    rest = [name for name in frame.columns if name not in taken and name not in basic]
-    gaps = [str(name) for name in rest if frame[name].isna().any()]
-    lines = [*_head(os.path.relpath(survey, folder), roles), *_imputation(gaps, basic)]
-    lines += _structure(basic)
-    predictors = list(basic)
-    breaks = [] if age is None else _age_breaks(frame[age])
-    if age is not None and breaks:
-        name = _free("age_class", frame.columns)
-        lines += _age_classes(name, age, breaks)
-        predictors = [name, *(other for other in basic if other != age)]
-    for name in rest:
-        lines += _stage(frame, str(name), predictors, roles["household"] is not None)
-    coded = [str(name) for name in rest if _kind(frame[name]) == "categorical"]
-    lines += _second_pass(coded)
-    return "\n".join(lines) + "\n"
+    profile = profile_survey(frame)
+    return template_text(frame, profile, relative_path(survey, folder)), profile
 
 
-def _first(names: Iterable[str], columns: Iterable[str]) -> str | None:
-    lower = {str(column).lower(): str(column) for column in columns}
-    return next((lower[name] for name in names if name in lower), None)
+def relative_path(file: Path, folder: Path) -> str:
+    """Return the path from a folder to a file; the absolute path where they share no drive."""
+    try:
+        return os.path.relpath(file, folder)
+    except ValueError:
+        return str(file.resolve())
 
 
-def _head(path: str, roles: dict[str, str | None]) -> list[str]:
+def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:
+    """Return the run file of a profile.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The survey, for the largest values of numbers.
+    profile : SurveyProfile
+    path : str
+        The survey's file as the run file names it.
+    """
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    return "\n".join(
+        [
+            *_head(path, profile),
+            *_columns_left_out(profile),
+            *_imputation(frame, profile),
+            *_structure(profile),
+            *_age_classes(profile, frame),
+            *_variables(frame, profile),
+            *_second_pass(profile),
+            *_more_tables(profile),
+        ]
+    )
+
+
+def _head(path: str, profile: SurveyProfile) -> list[str]:
     lines = [
         "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
         "",
@@ -70,10 +91,14 @@ def _head(path: str, roles: dict[str, str | None]) -> list[str]:
         "# Which column plays which part. Only weight is needed; without household every person",
         "# stands alone, without strata there is one stratum.",
     ]
-    for role, name in roles.items():
+    for role in ROLES:
+        name = profile.roles.get(role)
         lines.append(f"{role} = {_text(name)}" if name else f'# {role} = "..."')
-    if roles["weight"] is None:
-        lines.append("# unweighted = true     # instead of weight: every row counts 1")
+    if "weight" not in profile.roles:
+        lines += ["# No column of weights was recognised: every row counts 1.", "unweighted = true"]
+    for stratum, persons in profile.small_strata.items():
+        lines.append(f"# Stratum {_line(stratum)} has {count(persons)} sample persons only: models")
+        lines.append("# borrow from the others there.")
     return [
         *lines,
         "",
@@ -87,104 +112,275 @@ def _head(path: str, roles: dict[str, str | None]) -> list[str]:
     ]
 
 
-def _imputation(gaps: list[str], basic: list[str]) -> list[str]:
-    """Return a step as a comment: whether a missing value is an answer, only the user knows."""
-    if not gaps:
+def _columns_left_out(profile: SurveyProfile) -> list[str]:
+    items = profile.with_use("left out")
+    if not items:
+        return []
+    lines = ["# Not simulated:"]
+    lines += [f"# {_line(item.name)}: is left out, {_line(item.why)}" for item in items]
+    return [*lines, ""]
+
+
+def _imputation(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return a stage as a comment: whether a missing value is an answer, only the user knows."""
+    drawn = profile.with_use("categorical", "continuous")
+    gaps = [item.name for item in drawn if frame[item.name].isna().any()]
+    basic = _basic(profile)
+    if not gaps or not basic:
         return []
     return [
         "# A missing value is a level of its own, as for children, who were not asked. Where an",
         "# answer was not given, fill it first from similar rows:",
         "# [[stage]]",
         '# type = "impute"',
-        f"# variables = [{', '.join(map(_text, gaps))}]",
-        f"# given = [{', '.join(map(_text, basic))}]",
+        f"# variables = {_list(gaps)}",
+        f"# given = {_list(basic)}",
         "",
     ]
 
 
-def _second_pass(coded: list[str]) -> list[str]:
+def _basic(profile: SurveyProfile) -> list[str]:
+    return [name for name in (profile.age, profile.sex) if name]
+
+
+def _structure(profile: SurveyProfile) -> list[str]:
+    variables = [item.name for item in profile.with_use("structure")]
+    lines = [
+        "# Whole households are resampled within stratum and size, with these variables of all",
+        "# members. Keep them few.",
+    ]
+    constant = [i.name for i in profile.with_use("structure") if i.together == "shared"]
+    if profile.relation:
+        lines.append(f"# {profile.relation}: each household has one reference person.")
+    if constant:
+        lines.append(f"# One value in each household: {join(map(_line, constant))}.")
+    return [*lines, "[[stage]]", 'type = "structure"', f"variables = {_list(variables)}", ""]
+
+
+def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
+    if profile.age is None or not profile.age_breaks:
+        return []
+    return [
+        "# Five-year classes, finer where something begins in the survey: nobody gets what no",
+        "# person of that age has.",
+        "[[stage]]",
+        'type = "derive"',
+        f"name = {_text(_age_class(profile, frame))}",
+        f"source = {_text(profile.age)}",
+        f"breaks = {_numbers(profile.age_breaks)}",
+        f"labels = {_list(class_labels(profile.age_breaks))}",
+        "",
+    ]
+
+
+def _age_class(profile: SurveyProfile, frame: pd.DataFrame) -> str:
+    """Return the name of the age classes, with underscores behind it where it is taken."""
+    name = AGE_CLASS
+    while name in frame.columns:
+        name += "_"
+    return name
+
+
+def _always(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
+    """Return the predictors of every stage: age, sex, household size, relation."""
+    age = _age_class(profile, frame) if profile.age_breaks else profile.age
+    size = profile.roles.get("household_size", SIZE_NAME)
+    households = "household" in profile.roles
+    names = [age, profile.sex, size if households else None, profile.relation]
+    return [name for name in names if name]
+
+
+def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return the stages of all variables, each followed by what is derived from it."""
+    lines: list[str] = []
+    always = _always(profile, frame)
+    for name in simulation_order(list(profile.columns)):
+        item = profile.column(name)
+        predictors = list(dict.fromkeys([*always, *profile.predictors.get(name, ())]))
+        if item.use == "categorical":
+            lines += _categorical(item, predictors)
+        else:
+            lines += _continuous(frame[name], item, predictors)
+            lines += _derived_from(name, profile)
+    for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
+        lines += _derive(name, profile)
+    for name in simulation_order(list(profile.columns)):
+        if profile.column(name).use == "categorical":
+            lines += _derived_from(name, profile)
+    lines += _components(profile, always)
+    return lines
+
+
+def _drawn(profile: SurveyProfile) -> set[str]:
+    return {item.name for item in profile.with_use("categorical", "continuous")}
+
+
+def _derived_from(source: str, profile: SurveyProfile) -> list[str]:
+    names = [name for name in profile.derived if profile.column(name).detail == source]
+    return [line for name in names for line in _derive(name, profile)]
+
+
+def _derive(name: str, profile: SurveyProfile) -> list[str]:
+    item, rule = profile.column(name), profile.derived[name]
+    lines = [f"# {_line(name)}: {_line(item.why)}.", "[[stage]]", 'type = "derive"']
+    lines += [f"name = {_text(name)}", f"source = {_text(item.detail)}"]
+    if "breaks" in rule:
+        lines += [f"breaks = {_numbers(rule['breaks'])}", f"labels = {_list(rule['labels'])}"]
+    else:
+        pairs = [f"{_text(old)} = {_text(new)}" for old, new in rule["mapping"].items()]
+        lines.append(f"mapping = {{ {', '.join(pairs)} }}")
+    return [*lines, ""]
+
+
+def _categorical(item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
+    return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {_text(item.name)}",
+            f"predictors = {_list(predictors)}", *_household(item), ""]  # fmt: skip
+
+
+def _reasons(item: ColumnProfile) -> list[str]:
+    lines = [f"# {_line(item.name)}: {_line(item.why)}."]
+    if item.note:
+        lines.append(f"# {_line(item.note)}.")
+    return lines
+
+
+def _household(item: ColumnProfile) -> list[str]:
+    if item.together == "shared":
+        return ['by_household = "shared"     # one value in each household']
+    if item.together == "first":
+        return [f"by_household = {_text(FIRST)}       # members of a household go together"]
+    return []
+
+
+def _continuous(column: pd.Series, item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
+    values: np.ndarray = column.dropna().to_numpy(dtype=np.float64)
+    largest = float(values.max())
+    positive = values[values > 0]
+    lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {_text(item.name)}",
+             f"predictors = {_list(predictors)}"]  # fmt: skip
+    heavy = len(positive) >= FEWEST_FOR_TAIL and largest > TAIL_RATIO * np.quantile(positive, 0.95)
+    if heavy:
+        cap = rounded_up(ABOVE_LARGEST * largest)
+        lines.append('tail = "gpd"                # Pareto tail in the top class')
+        lines.append(f"upper = {cap!r}          # largest value that may be drawn")
+    return [*lines, *_household(item), ""]
+
+
+def rounded_up(value: float, digits: int = 2) -> float:
+    """Round a positive number up to some significant digits.
+
+    Examples
+    --------
+    >>> rounded_up(123456.0), rounded_up(0.0)
+    (130000.0, 0.0)
+    """
+    if value <= 0:
+        return 0.0
+    step = 10.0 ** (np.floor(np.log10(value)) - digits + 1)
+    return float(np.ceil(value / step) * step)
+
+
+def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for total in _outer_first(profile.totals):
+        groups = [
+            name
+            for name in profile.predictors.get(total, ())
+            if profile.column(name).use == "categorical"
+        ]
+        by = [*(groups[:1] or always[:1]), total]
+        parts = profile.totals[total]
+        lines += [
+            f"# {_line(total)} is the sum of these columns in the survey: it is drawn as a whole",
+            "# and split, so that the parts add up.",
+            "[[stage]]",
+            'type = "components"',
+            f"total = {_text(total)}",
+            f"parts = {_list(parts)}",
+            f"by = {_list(by)}",
+            "",
+        ]
+    return lines
+
+
+def _outer_first(totals: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return totals such that one comes before its parts that are totals too."""
+    inner = {part for parts in totals.values() for part in parts}
+    return sorted(totals, key=lambda total: total in inner)
+
+
+def _second_pass(profile: SurveyProfile) -> list[str]:
+    coded = [item.name for item in profile.with_use("categorical") if item.together is None]
     if len(coded) < 2:
         return []
     return [
-        "# Steps know nothing of later ones. A second pass draws variables again given all others",
+        "# Stages know nothing of later ones. A second pass draws variables again given all others",
         "# (but those with by_household):",
         "# [[stage]]",
         '# type = "revisit"',
-        f"# variables = [{', '.join(map(_text, coded))}]",
+        f"# variables = {_list(coded)}",
         "# passes = 2",
         "",
     ]
 
 
-def _structure(basic: list[str]) -> list[str]:
-    return [
-        "# Whole households are resampled within stratum and size. Keep the variables few.",
-        "[[stage]]",
-        'type = "structure"',
-        f"variables = [{', '.join(map(_text, basic))}]",
+def _more_tables(profile: SurveyProfile) -> list[str]:
+    """Return known totals, risk and report as comments."""
+    keys = [profile.roles.get("strata"), profile.sex]
+    coded = [item.name for item in profile.with_use("categorical")]
+    numbers = [item.name for item in profile.with_use("continuous")]
+    keys = [name for name in (*keys, *coded[:2]) if name]
+    margin = [name for name in (profile.roles.get("strata"), profile.sex) if name]
+    columns = ", ".join(map(_line, [*margin, "total"]))
+    lines = [
+        "# Totals known from elsewhere bring two-way tables a quarter to a third nearer to the",
+        f"# country. One CSV file a table, with the columns {columns}:",
+        "# [[calibrate.margin]]",
+        '# file = "totals.csv"',
         "",
     ]
-
-
-def _age_breaks(ages: pd.Series) -> list[float]:
-    """Return limits of classes; none where ages are no numbers, missing or all the same."""
-    values = ages.dropna()
-    if not _numeric(ages) or values.nunique() < 2:
-        return []
-    low, high = float(np.floor(values.min())), float(np.ceil(values.max()))
-    return [low, *(b for b in (15, 24, 34, 44, 54, 64, 74) if low < b < high), high]
-
-
-def _free(name: str, columns: Iterable[str]) -> str:
-    """Return the name, with underscores behind it where a column has it already."""
-    taken = set(map(str, columns))
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _age_classes(name: str, age: str, breaks: list[float]) -> list[str]:
-    return [
-        "[[stage]]",
-        'type = "derive"',
-        f"name = {_text(name)}",
-        f"source = {_text(age)}",
-        f"breaks = [{', '.join(f'{b:g}' for b in breaks)}]",
-        "",
-    ]
-
-
-def _stage(frame: pd.DataFrame, name: str, predictors: list[str], households: bool) -> list[str]:
-    kind = _kind(frame[name])
-    listed = f"predictors = [{', '.join(map(_text, predictors))}]"
-    if kind is None:
-        return [
-            f"# {' '.join(name.split())} is left out: {frame[name].nunique()} distinct values",
+    if keys and numbers:
+        lines += [
+            "# What would an intruder learn who knows the keys of persons in the survey?",
+            "# [risk]",
+            f"# keys = {_list(keys)}",
+            f"# target = {_text(numbers[0])}",
             "",
         ]
-    more = ['tail = "gpd"       # Pareto tail in the top class'] if kind == "continuous" else []
-    if households:
-        off = "# " if kind == "categorical" else ""
-        more.append(
-            f'{off}by_household = "head"    # members given the first one: they go together'
-        )
-    return ["[[stage]]", f'type = "{kind}"', f"name = {_text(name)}", listed, *more, ""]
+    return [*lines, "# [report]", '# title = "..."', '# audience = "external"', ""]
 
 
-def _kind(series: pd.Series) -> str | None:
-    """Return the stage that simulates a column; None where there is none."""
-    n_values = series.nunique()
-    if _numeric(series) and n_values > FEW_NUMBERS:
-        return "continuous"
-    dates = pd.api.types.is_datetime64_any_dtype(series.dtype)
-    return None if dates or n_values > MOST_LEVELS else "categorical"
-
-
-def _numeric(series: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(
-        series.dtype
-    )
+def profile_table(profile: SurveyProfile) -> str:
+    """Return the columns as a text table for the screen: column, use, why."""
+    table = profile.to_frame()
+    notes = table["note"].where(table["note"] == "", "; " + table["note"])
+    rows = list(zip(table["column"], table["use"], table["why"] + notes, strict=True))
+    rows.insert(0, ("Column", "Use", "Why"))
+    widths = [max(len(str(row[k])) for row in rows) for k in (0, 1)]
+    return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
 
 
 def _text(value: object) -> str:
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _list(names: Sequence[Any]) -> str:
+    return f"[{', '.join(map(_text, names))}]"
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return f"[{', '.join(_toml_number(value) for value in values)}]"
+
+
+def _toml_number(value: float) -> str:
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{int(value)}" if float(value).is_integer() else repr(float(value))
+
+
+def _line(text: object) -> str:
+    """Return text for a comment: no line break may end it."""
+    return " ".join(str(text).split())
+
+
+__all__ = ["profile_table", "starter_runfile", "template_text", "write_template"]

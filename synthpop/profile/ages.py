@@ -1,0 +1,89 @@
+"""Classes of age: five years, finer where the survey shows that something begins."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+CHILDREN = (4.0, 9.0, 14.0)
+YOUNG = (17.0, 19.0, 24.0)
+FIRST_OLD, LAST = 79.0, 84.0
+LARGEST_START = 30.0
+FEWEST_OTHERS = 30
+MOST_STARTS = 6
+
+
+def first_age(age: np.ndarray, special: np.ndarray) -> float | None:
+    """Return the youngest age with a value; None where some are below one year, or none.
+
+    Parameters
+    ----------
+    age : float array, shape (n,)
+    special : bool array, shape (n,)
+        Persons whose value is missing, zero or what all young children have.
+
+    Examples
+    --------
+    >>> age = np.repeat(np.arange(40.0), 5)
+    >>> first_age(age, age < 16)
+    16.0
+    """
+    others = ~special & np.isfinite(age)
+    if others.sum() < FEWEST_OTHERS:
+        return None
+    start = float(age[others].min())
+    return start if 1 <= start <= LARGEST_START and (age < start).any() else None
+
+
+def level_of_children(codes: np.ndarray, age: np.ndarray) -> int | None:
+    """Return the level that all children under five have, if there is one."""
+    small = codes[age < 5]
+    if len(small) < 5:
+        return None
+    return int(small[0]) if (small == small[0]).all() else None
+
+
+def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:
+    """Return limits (a, b] of age classes.
+
+    Five years, with limits added where variables begin (the last age before).
+
+    Parameters
+    ----------
+    age : float array
+    starts : list of float
+        First ages of variables and levels.
+
+    Examples
+    --------
+    >>> age_breaks(np.arange(90.0), [16.0])[:6]
+    (-1.0, 4.0, 9.0, 14.0, 15.0, 17.0)
+    """
+    known = age[np.isfinite(age)]
+    if not len(known) or known.min() == known.max():
+        return ()
+    low, high = float(np.floor(known.min())), float(np.ceil(known.max()))
+    wanted = {*CHILDREN, *YOUNG, *np.arange(29.0, FIRST_OLD + 1, 5).tolist()}
+    wanted |= {float(np.ceil(start)) - 1 for start in starts}
+    inner = sorted(limit for limit in wanted if low < limit < high)
+    counts = np.histogram(known, [-np.inf, *inner, np.inf])[0]
+    while len(inner) > 1 and counts[-1] < FEWEST_OTHERS:  # few of the oldest
+        inner.pop()
+        counts = np.histogram(known, [-np.inf, *inner, np.inf])[0]
+    return (low - 1, *inner, max(high, 120.0 if high > 60 else high))
+
+
+def class_labels(breaks: tuple[float, ...]) -> list[str]:
+    """Return the text of each class of whole years.
+
+    Examples
+    --------
+    >>> class_labels((-1.0, 4.0, 15.0, 16.0, 120.0))
+    ['0-4', '5-15', '16', '17+']
+    """
+    texts = []
+    for below, last in itertools.pairwise(breaks):
+        first = int(below) + 1
+        texts.append(f"{first}" if first == int(last) else f"{first}-{int(last)}")
+    return [*texts[:-1], f"{int(breaks[-2]) + 1}+"]

@@ -1,0 +1,105 @@
+"""How much one column tells of another, and whether members of a household go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+NUMBER_CLASSES = 10
+NOISE_FACTOR = 3.0
+LEAST_AGREEMENT = 0.05
+LEAST_CORRELATION = 0.05
+Z_LIMIT = 4.0
+
+
+def classes_of_number(values: np.ndarray) -> np.ndarray:
+    """Return codes of a number: zero, missing, and tenths of the other values."""
+    codes = np.zeros(len(values), dtype=np.int64)
+    some = np.isfinite(values) & (values != 0)
+    if some.any():
+        limits = np.unique(np.quantile(values[some], np.linspace(0, 1, NUMBER_CLASSES + 1)[1:-1]))
+        codes[some] = 2 + np.searchsorted(limits, values[some], side="right")
+    codes[~np.isfinite(values)] = 1
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
+    """Mutual information of two coded columns in nats, less what chance gives on average.
+
+    Examples
+    --------
+    >>> codes, w = np.arange(1000) % 2, np.ones(1000)
+    >>> round(information(codes, codes, w), 2), information(codes, codes // 2, w)
+    (0.69, 0.0)
+    """
+    k, m = int(a.max()) + 1, int(b.max()) + 1
+    joint = np.bincount(a * m + b, weights, minlength=k * m).reshape(k, m)
+    p = joint / joint.sum()
+    expected = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    some = p > 0
+    whole = float((p[some] * np.log(p[some] / expected[some])).sum())
+    levels = ((p.sum(axis=1) > 0).sum() - 1) * ((p.sum(axis=0) > 0).sum() - 1)
+    chance = levels * float(np.square(weights).sum() / weights.sum() ** 2) / 2
+    return max(0.0, whole - NOISE_FACTOR * chance)
+
+
+def members_agree(
+    codes: np.ndarray, cells: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], n_levels: int
+) -> bool:
+    """Whether members have the same level more often than their cells of age and sex explain.
+
+    Parameters
+    ----------
+    codes, cells : int arrays, shape (n,)
+    pairs : two int arrays
+        Rows of the two members of each pair.
+    n_levels : int
+    """
+    first, second = pairs
+    if not len(first):
+        return False
+    n_cells = int(cells.max()) + 1
+    table = np.bincount(cells * n_levels + codes, minlength=n_cells * n_levels).astype(float)
+    table = table.reshape(n_cells, n_levels)
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
+    expected = (shares[cells[first]] * shares[cells[second]]).sum(axis=1)
+    gap = (codes[first] == codes[second]) - expected
+    error = float(np.sqrt(max(expected.mean() * (1 - expected.mean()), 1e-12) / len(first)))
+    kappa = float(gap.mean()) / max(1 - float(expected.mean()), 1e-12)
+    return kappa > LEAST_AGREEMENT and float(gap.mean()) > Z_LIMIT * error
+
+
+def members_correlate(
+    values: np.ndarray, cells: np.ndarray, pairs: tuple[np.ndarray, np.ndarray]
+) -> bool:
+    """Whether a number of members is correlated beyond what their cells of age and sex explain."""
+    known = np.isfinite(values)
+    if not known.any():
+        return False
+    ranks = np.zeros(len(values))
+    ranks[known] = np.argsort(np.argsort(values[known])) / max(int(known.sum()) - 1, 1)
+    n_cells = int(cells.max()) + 1
+    numbers = np.bincount(cells[known], minlength=n_cells)
+    means = np.bincount(cells[known], ranks[known], minlength=n_cells) / np.maximum(numbers, 1)
+    rest = ranks - means[cells]
+    first, second = pairs
+    both = known[first] & known[second]
+    a, b = rest[first[both]], rest[second[both]]
+    if len(a) < 30 or not (a.std() > 0 and b.std() > 0):
+        return False
+    correlation = float(np.corrcoef(np.append(a, b), np.append(b, a))[0, 1])
+    return correlation > max(LEAST_CORRELATION, Z_LIMIT / float(np.sqrt(len(a))))
+
+
+def most_informative(
+    target: np.ndarray,
+    candidates: Sequence[tuple[str, np.ndarray]],
+    weights: np.ndarray,
+    most: int,
+) -> list[str]:
+    """Return the candidates that tell most of the target, in their own order; none by chance."""
+    told = {name: information(target, codes, weights) for name, codes in candidates}
+    ranked = sorted((name for name in told if told[name] > 0), key=lambda name: -told[name])
+    chosen = set(ranked[:most])
+    return [name for name, _ in candidates if name in chosen]

@@ -1,0 +1,117 @@
+"""What one column of a survey is, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import join, plural
+
+STEPS = ("structure", "derive", "categorical", "continuous", "components")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What a column is used for, and why.
+
+    Attributes
+    ----------
+    name : str
+    use : str
+        "role", "left out", or the step that makes it: "structure", "derive", "categorical",
+        "continuous", "components".
+    why : str
+    detail : str
+        The role, or the column that this one is a copy, class or part of.
+    together : str or None
+        "shared" where members of a household have one value, "first" where they go together.
+    first_age : float or None
+        Age at which values other than missing or zero begin.
+    note : str
+        What the user should look at: codes that may mean "missing", rare levels.
+    """
+
+    name: str
+    use: str
+    why: str
+    detail: str = ""
+    together: str | None = None
+    first_age: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurveyProfile(Result):
+    """What the columns of a survey are.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnProfile
+        In the order of the file.
+    roles : dict
+        Role -> column.
+    age, sex, relation : str or None
+        Columns that say so by name; the relation also by its levels.
+    age_breaks : tuple of float
+        Limits of age classes: five years and finer where something begins; empty without ages.
+    totals : dict of tuple of str
+        Total -> its parts.
+    derived : dict
+        Column -> how it follows from `detail`: ``{"breaks": ..., "labels": ...}`` or
+        ``{"mapping": ...}``.
+    predictors : dict of tuple of str
+        Column -> the earlier columns that tell most of it.
+    small_strata : dict of int
+        Strata with fewer than 30 sample persons.
+    """
+
+    columns: tuple[ColumnProfile, ...]
+    roles: Mapping[str, str]
+    age: str | None = None
+    sex: str | None = None
+    relation: str | None = None
+    age_breaks: tuple[float, ...] = ()
+    totals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derived: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    predictors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    small_strata: Mapping[str, int] = field(default_factory=dict)
+
+    def column(self, name: str) -> ColumnProfile:
+        """Return the profile of a column."""
+        return next(item for item in self.columns if item.name == name)
+
+    def with_use(self, *uses: str) -> list[ColumnProfile]:
+        """Return the columns of some uses, in the order of the file."""
+        return [item for item in self.columns if item.use in uses]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return column, use, why and note, one row a column."""
+        rows = [
+            {
+                "column": item.name,
+                "use": f"role: {item.detail}" if item.use == "role" else item.use,
+                "why": item.why,
+                "note": item.note,
+            }
+            for item in self.columns
+        ]
+        return pd.DataFrame(rows, columns=["column", "use", "why", "note"])
+
+    def summary(self) -> str:
+        """Say what was recognised, in sentences."""
+        made = self.with_use(*STEPS)
+        lines = [
+            f"{plural(len(self.columns), 'column')}: {len(self.with_use('role'))} with a role, "
+            f"{len(made)} to simulate, {len(self.with_use('left out'))} left out."
+        ]
+        for total, parts in self.totals.items():
+            lines.append(f"{total} is the sum of {join(parts)}.")
+        if self.relation:
+            lines.append(f"{self.relation} is the relation to the reference person.")
+        for stratum, persons in self.small_strata.items():
+            lines.append(f"Stratum {stratum} has {plural(persons, 'sample person')} only.")
+        return "\n".join(lines)

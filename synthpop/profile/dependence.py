@@ -1,0 +1,171 @@
+"""Columns that are a copy, a class or a function of others, and totals of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import nnls
+
+SUM_TOLERANCE = 1e-6
+ROWS_OFF = 0.001
+FEWEST_ROWS = 20
+LARGEST_COPY = 4
+
+
+def codes_of(column: pd.Series) -> np.ndarray:
+    """Return codes from 0 of a column; a missing value is a level."""
+    codes, _ = pd.factorize(column, use_na_sentinel=False)
+    return np.asarray(codes, dtype=np.int64)
+
+
+def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two coded columns tell the same rows apart.
+
+    Examples
+    --------
+    >>> same_partition(np.array([0, 0, 1]), np.array([1, 1, 0]))
+    True
+    """
+    k, m = int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1
+    return k == m and len(np.unique(a * (m + 1) + b)) == k
+
+
+def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> bool:
+    """Whether a column tells nothing beyond another: equal, one to one, or a multiple of it."""
+    a, b = codes[name], codes[other]
+    if a.max(initial=0) + 1 <= len(frame) / LARGEST_COPY:
+        return a.max(initial=0) > 0 and same_partition(a, b)
+    x, y = (_numbers(frame[column]) for column in (name, other))
+    if x is None or y is None or not np.array_equal(np.isnan(x), np.isnan(y)):
+        return False
+    known = ~np.isnan(x)
+    x, y = x[known], y[known]
+    if len(x) < FEWEST_ROWS or not (np.ptp(x) > 0 and np.ptp(y) > 0):
+        return False
+    return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
+
+
+def _numbers(column: pd.Series) -> np.ndarray | None:
+    if not pd.api.types.is_numeric_dtype(column.dtype) or column.dtype == bool:
+        return None
+    values: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:
+    """Whether the first coded column is a function of the second, with fewer levels."""
+    k, m = int(function.max()) + 1, int(argument.max()) + 1
+    return 1 < k < m and len(np.unique(argument * k + function)) == m
+
+
+def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
+    """Return limits (a, b] and the level of each class, where a column is classes of a number.
+
+    None where the classes overlap, or where a class is given without a number. Limits are the
+    shortest numbers between two classes.
+
+    Examples
+    --------
+    >>> class_limits(pd.Series(["low", "low", "high"]), np.array([1.0, 2.5, 7.0]))
+    ([-inf, 3.0, inf], ['low', 'high'])
+    """
+    known = ~np.isnan(values)
+    if (classes.notna().to_numpy() & ~known).any() or known.sum() < 2:
+        return None
+    known &= classes.notna().to_numpy()
+    groups = pd.Series(values[known]).groupby(classes[known].astype(object).to_numpy())
+    spans = groups.agg(["min", "max"]).sort_values("min")
+    low, high = spans["min"].to_numpy(), spans["max"].to_numpy()
+    if len(spans) < 2 or not np.all(low[1:] > high[:-1]):
+        return None
+    inner = [shortest_between(a, b) for a, b in zip(high[:-1], low[1:], strict=True)]
+    return [-np.inf, *inner, np.inf], list(spans.index)
+
+
+def shortest_between(low: float, high: float) -> float:
+    """Return the number with fewest digits in [low, high).
+
+    Examples
+    --------
+    >>> shortest_between(2.4712, 2.5), shortest_between(0.0, 13.2)
+    (2.48, 0.0)
+    """
+    if low <= 0 < high:
+        return 0.0
+    size = max(abs(low), abs(high))
+    step = 10.0 ** np.ceil(np.log10(size))
+    for _ in range(20):
+        at = float(np.ceil(low / step) * step)
+        digits = max(0, int(-np.floor(np.log10(step))))
+        at = round(at, digits)
+        if low <= at < high:
+            return at
+        step /= 10
+    return float(low)
+
+
+def parts_of_total(
+    total: str, candidates: Sequence[str], columns: Mapping[str, np.ndarray]
+) -> tuple[str, ...]:
+    """Return the columns that add up to a total; none where there are no such.
+
+    Parameters
+    ----------
+    total : str
+    candidates : list of str
+    columns : dict of float arrays
+        A missing value of a part counts as zero.
+
+    Notes
+    -----
+    Non-negative least squares of the total on the candidates; those with a coefficient of one are
+    the parts, which then must add up to the total but for one row in a thousand.
+
+    Examples
+    --------
+    >>> a, b = np.arange(40.0), np.arange(40.0) % 7
+    >>> parts_of_total("t", ["a", "b"], {"t": a + b, "a": a, "b": b})
+    ('a', 'b')
+    """
+    y = columns[total]
+    known = np.isfinite(y)
+    if known.sum() < FEWEST_ROWS or not np.ptp(y[known]) > 0:
+        return ()
+    usable = [name for name in candidates if np.isfinite(columns[name][known]).any()]
+    if len(usable) < 2:
+        return ()
+    matrix = np.nan_to_num(np.column_stack([columns[name][known] for name in usable]))
+    y = y[known]
+    scale = max(float(np.abs(y).max()), 1e-12)
+    try:
+        coefficients, _ = nnls(matrix / scale, y / scale, maxiter=50 * len(usable))
+    except RuntimeError:
+        return ()
+    parts = [name for name, c in zip(usable, coefficients, strict=True) if abs(c - 1) < 0.02]
+    if len(parts) < 2:
+        return ()
+    whole = sum(np.nan_to_num(columns[name][known]) for name in parts)
+    gap = np.abs(whole - y)
+    rounding = max(SUM_TOLERANCE * scale, 0.51 * _unit(y))
+    if float((gap > rounding).mean()) > ROWS_OFF or _leading(parts, columns, known, y):
+        return ()
+    return tuple(parts)
+
+
+def _leading(
+    parts: Sequence[str], columns: Mapping[str, np.ndarray], known: np.ndarray, y: np.ndarray
+) -> bool:
+    """Whether one part alone is the total for nearly everybody: then the sum says nothing."""
+    equal = [float(np.mean(np.nan_to_num(columns[p][known]) == y)) for p in parts]
+    return max(equal) > 0.995
+
+
+def _unit(values: np.ndarray) -> float:
+    """Return 0.01 for amounts with cents, 1 for whole numbers, else 0."""
+    for unit in (1.0, 0.01):
+        if np.allclose(np.rint(values / unit) * unit, values, atol=1e-9):
+            return unit * 1e-3
+    return 0.0

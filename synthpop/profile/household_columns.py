@@ -1,0 +1,91 @@
+"""Columns of households: constant among members, the relation, sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from synthpop.profile.dependence import codes_of
+from synthpop.profile.names import RELATION
+
+CONSTANT_SHARE = 0.999
+REFERENCE_SHARE = 0.98
+MOST_RELATIONS = 30
+MOST_PAIRS = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HouseholdIndex:
+    """Rows of a survey by household.
+
+    Attributes
+    ----------
+    index : int array, shape (n,)
+        Number of the household of each row.
+    order : int array, shape (n,)
+        Rows sorted by household, members in their order.
+    starts, sizes : int arrays, shape (households,)
+        First place in `order`, and number of members.
+    """
+
+    index: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+    def constant(self, codes: np.ndarray) -> bool:
+        """Whether nearly all households of two and more have one code."""
+        several = self.sizes > 1
+        if not several.any():
+            return False
+        sorted_codes = codes[self.order]
+        low = np.minimum.reduceat(sorted_codes, self.starts)
+        high = np.maximum.reduceat(sorted_codes, self.starts)
+        return bool(np.mean((low == high)[several]) >= CONSTANT_SHARE)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows of the first and of each other member of households of two and more."""
+        first = self.order[self.starts[self.index[self.order]]]
+        other = first != self.order
+        step = max(1, int(other.sum()) // MOST_PAIRS)
+        return first[other][::step], self.order[other][::step]
+
+
+def household_index(column: pd.Series) -> HouseholdIndex:
+    """Return the rows of each household."""
+    index = codes_of(column)
+    order = np.argsort(index, kind="stable")
+    sizes = np.bincount(index)
+    starts = np.cumsum(sizes) - sizes
+    return HouseholdIndex(index, order, starts, sizes)
+
+
+def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdIndex) -> str | None:
+    """Return the column with the relation to the reference person.
+
+    One of its levels occurs exactly once in at least 98 % of the households; columns with a name
+    of a relation come first.
+    """
+    lower = [name for name in RELATION]
+    ranked = sorted(names, key=lambda name: name.lower() not in lower)
+    for name in ranked:
+        codes = codes_of(frame[name])
+        n_levels = int(codes.max()) + 1
+        if not 2 < n_levels <= MOST_RELATIONS or index.constant(codes):
+            continue
+        if not (index.sizes > 1).any():
+            continue
+        counts = np.bincount(index.index * n_levels + codes, minlength=len(index.sizes) * n_levels)
+        once = (counts.reshape(-1, n_levels) == 1).mean(axis=0)
+        if once.max() >= REFERENCE_SHARE:
+            return str(name)
+    return None
+
+
+def is_size(column: pd.Series, index: HouseholdIndex) -> bool:
+    """Whether a column is the number of rows of the household."""
+    values = pd.to_numeric(column.astype("str"), errors="coerce").to_numpy(dtype=float)
+    return bool(np.array_equal(values, index.sizes[index.index].astype(float)))

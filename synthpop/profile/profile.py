@@ -1,0 +1,477 @@
+"""Read a survey: what each column is, how it follows from others, and what to simulate it from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import number, plural
+from synthpop.profile import ages, association, dependence
+from synthpop.profile.columns import ColumnProfile, SurveyProfile
+from synthpop.profile.household_columns import (
+    HouseholdIndex,
+    household_index,
+    is_size,
+    relation_column,
+)
+from synthpop.profile.names import AGE, ROLES, SEX, first_named
+
+MOST_LEVELS = 60
+FEW_NUMBERS = 30
+SMALL_STRATUM = 30
+RARE_LEVEL = 5
+MOST_PREDICTORS = 10
+WEIGHT_NAME = re.compile(
+    r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
+)
+MISSING_CODES = (-9.0, -8.0, -7.0, -99.0, -999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+
+
+def profile_survey(data: Any) -> SurveyProfile:
+    """Recognise the columns of a survey.
+
+    Parameters
+    ----------
+    data : DataFrame or another table
+        One row a person.
+
+    Returns
+    -------
+    SurveyProfile
+
+    Raises
+    ------
+    InputError
+        The table has no rows.
+
+    Notes
+    -----
+    Roles, age, sex and relation are recognised by their names (`synthpop.profile.names`), the
+    relation also by a level that occurs once a household. Everything else comes from the values:
+    constants; ids (unique, or one to one with the household); further weights; copies (one to one
+    with another column, or linear in it); classes and functions of others; variables that are
+    constant within households; totals that other columns add up to; whole numbers with at most 30
+    values, which become categories. No randomness.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"hid": [1, 1, 2, 2], "weight": 2.0, "sex": list("fmfm"), "c": 1})
+    >>> profile_survey(frame).to_frame()["use"].tolist()
+    ['role: household', 'role: weight', 'structure', 'left out']
+    """
+    frame = as_frame(data, "survey")
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if frame.empty:
+        faults = Faults("survey")
+        faults.add("rows", "there are none", remedy="Give a file with one row a person.")
+        faults.raise_if_any()
+    return _Reader(frame).profile()
+
+
+class _Reader:
+    """The survey while its columns are being recognised, one after the other."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self.codes = {name: dependence.codes_of(frame[name]) for name in frame.columns}
+        self.numbers = {name: _numbers(frame[name]) for name in frame.columns}
+        self.roles = self._roles()
+        self.index: HouseholdIndex | None = None
+        if "household" in self.roles:
+            self.index = household_index(frame[self.roles["household"]])
+            self._size_role()
+        else:
+            self.roles = {r: c for r, c in self.roles.items() if not r.startswith("household")}
+        self.weights = self._weights()
+        free = [name for name in frame.columns if name not in self.roles.values()]
+        self.age = self._age(free)
+        self.sex = first_named(SEX, free)
+        self.relation: str | None = None
+        self.derived: dict[str, dict[str, Any]] = {}
+
+    def profile(self) -> SurveyProfile:
+        """Return what was recognised."""
+        columns = {name: self._plain(name) for name in self.frame.columns}
+        self._mark_copies(columns)
+        self._mark_functions(columns)
+        self._mark_household(columns)
+        totals = self._totals(columns)
+        starts = self._mark_starts(columns)
+        breaks = self._breaks(starts)
+        self._mark_together(columns)
+        predictors = self._predictors(columns, breaks)
+        return SurveyProfile(
+            columns=tuple(columns.values()),
+            roles=self.roles,
+            age=self.age,
+            sex=self.sex,
+            relation=self.relation,
+            age_breaks=breaks,
+            totals=totals,
+            derived=self.derived,
+            predictors=predictors,
+            small_strata=self._small_strata(),
+        )
+
+    # roles
+
+    def _roles(self) -> dict[str, str]:
+        roles: dict[str, str] = {}
+        for role, names in ROLES.items():
+            remaining = [c for c in self.frame.columns if c not in roles.values()]
+            for name in names:
+                column = first_named([name], remaining)
+                if column is not None and self._suits(role, column):
+                    roles[role] = column
+                    break
+        return roles
+
+    def _suits(self, role: str, column: str) -> bool:
+        values, codes = self.numbers[column], self.codes[column]
+        if role in ("weight", "household_weight"):
+            positive = values is not None and bool(np.all(values > 0))
+            return positive and not (role == "weight" and self._constant_beside_another(column))
+        if role in ("household", "person", "psu", "strata"):
+            if self.frame[column].isna().any():
+                return False
+            unique = int(codes.max()) + 1 == len(codes)
+            return unique if role == "person" else not unique
+        return True
+
+    def _constant_beside_another(self, column: str) -> bool:
+        """Whether weights are all equal while another column of weights is not."""
+        if int(self.codes[column].max()) > 0:
+            return False
+        others = [name for name in self.frame.columns if name != column and self._is_weight(name)]
+        return any(int(self.codes[name].max()) > 0 for name in others)
+
+    def _is_weight(self, name: str) -> bool:
+        values = self.numbers[name]
+        named = WEIGHT_NAME.search(name) is not None
+        return named and values is not None and bool(np.all(values > 0))
+
+    def _size_role(self) -> None:
+        """Keep the household size where it is the number of rows of each household."""
+        column = self.roles.get("household_size")
+        assert self.index is not None
+        if column is not None and not is_size(self.frame[column], self.index):
+            del self.roles["household_size"]
+        if "household_weight" in self.roles:
+            codes = self.codes[self.roles["household_weight"]]
+            if not self.index.constant(codes) and (self.index.sizes > 1).any():
+                del self.roles["household_weight"]
+
+    def _weights(self) -> np.ndarray:
+        column = self.roles.get("weight")
+        values = self.numbers[column] if column is not None else None
+        return np.ones(len(self.frame)) if values is None else values
+
+    def _age(self, names: list[str]) -> str | None:
+        """Return the column of ages, one with numbers before one with texts."""
+        present = [column for name in AGE if (column := first_named([name], names)) is not None]
+        return next((c for c in present if self.numbers[c] is not None), next(iter(present), None))
+
+    # one column by itself
+
+    def _plain(self, name: str) -> ColumnProfile:
+        for role, column in self.roles.items():
+            if column == name:
+                return ColumnProfile(name, "role", f"named like a {role}", role)
+        column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
+        n_values = int(column.nunique())
+        if n_values == 0:
+            return ColumnProfile(name, "left out", "it has no value")
+        if n_values == 1:
+            return ColumnProfile(name, "left out", f"one value only: {column.dropna().iloc[0]}")
+        if self._is_weight(name):
+            return ColumnProfile(name, "left out", "a further weight")
+        if self._is_id(name, codes, values):
+            return ColumnProfile(name, "left out", "an id: another value in each row")
+        if pd.api.types.is_datetime64_any_dtype(column.dtype):
+            return ColumnProfile(name, "left out", "a date: derive a number or classes from it")
+        if name in (self.age, self.sex):
+            return ColumnProfile(name, "structure", "copied with the household")
+        if values is not None and (n_values > FEW_NUMBERS or not _whole(values)):
+            note = _missing_codes(values)
+            why = f"a number with {number(n_values)} values"
+            return ColumnProfile(name, "continuous", why, note=note)
+        if n_values > MOST_LEVELS:
+            why = f"{number(n_values)} levels: too many to model; group them first"
+            return ColumnProfile(name, "left out", why)
+        return ColumnProfile(name, "categorical", plural(n_values, "level"), note=_rare(column))
+
+    def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
+        if name in (self.age, self.sex):
+            return False
+        unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
+        return unique and (values is None or (len(codes) > FEW_NUMBERS and _whole(values)))
+
+    # columns that follow from others
+
+    def _mark_copies(self, columns: dict[str, ColumnProfile]) -> None:
+        keyed = [column for role, column in self.roles.items() if role != "weight"]
+        first = [c for c in (*keyed, self.age, self.sex) if c is not None]
+        for name, item in columns.items():
+            if item.use in ("role", "left out") or name in first:
+                continue
+            others = [*first, *(o for o in columns if o not in first)]
+            for other in others:
+                if other == name:
+                    break
+                if columns[other].use == "left out":
+                    continue
+                if dependence.is_copy(name, other, self.frame, self.codes):
+                    why = f"tells the same as {other}"
+                    columns[name] = replace(item, use="left out", why=why, detail=other)
+                    break
+
+    def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
+        """Mark classes of numbers, and functions of categories."""
+        numbers = [n for n, item in columns.items() if item.use == "continuous" or n == self.age]
+        coded = [n for n, item in columns.items() if item.use == "categorical"]
+        for name in coded:
+            for other in numbers:
+                values = self.numbers[other]
+                limits = None
+                if values is not None and other != name:
+                    limits = dependence.class_limits(self.frame[name], values)
+                if limits is None or values is None:
+                    continue
+                why = f"classes of {other}"
+                use = "derive"
+                if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
+                    use, why = "left out", f"{why}, missing for some who have one"
+                else:
+                    self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
+                columns[name] = replace(columns[name], use=use, why=why, detail=other)
+                break
+        for name in [n for n in coded if columns[n].use == "categorical"]:
+            for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
+                if self.frame[[name, other]].isna().any(axis=None):
+                    continue
+                if dependence.mapping_of(self.codes[name], self.codes[other]):
+                    pairs = self.frame[[other, name]].drop_duplicates()
+                    self.derived[name] = {
+                        "mapping": dict(zip(pairs[other], pairs[name], strict=True))
+                    }
+                    why = f"a function of {other}"
+                    columns[name] = replace(columns[name], use="derive", why=why, detail=other)
+                    break
+
+    def _mark_household(self, columns: dict[str, ColumnProfile]) -> None:
+        if self.index is None:
+            return
+        coded = [n for n, item in columns.items() if item.use == "categorical"]
+        self.relation = relation_column(self.frame, coded, self.index)
+        if self.relation is not None:
+            why = "one level occurs once in each household: a relation"
+            columns[self.relation] = replace(columns[self.relation], use="structure", why=why)
+        for name, item in columns.items():
+            if item.use not in ("categorical", "continuous"):
+                continue
+            if self.index.constant(self.codes[name]):
+                few = int(self.frame[name].nunique()) <= MOST_LEVELS
+                use = "structure" if few else "continuous"
+                why = f"one value in each household, {item.why}"
+                columns[name] = replace(item, use=use, why=why, together="shared")
+
+    def _totals(self, columns: dict[str, ColumnProfile]) -> dict[str, tuple[str, ...]]:
+        """Find totals, small ones first; a part belongs to one total."""
+        totals: dict[str, tuple[str, ...]] = {}
+        values = {n: v for n, v in self.numbers.items() if v is not None}
+        numeric = [
+            n
+            for n, item in columns.items()
+            if n in values and n != self.age and item.use in ("continuous", "categorical")
+        ]
+        for shared in (None, "shared"):
+            names = [n for n in numeric if columns[n].together == shared]
+            size = {n: float(np.nansum(np.abs(values[n]) * self.weights)) for n in names}
+            taken: set[str] = set()
+            for total in sorted(names, key=lambda n: (size[n], names.index(n))):
+                smaller = [n for n in names if n != total and n not in taken and n not in totals]
+                inner = [n for n in totals if n in names]
+                candidates = [n for n in [*smaller, *inner] if size[n] <= size[total] * (1 + 1e-9)]
+                parts = dependence.parts_of_total(total, candidates, values)
+                if not parts or columns[total].use != "continuous":
+                    continue
+                taken |= set(parts)
+                totals[total] = parts
+                for part in parts:
+                    self._mark_part(columns, part, total, shared)
+        return {t: p for t, p in totals.items() if columns[t].together is None}
+
+    @staticmethod
+    def _mark_part(
+        columns: dict[str, ColumnProfile], part: str, total: str, shared: str | None
+    ) -> None:
+        use, why = "components", f"a part of {total}"
+        if shared is not None:
+            use = "left out"
+            why += ", which members of a household share: only totals of persons can be split"
+        columns[part] = replace(columns[part], use=use, why=why, detail=total)
+
+    # ages
+
+    def _mark_starts(self, columns: dict[str, ColumnProfile]) -> list[float]:
+        """Mark the age at which variables begin; return all starts, of levels too."""
+        age = self.numbers[self.age] if self.age is not None else None
+        if age is None:
+            return []
+        starts: dict[float, int] = {}
+        for name, item in columns.items():
+            if item.use not in ("categorical", "continuous"):
+                continue
+            values, codes = self.numbers[name], self.codes[name]
+            special = self.frame[name].isna().to_numpy()
+            if item.use == "continuous" and values is not None:
+                special = special | (values == 0)
+            else:
+                base = ages.level_of_children(codes, age)
+                special = special | (codes == base) if base is not None else special
+                self._add_level_starts(starts, codes, special, age)
+            start = ages.first_age(age, special)
+            if start is not None:
+                columns[name] = replace(item, first_age=start, note=_joined(
+                    item.note, f"begins at age {number(start)}"))  # fmt: skip
+                starts[start] = starts.get(start, 0) + 100
+        ranked = sorted(starts, key=lambda a: (-starts[a], a))
+        return sorted(ranked[: ages.MOST_STARTS])
+
+    @staticmethod
+    def _add_level_starts(
+        starts: dict[float, int], codes: np.ndarray, special: np.ndarray, age: np.ndarray
+    ) -> None:
+        for code in np.unique(codes[~special]):
+            start = ages.first_age(age, codes != code)
+            if start is not None and start >= 10:
+                starts[start] = starts.get(start, 0) + 1
+
+    def _breaks(self, starts: list[float]) -> tuple[float, ...]:
+        age = self.numbers[self.age] if self.age is not None else None
+        if age is None or not np.isfinite(age).all() or not _whole(age):
+            return ()
+        return ages.age_breaks(age, starts)
+
+    # households and predictors
+
+    def _mark_together(self, columns: dict[str, ColumnProfile]) -> None:
+        """Mark variables whose values members share more often than age and sex explain."""
+        if self.index is None or not (self.index.sizes > 1).any():
+            return
+        pairs = self.index.pairs()
+        cells = self._cells()
+        for name, item in columns.items():
+            if item.together is not None:
+                continue
+            values, codes = self.numbers[name], self.codes[name]
+            agree = False
+            if item.use == "categorical":
+                agree = association.members_agree(codes, cells, pairs, int(codes.max()) + 1)
+            elif item.use == "continuous" and values is not None:
+                agree = association.members_correlate(values, cells, pairs)
+            if agree:
+                columns[name] = replace(item, together="first")
+
+    def _cells(self) -> np.ndarray:
+        parts = [np.zeros(len(self.frame), dtype=np.int64)]
+        if self.sex is not None:
+            parts.append(self.codes[self.sex])
+        if self.age is not None:
+            age = self.numbers[self.age]
+            codes = self.codes[self.age] if age is None else np.digitize(age, np.arange(5, 90, 5))
+            parts.append(codes)
+        joint = parts[0]
+        for part in parts[1:]:
+            joint = joint * (int(part.max()) + 1) + part
+        return np.unique(joint, return_inverse=True)[1]
+
+    def _predictors(
+        self, columns: dict[str, ColumnProfile], breaks: tuple[float, ...]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return for each variable the earlier ones that tell most of it."""
+        order = simulation_order(list(columns.values()))
+        coded = {name: self._coded(name, columns[name]) for name in order}
+        basic = (self.age, self.sex, self.relation)
+        shared = [n for n, item in columns.items() if item.use == "structure" and n not in basic]
+        earlier = [(name, self.codes[name]) for name in shared]
+        chosen = {}
+        for name in order:
+            chosen[name] = tuple(
+                association.most_informative(coded[name], earlier, self.weights, MOST_PREDICTORS)
+            )
+            earlier.append((name, coded[name]))
+        return chosen
+
+    def _coded(self, name: str, item: ColumnProfile) -> np.ndarray:
+        values = self.numbers[name]
+        if item.use == "continuous" and values is not None:
+            return association.classes_of_number(values)
+        return self.codes[name]
+
+    def _small_strata(self) -> dict[str, int]:
+        column = self.roles.get("strata")
+        if column is None:
+            return {}
+        counts = self.frame[column].value_counts()
+        return {str(k): int(n) for k, n in counts.items() if 0 < n < SMALL_STRATUM}
+
+
+def simulation_order(columns: list[ColumnProfile]) -> list[str]:
+    """Return the variables in the order of their simulation.
+
+    Variables of households first, then categories that members share, other categories, and
+    numbers; each in the order of the file.
+    """
+
+    def rank(item: ColumnProfile) -> int:
+        if item.together == "shared":
+            return 0
+        return (1 if item.together else 2) if item.use == "categorical" else 3
+
+    drawn = [item for item in columns if item.use in ("categorical", "continuous")]
+    return [item.name for item in sorted(drawn, key=rank)]
+
+
+def _numbers(column: pd.Series) -> np.ndarray | None:
+    """Return a numeric column as float64, NaN where it is missing; None for another kind."""
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return None
+    values: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+def _whole(values: np.ndarray) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(len(known)) and bool(np.all(known == np.rint(known)))
+
+
+def _missing_codes(values: np.ndarray) -> str:
+    """Return what to look at: single values far from all others that often mean "missing"."""
+    known = values[np.isfinite(values)]
+    notes = []
+    for code in MISSING_CODES:
+        share = float(np.mean(known == code))
+        if share < 0.001:
+            continue
+        others = known[known != code]
+        apart = (code < 0 and others.min() >= 0) or (code > 0 and others.max() < code / 2)
+        if apart:
+            notes.append(f"{number(code)} may be a code for missing")
+    return _joined(*notes)
+
+
+def _rare(column: pd.Series) -> str:
+    counts = column.value_counts()
+    rare = [str(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
+    return f"rare: {', '.join(rare[:3])}" if rare else ""
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
