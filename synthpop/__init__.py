@@ -57,6 +57,7 @@ _WHERE = {
     "load_demo_survey": "datasets",
     "load_runfile": "runfiles.runfile",
     "open_population": "population.population",
+    "profile_survey": "profile.profile",
     "read_survey": "microdata.files",
     "run": "runfiles.runfile",
     "simulate_study": "sampling.study",

@@ -65,17 +65,19 @@ def init(
     survey: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
     out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
 ) -> None:
-    """Write a commented run file for a survey, to be completed by hand."""
-    from synthpop.runfiles.template import starter_runfile
+    """Write a commented run file for a survey, and say what its columns were taken for."""
+    from synthpop.runfiles.template import profile_table, write_template
 
     target = out or survey.with_suffix(".toml")
     if target.exists():
         _fail(f"{target} exists already. Choose another file with --out.")
-    text = starter_runfile(survey, target.parent)
+    text, profile = write_template(survey, target.parent)
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as problem:
         _fail(f"cannot write {target}: {problem.strerror or problem}.")
+    typer.echo(profile_table(profile))
+    typer.echo(profile.summary())
     typer.echo(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
 
 

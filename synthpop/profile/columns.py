@@ -65,6 +65,8 @@ class SurveyProfile(Result):
         ``{"mapping": ...}``.
     predictors : dict of tuple of str
         Column -> the earlier columns that tell most of it.
+    split_by : dict of tuple of str
+        Total -> the categories that tell most of which part is the largest.
     small_strata : dict of int
         Strata with fewer than 30 sample persons.
     """
@@ -78,6 +80,7 @@ class SurveyProfile(Result):
     totals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derived: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     predictors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    split_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     small_strata: Mapping[str, int] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnProfile:

@@ -15,6 +15,7 @@ CONSTANT_SHARE = 0.999
 REFERENCE_SHARE = 0.98
 MOST_RELATIONS = 30
 MOST_PAIRS = 200_000
+FEWEST_HOUSEHOLDS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +80,40 @@ def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdI
         if not (index.sizes > 1).any():
             continue
         counts = np.bincount(index.index * n_levels + codes, minlength=len(index.sizes) * n_levels)
+        if (counts <= 1).all():
+            continue  # a number of members
         once = (counts.reshape(-1, n_levels) == 1).mean(axis=0)
         if once.max() >= REFERENCE_SHARE:
             return str(name)
     return None
+
+
+def household_sum(values: np.ndarray, persons: np.ndarray, index: HouseholdIndex) -> str:
+    """Return what a household number is of a number of persons; empty where it is nothing of it.
+
+    Either the household sum, or the sum over an equivalence scale (a number of tenths between 1
+    and the household size).
+    """
+    sums = np.bincount(index.index, np.nan_to_num(persons), minlength=len(index.sizes))
+    first = values[index.order[index.starts]]
+    some = np.isfinite(first) & (np.abs(first) > 0) & (index.sizes > 1)
+    if some.sum() < FEWEST_HOUSEHOLDS:
+        return ""
+    ratio = sums[some] / first[some]
+    if np.mean(np.abs(ratio - 1) < 1e-4) >= CONSTANT_SHARE:
+        return "the household sum"
+    tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
+    scale = tenths & (ratio > 1) & (ratio <= index.sizes[some])
+    return "the equivalised household sum" if np.mean(scale) >= 0.99 else ""
+
+
+def is_member_number(codes: np.ndarray, index: HouseholdIndex) -> bool:
+    """Whether a column tells the members of each household apart and repeats between them."""
+    n_levels = int(codes.max()) + 1
+    if n_levels >= len(codes) or not (index.sizes > 1).any() or n_levels > MOST_RELATIONS:
+        return False
+    joint = index.index * n_levels + codes
+    return len(np.unique(joint)) == len(codes)
 
 
 def is_size(column: pd.Series, index: HouseholdIndex) -> bool:

@@ -17,6 +17,8 @@ from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.household_columns import (
     HouseholdIndex,
     household_index,
+    household_sum,
+    is_member_number,
     is_size,
     relation_column,
 )
@@ -27,6 +29,8 @@ FEW_NUMBERS = 30
 SMALL_STRATUM = 30
 RARE_LEVEL = 5
 MOST_PREDICTORS = 10
+MOST_SPLIT_BY = 2
+ENOUGH_FOR_TWO = 2_000
 WEIGHT_NAME = re.compile(
     r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
 )
@@ -98,10 +102,16 @@ class _Reader:
     def profile(self) -> SurveyProfile:
         """Return what was recognised."""
         columns = {name: self._plain(name) for name in self.frame.columns}
+        if self.age is not None and columns[self.age].use == "left out":
+            self.age = None
+        if self.sex is not None and columns[self.sex].use == "left out":
+            self.sex = None
         self._mark_copies(columns)
+        self._mark_aggregates(columns)
         self._mark_functions(columns)
         self._mark_household(columns)
         totals = self._totals(columns)
+        _fill_structure(columns)
         starts = self._mark_starts(columns)
         breaks = self._breaks(starts)
         self._mark_together(columns)
@@ -116,6 +126,7 @@ class _Reader:
             totals=totals,
             derived=self.derived,
             predictors=predictors,
+            split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
         )
 
@@ -156,6 +167,13 @@ class _Reader:
         named = WEIGHT_NAME.search(name) is not None
         return named and values is not None and bool(np.all(values > 0))
 
+    def _is_inverse_weight(self, values: np.ndarray | None) -> bool:
+        """Whether values times weights are constant, as those of inclusion probabilities."""
+        if values is None or not np.all(values > 0) or np.ptp(self.weights) == 0:
+            return False
+        product = values * self.weights
+        return bool(np.ptp(product) < 1e-6 * product.mean())
+
     def _size_role(self) -> None:
         """Keep the household size where it is the number of rows of each household."""
         column = self.roles.get("household_size")
@@ -180,8 +198,8 @@ class _Reader:
     # one column by itself
 
     def _plain(self, name: str) -> ColumnProfile:
-        for role, column in self.roles.items():
-            if column == name:
+        for role, named in self.roles.items():
+            if named == name:
                 return ColumnProfile(name, "role", f"named like a {role}", role)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
         n_values = int(column.nunique())
@@ -191,12 +209,16 @@ class _Reader:
             return ColumnProfile(name, "left out", f"one value only: {column.dropna().iloc[0]}")
         if self._is_weight(name):
             return ColumnProfile(name, "left out", "a further weight")
+        if self._is_inverse_weight(values):
+            return ColumnProfile(name, "left out", "the inverse of the weight")
         if self._is_id(name, codes, values):
             return ColumnProfile(name, "left out", "an id: another value in each row")
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             return ColumnProfile(name, "left out", "a date: derive a number or classes from it")
         if name in (self.age, self.sex):
             return ColumnProfile(name, "structure", "copied with the household")
+        if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
+            return ColumnProfile(name, "left out", "the number of the member in the household")
         if values is not None and (n_values > FEW_NUMBERS or not _whole(values)):
             note = _missing_codes(values)
             why = f"a number with {number(n_values)} values"
@@ -231,15 +253,38 @@ class _Reader:
                     columns[name] = replace(item, use="left out", why=why, detail=other)
                     break
 
+    def _mark_aggregates(self, columns: dict[str, ColumnProfile]) -> None:
+        """Mark household sums of a number of persons, also per unit of an equivalence scale."""
+        if self.index is None:
+            return
+        numeric = [n for n, item in columns.items() if item.use == "continuous"]
+        constant = [n for n in numeric if self.index.constant(self.codes[n])]
+        for name in constant:
+            values = self.numbers[name]
+            for other in [n for n in numeric if n not in constant]:
+                persons = self.numbers[other]
+                assert values is not None
+                assert persons is not None
+                kind = household_sum(values, persons, self.index)
+                if kind:
+                    why = f"{kind} of {other}: compute it from the population"
+                    columns[name] = replace(columns[name], use="left out", why=why, detail=other)
+                    break
+
     def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark classes of numbers, and functions of categories."""
-        numbers = [n for n, item in columns.items() if item.use == "continuous" or n == self.age]
         coded = [n for n, item in columns.items() if item.use == "categorical"]
+        numbers = [
+            n
+            for n, item in columns.items()
+            if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
+        ]
         for name in coded:
             for other in numbers:
                 values = self.numbers[other]
                 limits = None
-                if values is not None and other != name:
+                fewer = self.codes[name].max() < self.codes[other].max()
+                if values is not None and fewer and columns[other].use != "derive":
                     limits = dependence.class_limits(self.frame[name], values)
                 if limits is None or values is None:
                     continue
@@ -253,6 +298,8 @@ class _Reader:
                 break
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
+                if self._is_number(other):
+                    continue
                 if self.frame[[name, other]].isna().any(axis=None):
                     continue
                 if dependence.mapping_of(self.codes[name], self.codes[other]):
@@ -263,6 +310,9 @@ class _Reader:
                     why = f"a function of {other}"
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
+
+    def _is_number(self, name: str) -> bool:
+        return self.numbers[name] is not None
 
     def _mark_household(self, columns: dict[str, ColumnProfile]) -> None:
         if self.index is None:
@@ -415,12 +465,35 @@ class _Reader:
             return association.classes_of_number(values)
         return self.codes[name]
 
+    def _split_by(
+        self, columns: dict[str, ColumnProfile], parts: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Return the categories that tell most of which part is the largest."""
+        values = [v for part in parts if (v := self.numbers[part]) is not None]
+        absolute = np.abs(np.nan_to_num(np.column_stack(values)))
+        largest = np.where(absolute.sum(axis=1) > 0, absolute.argmax(axis=1) + 1, 0)
+        coded = [n for n, item in columns.items() if item.use == "categorical"]
+        told = {n: association.information(largest, self.codes[n], self.weights) for n in coded}
+        ranked = sorted((n for n in told if told[n] > 0), key=lambda n: -told[n])
+        most = MOST_SPLIT_BY if len(self.frame) >= ENOUGH_FOR_TWO else 1
+        return tuple(ranked[:most])
+
     def _small_strata(self) -> dict[str, int]:
         column = self.roles.get("strata")
         if column is None:
             return {}
         counts = self.frame[column].value_counts()
         return {str(k): int(n) for k, n in counts.items() if 0 < n < SMALL_STRATUM}
+
+
+def _fill_structure(columns: dict[str, ColumnProfile]) -> None:
+    """Let the first category stand in the structure where neither age nor sex is known."""
+    if any(item.use == "structure" for item in columns.values()):
+        return
+    for name, item in columns.items():
+        if item.use == "categorical":
+            columns[name] = replace(item, use="structure", why="neither age nor sex was recognised")
+            return
 
 
 def simulation_order(columns: list[ColumnProfile]) -> list[str]:

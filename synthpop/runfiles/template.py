@@ -283,12 +283,7 @@ def rounded_up(value: float, digits: int = 2) -> float:
 def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
     lines: list[str] = []
     for total in _outer_first(profile.totals):
-        groups = [
-            name
-            for name in profile.predictors.get(total, ())
-            if profile.column(name).use == "categorical"
-        ]
-        by = [*(groups[:1] or always[:1]), total]
+        by = [*(profile.split_by.get(total) or always[:1]), total]
         parts = profile.totals[total]
         lines += [
             f"# {_line(total)} is the sum of these columns in the survey: it is drawn as a whole",
@@ -379,8 +374,9 @@ def _toml_number(value: float) -> str:
 
 
 def _line(text: object) -> str:
-    """Return text for a comment: no line break may end it."""
-    return " ".join(str(text).split())
+    """Return text for a comment: without line breaks and characters that TOML refuses."""
+    printable = "".join(c if c.isprintable() else " " for c in str(text))
+    return " ".join(printable.split())
 
 
 __all__ = ["profile_table", "starter_runfile", "template_text", "write_template"]

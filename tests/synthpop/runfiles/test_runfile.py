@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,7 +11,6 @@ from synthpop import Pipeline, dump_runfile, load_runfile, run
 from synthpop.microdata.errors import InputError, RunFileError
 from synthpop.runfiles.demo import demo_runfile
 from synthpop.runfiles.runfile import check_risk, parse_runfile
-from synthpop.runfiles.template import starter_runfile
 from tests.small import small_frame, small_stages, small_survey
 
 TEXT = """
@@ -186,36 +184,6 @@ def test_a_file_that_is_not_there(tmp_path) -> None:
         load_runfile(tmp_path / "none.toml")
 
 
-def test_the_starter_run_file_runs(tmp_path) -> None:
-    frame = small_frame().rename(columns={"region": "db040", "hid": "db030", "w": "rb050"})
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    path = tmp_path / "survey.toml"
-    path.write_text(starter_runfile(tmp_path / "survey.csv", tmp_path), encoding="utf-8")
-    plan = load_runfile(path)
-    assert (plan.survey.strata, plan.survey.household, plan.survey.weight) == (
-        "db040",
-        "db030",
-        "rb050",
-    )
-    kinds = [type(stage).__name__ for stage in plan.stages]
-    assert kinds[:2] == ["Structure", "Derive"]
-    assert {"Categorical", "Continuous"} <= set(kinds)
-    forms = {getattr(stage, "by_household", None) for stage in plan.stages[2:]}
-    assert forms == {None, "head"}  # categories: as a comment
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("# by_household", "by_household"), encoding="utf-8")
-    assert {stage.by_household for stage in load_runfile(path).stages[2:]} == {"head"}
-    assert run(path).n_persons > 5000
-
-
-def test_the_starter_leaves_out_what_has_too_many_values(tmp_path) -> None:
-    frame = pd.DataFrame({"weight": [1.0] * 40, "name": [f"n{i}" for i in range(40)]})
-    frame.to_parquet(tmp_path / "s.parquet")
-    text = starter_runfile(tmp_path / "s.parquet", tmp_path)
-    assert "# name is left out: 40 distinct values" in text
-    assert "by_household" not in text
-
-
 def test_strata_of_a_run_file(runfile, tmp_path) -> None:
     whole = run(runfile).frame()
     runfile.write_text(TEXT.replace("seed = 7", 'seed = 7\nstrata = ["west"]'), encoding="utf-8")
@@ -224,45 +192,6 @@ def test_strata_of_a_run_file(runfile, tmp_path) -> None:
     pd.testing.assert_frame_equal(run(plan).frame(), expected)
     dump_runfile(plan, tmp_path / "again.toml")
     assert load_runfile(tmp_path / "again.toml").run == plan.run
-
-
-def test_what_the_starter_offers_as_comments_runs_too(tmp_path) -> None:
-    frame = small_frame().rename(columns={"region": "db040", "hid": "db030"})
-    frame = frame.drop(columns="w").assign(flag=frame["sex"])
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    text = starter_runfile(tmp_path / "survey.csv", tmp_path)
-    for key in ("[[stage]]", "type", "variables", "given", "passes", "unweighted"):
-        text = text.replace(f"# {key}", key)
-    path = tmp_path / "survey.toml"
-    path.write_text(text.replace('# strata = ["..."]', 'strata = ["north"]'), encoding="utf-8")
-    plan = load_runfile(path)
-    kinds = [type(stage).__name__ for stage in plan.stages]
-    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "Revisit")
-    assert "status" in plan.stages[0].variables
-    assert set(plan.stages[-1].revises) >= {"status", "flag"}
-    population = run(path)
-    assert set(population.frame()["db040"]) == {"north"}
-    assert population.n_persons < len(frame)
-
-
-@pytest.mark.parametrize(
-    ("change", "predictor"),
-    [
-        (lambda f: f.assign(age=40), "age"),
-        (lambda f: f.assign(age=np.nan), "age"),
-        (lambda f: f.assign(age_class="x"), "age_class_"),
-        (lambda f: f.rename(columns={"status": 'two\n"lines"\x7f'}), "age_class"),
-        (lambda f: f.assign(**{"many\nvalues": [f"n{i}" for i in range(len(f))]}), "age_class"),
-    ],
-)
-def test_the_starter_of_an_odd_file_runs(tmp_path, change, predictor: str) -> None:
-    change(small_frame(400)).to_parquet(tmp_path / "survey.parquet")
-    path = tmp_path / "survey.toml"
-    text = starter_runfile(tmp_path / "survey.parquet", tmp_path)
-    path.write_text(text.replace("scale = 1.0", "scale = 0.2"), encoding="utf-8")
-    plan = load_runfile(path)
-    assert plan.stages[-1].predictors[0] == predictor
-    assert run(path).n_persons > 100
 
 
 def test_a_missing_value_in_a_rule_goes_there_and_back(runfile) -> None:

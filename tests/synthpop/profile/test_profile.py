@@ -1,0 +1,180 @@
+"""What is recognised in a survey, column by column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import load_demo_survey, profile_survey
+from synthpop.microdata.errors import InputError
+from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
+from synthpop.profile.household_columns import household_index, household_sum
+from tests.reference_data import survey_data
+
+
+def households(n: int = 300, seed: int = 1) -> pd.DataFrame:
+    """Households of one to four with everything that a profile should find."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, n)
+    hid = np.repeat(np.arange(n), sizes)
+    number = np.arange(len(hid)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    age = np.where(number < 2, rng.integers(20, 85, len(hid)), rng.integers(0, 25, len(hid)))
+    adult = age >= 16
+    wage = np.where(
+        adult, np.round(rng.gamma(2, 9_000, len(hid)), 2) * (rng.random(len(hid)) < 0.7), 0
+    )
+    pension = np.where(age > 60, np.round(rng.gamma(4, 4_000, len(hid)), 2), 0)
+    rest = np.where(adult, np.round(rng.gamma(1, 900, len(hid)), 2), 0)
+    faith = rng.choice(["a", "b", "c"], n)[hid]
+    own = rng.random(len(hid)) < 0.1
+    frame = pd.DataFrame(
+        {
+            "hid": hid + 100,
+            "pid": [f"p{k}" for k in range(len(hid))],
+            "weight": np.round(rng.uniform(50, 90, n), 1)[hid],
+            "old_weight": np.round(rng.uniform(50, 90, n), 1)[hid],
+            "region": rng.choice(["north", "south"], n)[hid],
+            "hsize": sizes[hid],
+            "age": age,
+            "sex": rng.choice(["f", "m"], len(hid)),
+            "relation": np.where(number == 0, "head", np.where(number == 1, "partner", "child")),
+            "faith": np.where(own, rng.choice(["a", "b", "c"], len(hid)), faith),
+            "tenure": rng.choice(["owner", "tenant"], n)[hid],
+            "rent": np.round(rng.gamma(5, 100, n), 2)[hid],
+            "job": pd.Series(np.where(age > 64, "retired", rng.choice(["works", "not"], len(hid))))
+            .where(adult),
+            "months": rng.integers(0, 13, len(hid)),
+            "wage": wage,
+            "pension": pension,
+            "rest": rest,
+            "income": wage + pension + rest,
+            "country": "X",
+        }
+    )  # fmt: skip
+    frame["income_class"] = pd.cut(frame["income"], [-1, 0, 5_000, 20_000, 1e9]).astype(str)
+    frame["job_kind"] = frame["months"].map(lambda m: "none" if m == 0 else "some")
+    frame["sex_code"] = frame["sex"].map({"f": 2, "m": 1})
+    frame["household_income"] = frame.groupby("hid")["income"].transform("sum")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def profile():
+    return profile_survey(households())
+
+
+@pytest.mark.parametrize(
+    ("column", "use", "why"),
+    [
+        ("hid", "role", "household"),
+        ("pid", "role", "person"),
+        ("weight", "role", "weight"),
+        ("old_weight", "left out", "a further weight"),
+        ("country", "left out", "one value only: X"),
+        ("sex_code", "left out", "tells the same as sex"),
+        ("household_income", "left out", "the household sum of income"),
+        ("relation", "structure", "one level occurs once in each household"),
+        ("tenure", "structure", "one value in each household"),
+        ("rent", "continuous", "one value in each household"),
+        ("faith", "categorical", "3 levels"),
+        ("months", "categorical", "13 levels"),
+        ("job_kind", "derive", "classes of months"),
+        ("income_class", "derive", "classes of income"),
+        ("income", "continuous", "a number with"),
+        ("wage", "components", "a part of income"),
+        ("pension", "components", "a part of income"),
+    ],
+)
+def test_each_column_has_its_use(profile, column: str, use: str, why: str) -> None:
+    item = profile.column(column)
+    assert item.use == use
+    assert why in item.why
+
+
+def test_members_that_go_together_are_marked(profile) -> None:
+    together = {item.name: item.together for item in profile.columns if item.together}
+    assert together == {"faith": "first", "tenure": "shared", "rent": "shared"}
+
+
+def test_ages_have_classes_that_begin_where_variables_begin(profile) -> None:
+    assert profile.column("job").first_age == 16
+    assert {4.0, 9.0, 14.0, 15.0, 64.0} <= set(profile.age_breaks)
+
+
+def test_totals_and_the_predictors_of_income(profile) -> None:
+    assert dict(profile.totals) == {"income": ("wage", "pension", "rest")}
+    assert "job" in profile.predictors["income"]
+    assert "income" not in profile.predictors["job"]
+
+
+def test_a_file_without_rows_is_an_error() -> None:
+    with pytest.raises(InputError, match="there are none"):
+        profile_survey(pd.DataFrame({"weight": [], "age": []}))
+
+
+def test_small_strata_and_codes_for_missing_are_told() -> None:
+    frame = households(60)
+    frame.loc[:9, "region"] = "isle"
+    frame["debt"] = np.where(np.arange(len(frame)) % 7 == 0, -9, frame["wage"] + 1)
+    profile = profile_survey(frame)
+    assert profile.small_strata == {"isle": 10}
+    assert "−9 may be a code for missing" in profile.column("debt").note
+    assert "Stratum isle has 10 sample persons only." in profile.summary()
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    frame = households(120)
+    mixed = frame.sample(frac=1, random_state=3)
+    a, b = profile_survey(frame), profile_survey(mixed)
+    uses = [[(item.name, item.use, item.why) for item in p.columns] for p in (a, b)]
+    assert uses[0] == uses[1]
+    assert a.totals == b.totals
+
+
+def test_shuffled_parts_are_no_parts() -> None:
+    frame = households()
+    frame["wage"] = frame["wage"].sample(frac=1, random_state=1).to_numpy()
+    assert not profile_survey(frame).totals
+
+
+def test_classes_that_overlap_are_no_classes() -> None:
+    classes = pd.Series(["a", "b", "a"])
+    assert class_limits(classes, np.array([1.0, 2.0, 3.0])) is None
+
+
+def test_a_total_of_one_column_is_none() -> None:
+    x = np.arange(50.0)
+    assert parts_of_total("t", ["a", "b"], {"t": x, "a": x, "b": np.zeros(50)}) == ()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, 0.2), (99.99, 100.01), (-7.3, -7.1), (3.0, 3.5)])
+def test_the_shortest_number_lies_between(low: float, high: float) -> None:
+    assert low <= shortest_between(low, high) < high
+
+
+def test_an_equivalised_sum_is_one_of_the_household() -> None:
+    frame = households()
+    index = household_index(frame["hid"])
+    scale = 1 + 0.5 * (frame["hsize"] - 1)
+    values = (frame["household_income"] / scale).to_numpy()
+    assert household_sum(values, frame["income"].to_numpy(), index).startswith("the equivalised")
+    assert household_sum(frame["rent"].to_numpy(), frame["income"].to_numpy(), index) == ""
+
+
+def test_the_demo_survey() -> None:
+    profile = profile_survey(load_demo_survey().frame)
+    assert profile.relation == "relation"
+    assert len(profile.totals["netIncome"]) == 8
+    assert profile.column("hincome").use == profile.column("eqIncome").use == "left out"
+    assert profile.column("pb190").together == "first"
+
+
+def test_a_survey_with_many_columns() -> None:
+    profile = profile_survey(survey_data("eusilc13puf"))
+    ids = ("hb030", "px030", "rx030", "pb030", "rb030", "weight", "pb040", "hx040", "px020")
+    assert {name: profile.column(name).use for name in ids} == dict.fromkeys(ids, "left out")
+    assert profile.column("hgrossIncome").together == "shared"
+    assert profile.column("pgrossIncomeCat").detail == "pgrossIncome"
+    assert profile.column("aktivi").use == "categorical"
+    assert profile.roles["weight"] == "rb050"

@@ -1,0 +1,165 @@
+"""The run file that init writes runs unedited and keeps what the survey shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Pipeline, assess_fit, load_demo_survey, run
+from synthpop.microdata.errors import InputError
+from synthpop.runfiles.runfile import load_runfile
+from synthpop.runfiles.template import profile_table, relative_path, starter_runfile, write_template
+from tests.reference_data import survey_data
+from tests.small import small_frame
+from tests.synthpop.profile.test_profile import households
+
+
+def of_frame(frame: pd.DataFrame, folder: Path) -> Path:
+    """Write a survey and its run file; return the run file."""
+    frame.to_parquet(folder / "survey.parquet")
+    path = folder / "survey.toml"
+    path.write_text(starter_runfile(folder / "survey.parquet", folder), encoding="utf-8")
+    return path
+
+
+def test_the_recipe_of_a_survey_keeps_what_it_shows(tmp_path: Path) -> None:
+    frame = households(500)
+    path = of_frame(frame, tmp_path)
+    plan = load_runfile(path)
+    population = Pipeline(plan.stages).fit(plan.read_survey(), seed=1).simulate(scale=0.15)
+    made = population.frame()
+    parts = made[["wage", "pension", "rest"]].sum(axis=1)
+    assert np.allclose(parts[made["age"] >= 16], made["income"][made["age"] >= 16], atol=0.01)
+    heads = (made["relation"] == "head").groupby(made["hid"]).sum()
+    assert (heads == 1).all()
+    assert made.groupby("hid")[["tenure", "rent"]].nunique(dropna=False).max().tolist() == [1, 1]
+    assert not {"pid", "old_weight", "country", "sex_code"} & set(made.columns) - {"pid"}
+    assert made.loc[made["age"] < 16, "job"].isna().all()
+    assert ((made["income"] == 0) == (made["income_class"] == "(-1.0, 0.0]")).all()
+    means = made.groupby(made["job"].astype(str))["income"].mean()
+    survey = (
+        frame.dropna(subset="job")
+        .groupby("job")
+        .apply(lambda rows: np.average(rows["income"], weights=rows["weight"]))
+    )
+    assert (means[survey.index] / survey - 1).abs().max() < 0.05
+
+
+def mean_by_status(frame: pd.DataFrame, status: str, number: str, weights: np.ndarray) -> pd.Series:
+    table = pd.DataFrame({"s": frame[status].astype(str), "x": frame[number], "w": weights})
+    table = table.dropna(subset="x")
+    sums = (table["x"] * table["w"]).groupby(table["s"]).sum()
+    means = sums / table.groupby("s")["w"].sum()
+    return means[table.groupby("s").size() >= 100]
+
+
+def some_households(frame: pd.DataFrame, household: str, share: float) -> pd.DataFrame:
+    ids = frame[household].drop_duplicates().sample(frac=share, random_state=2)
+    return frame[frame[household].isin(ids)].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("name", ["demo", "eusilcS"])
+def test_incomes_by_status_are_those_of_the_survey(name: str, tmp_path: Path) -> None:
+    frame = load_demo_survey().frame if name == "demo" else survey_data(name)
+    path = of_frame(some_households(frame, "db030", 0.4), tmp_path)
+    plan = load_runfile(path)
+    survey = plan.read_survey()
+    made = Pipeline(plan.stages).fit(survey, seed=1).simulate(scale=1 if name != "demo" else 0.3)
+    frame = made.frame()
+    wanted = mean_by_status(survey.frame, "pl030", "netIncome", survey.weights)
+    means = mean_by_status(frame, "pl030", "netIncome", np.ones(len(frame)))[wanted.index]
+    large = wanted > 0.25 * wanted.max()  # of status with hardly an income only the difference
+    assert (means / wanted - 1)[large].abs().max() < 0.07  # two fifths of the survey
+    assert ((means - wanted).abs() / wanted.max()).max() < 0.04
+    parts = [name for name in frame.columns if name.startswith("py")]
+    off = (frame[parts].sum(axis=1) - frame["netIncome"].fillna(0)).abs()
+    assert off.max() < 0.01
+    fit = assess_fit(survey, made)
+    assert fit.auc["persons"] < 0.62
+
+
+def test_the_starter_run_file_runs(tmp_path: Path) -> None:
+    frame = small_frame().rename(columns={"region": "db040", "hid": "db030", "w": "rb050"})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    path = tmp_path / "survey.toml"
+    path.write_text(starter_runfile(tmp_path / "survey.csv", tmp_path), encoding="utf-8")
+    plan = load_runfile(path)
+    assert (plan.survey.strata, plan.survey.household, plan.survey.weight) == (
+        "db040",
+        "db030",
+        "rb050",
+    )
+    kinds = [type(stage).__name__ for stage in plan.stages]
+    assert kinds[:2] == ["Structure", "Derive"]
+    assert run(path).n_persons > 5000
+
+
+def test_what_has_too_many_values_is_left_out(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"weight": [1.0] * 140, "name": [f"n{i // 2}" for i in range(140)]})
+    text = of_frame(frame, tmp_path).read_text(encoding="utf-8")
+    assert "# name: is left out, 70 levels" in text
+    assert "by_household" not in text
+
+
+def test_what_is_offered_as_a_comment_runs_too(tmp_path: Path) -> None:
+    frame = small_frame().rename(columns={"region": "db040", "hid": "db030"})
+    rng = np.random.default_rng(1)
+    frame = frame.drop(columns="w").assign(flag=rng.choice(["x", "y"], len(frame)))
+    path = of_frame(frame, tmp_path)
+    text = path.read_text(encoding="utf-8")
+    for key in ("[[stage]]", "type", "variables", "given", "passes"):
+        text = text.replace(f"# {key}", key)
+    path.write_text(text.replace('# strata = ["..."]', 'strata = ["north"]'), encoding="utf-8")
+    plan = load_runfile(path)
+    kinds = [type(stage).__name__ for stage in plan.stages]
+    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "Revisit")
+    assert "status" in plan.stages[0].variables
+    population = run(path)
+    assert set(population.frame()["db040"]) == {"north"}
+    assert population.n_persons < len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "predictor"),
+    [
+        (lambda f: f.assign(age=40), "sex"),
+        (lambda f: f.assign(age=np.nan), "sex"),
+        (lambda f: f.assign(age_class=np.arange(len(f)) % 3), "age_class_"),
+        (lambda f: f.rename(columns={"status": 'two\n"lines"\x7f'}), "age_class"),
+        (lambda f: f.assign(**{"many\nvalues": [f"n{i}" for i in range(len(f))]}), "age_class"),
+    ],
+)
+def test_the_run_file_of_an_odd_file_runs(tmp_path: Path, change, predictor: str) -> None:
+    path = of_frame(change(small_frame(400)), tmp_path)
+    plan = load_runfile(path)
+    plan = replace(plan, run=plan.run.model_copy(update={"scale": 0.2}))
+    drawn = [stage for stage in plan.stages if hasattr(stage, "predictors")]
+    assert drawn[-1].predictors[0] == predictor
+    assert run(plan).n_persons > 100
+
+
+def test_a_file_with_a_head_only_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "head.csv").write_text("weight,age,sex\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no row"):
+        starter_runfile(tmp_path / "head.csv", tmp_path)
+
+
+def test_a_survey_on_another_drive_keeps_its_whole_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object, start: object) -> str:
+        raise ValueError("path is on mount 'D:', start on mount 'C:'")
+
+    monkeypatch.setattr("os.path.relpath", refuse)
+    assert Path(relative_path(Path("survey.csv"), Path("/elsewhere"))).is_absolute()
+
+
+def test_the_table_for_the_screen_has_each_column(tmp_path: Path) -> None:
+    frame = households(80)
+    frame.to_parquet(tmp_path / "survey.parquet")
+    _, profile = write_template(tmp_path / "survey.parquet", tmp_path)
+    lines = profile_table(profile).splitlines()
+    assert len(lines) == 1 + len(frame.columns)
+    assert any(line.startswith("wage") and "a part of income" in line for line in lines)
