@@ -178,7 +178,7 @@ def structure(s: pd.DataFrame, p: pd.DataFrame) -> dict[str, float]:
 
 
 def pmse_ratio(s: pd.DataFrame, p: pd.DataFrame, names: Sequence[str]) -> float:
-    """Standardised propensity mean squared error of a random subsample as large as the sample."""
+    """Return the pMSE ratio of a random subsample as large as the sample."""
     drawn = p.sample(len(s), random_state=1)
     codes = []
     for name in names:

@@ -89,7 +89,7 @@ def measure(file: Path, seeds: int) -> None:
 
 
 def of_job(survey: Survey, steps: list[Any], seeds: int) -> dict[str, Any]:
-    """Mean distances, floors and sampling errors over the seeds, and the standardised pMSE."""
+    """Mean distances, floors and sampling errors over the seeds, and the pMSE ratio."""
     recipe = [Structure(["age", "rb090"]), AGE, *steps]
     recipe.append(Components("total", parts=PARTS, by=["pl031", "total"]))
     fitted = Pipeline(recipe).fit(survey, seed=1)
@@ -129,5 +129,5 @@ def held_rows(file: Path, seeds: int) -> list[str]:
 
 def head() -> str:
     """Head of the table."""
-    names = ["method", *COLUMNS, "standardised pMSE"]
+    names = ["method", *COLUMNS, "pMSE ratio"]
     return "| " + " | ".join(names) + " |\n|" + " --- |" * len(names)

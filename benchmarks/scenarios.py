@@ -129,7 +129,7 @@ def structure(method: str, seed: int) -> Measured:
     p = d.prepare(simulated(recipe, False, "", seed), None)
     names = ["db040", "agec", "rb090", "hs5"]
     return with_prefix("structure", d.structure(s, p)) | {
-        "pMSE_structure.S_pMSE": d.standardised_pmse(s, p, names)
+        "pMSE_structure.S_pMSE": d.pmse_ratio(s, p, names)
     }
 
 
@@ -176,7 +176,7 @@ def of_categories(
     adult = status.notna() & (status.astype(object) != "0")
     out["categorical.pl030.share_under16_with_adult_value"] = float(adult.mean())
     names = ["db040", "agec", "rb090", "hs5", "pl030", "pb220a"]
-    out["pMSE_categorical.S_pMSE"] = d.standardised_pmse(s, p, names)
+    out["pMSE_categorical.S_pMSE"] = d.pmse_ratio(s, p, names)
     return out
 
 
@@ -210,7 +210,7 @@ def of_income(s: pd.DataFrame, p: pd.DataFrame, given: Sequence[str]) -> Measure
     gap = d.eta_squared(p, "netIncome", groups) - d.eta_squared(s, "netIncome", groups)
     out["continuous.pop_eta2_pl030_rb090"] = gap
     names = ["db040", "agec", "rb090", "hs5", "pl030", "pb220a", "netIncome"]
-    out["pMSE_continuous.S_pMSE"] = d.standardised_pmse(s, p, names)
+    out["pMSE_continuous.S_pMSE"] = d.pmse_ratio(s, p, names)
     return out
 
 

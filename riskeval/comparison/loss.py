@@ -162,7 +162,7 @@ def _propensity(request: Request, aligned: Aligned) -> list[Number]:
         text = "; ".join(part for part in texts if part)
         return [
             Number("pmse", found.pmse, note=text),
-            Number("pmse_ratio", found.ratio, note=text),
+            Number("pmse_ratio", found.pmse_ratio, note=text),
         ]
 
     return attempt(["pmse", "pmse_ratio"], "", measured)

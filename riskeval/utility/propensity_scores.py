@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from riskeval.utility.design import model_matrix
-from riskeval.utility.logistic import fit_logistic
 from riskeval.utility.pairs import (
     Sides,
     as_names,
@@ -22,7 +21,9 @@ from riskeval.utility.pairs import (
     read_seed,
     read_sides,
 )
+from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -46,9 +47,9 @@ class Propensity(Result):
         What `pmse` would be if the release came from the same distribution (see `null`).
     deviation : float
         Standard deviation of `pmse` in that case.
-    ratio : float
+    pmse_ratio : float
         pmse / expected: near 1 when nothing but chance tells the files apart.
-    standardised : float
+    standardised_pmse : float
         (pmse - expected) / deviation.
     specks : float
         Largest difference of the cumulated scores of both files (Kolmogorov-Smirnov), 0 to 1.
@@ -74,8 +75,8 @@ class Propensity(Result):
     pmse: float
     expected: float
     deviation: float
-    ratio: float
-    standardised: float
+    pmse_ratio: float
+    standardised_pmse: float
     specks: float
     share: float
     model: str
@@ -91,7 +92,8 @@ class Propensity(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a measure: `measure`, `value`."""
-        names = ["pmse", "expected", "deviation", "ratio", "standardised", "specks", "share"]
+        names = ["pmse", "expected", "deviation", "pmse_ratio", "standardised_pmse"]
+        names += ["specks", "share"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 
     def summary(self) -> str:
@@ -101,9 +103,10 @@ class Propensity(Result):
             f"Propensity score ({self.model}) of {', '.join(self.variables)}: pMSE {self.pmse:.4g} "
             f"(0: the files cannot be told apart; {largest:.4g}: completely)."
         )
-        if np.isfinite(self.ratio):
+        if np.isfinite(self.pmse_ratio):
             text += (
-                f" That is {self.ratio:.3g} times the {self.expected:.3g} expected by chance from "
+                f" That is {self.pmse_ratio:.3g} times the {self.expected:.3g} expected by chance "
+                "from "
                 + (
                     "a release drawn from the right model"
                     if self.null == "synthesis"
@@ -235,8 +238,8 @@ def propensity(
         pmse=case.pmse(scores),
         expected=np.nan,
         deviation=np.nan,
-        ratio=np.nan,
-        standardised=np.nan,
+        pmse_ratio=np.nan,
+        standardised_pmse=np.nan,
         specks=_specks(scores, case),
         share=case.share,
         model=title,
@@ -269,7 +272,7 @@ class _Case:
     weights: np.ndarray
 
     def pmse(self, scores: np.ndarray) -> float:
-        return float(self.weights @ (scores - self.share) ** 2 / self.weights.sum())
+        return formulas.pmse(scores, self.weights, self.share)
 
     def effective(self) -> tuple[float, float]:
         """Kish's effective number of records of original and release."""
@@ -361,18 +364,15 @@ def _with_null(
         expected = float(np.mean(drawn)) * part / both
         deviation = float(np.std(drawn, ddof=1)) * part / both if len(drawn) > 1 else np.nan
     elif formula:
-        free = result.coefficients - 1
-        unit = (case.share * (1 - case.share)) ** 2 * part
-        expected, deviation = free * unit, float(np.sqrt(2 * free)) * unit
+        expected, deviation = formulas.null_of_pmse(result.coefficients, case.share, part)
     else:
         return result
-    sure = expected > 0
     return replace(
         result,
         expected=expected,
         deviation=deviation,
-        ratio=result.pmse / expected if sure else np.nan,
-        standardised=(result.pmse - expected) / deviation if deviation > 0 else np.nan,
+        pmse_ratio=formulas.pmse_ratio(result.pmse, expected),
+        standardised_pmse=formulas.standardised_pmse(result.pmse, expected, deviation),
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.logistic import fit_logistic
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.pairs import (
     Sides,
@@ -27,6 +26,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
+from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 

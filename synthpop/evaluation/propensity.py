@@ -14,30 +14,11 @@ import pandas as pd
 
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.request import MOST_LEVELS, Request
+from synthpop.microdata.logistic import Categories, fit_logistic
+from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
 
 LEAST_PERSONS = 100_000
-MOST_ITERATIONS = 50
-TOLERANCE = 1e-7
-RIDGE = 1e-4
-RANK = 1e-9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """Fitted scores.
-
-    Attributes
-    ----------
-    probabilities : float array, shape (n,)
-        Estimated probability of being of the population.
-    coefficients : int
-        Coefficients that can be told apart, with the intercept (rank of the design).
-    converged : bool
-    """
-
-    probabilities: np.ndarray
-    coefficients: int
-    converged: bool
+RIDGE = 1e-4  # keeps levels that one side alone has from going to infinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +36,7 @@ class Pmse:
     expected_sampling_error : float
         The same with the effective size of the sample in place of m.
     ratio : float
-        Standardised pMSE of Snoke and others: what a subsample of the population as large as the
+        pMSE ratio of Snoke and others: what a subsample of the population as large as the
         sample would have, over its expectation. About 1 is perfect.
     n_persons : int
         m, persons of the population that were used.
@@ -105,75 +86,19 @@ def pmse_of_codes(
     w = np.concatenate([weights * (n / weights.sum()), np.full(m, n / m)])
     member = np.repeat([0.0, 1.0], [n, m])
     codes = [np.concatenate(pair) for pair in zip(sample, population, strict=True)]
-    found = fit_scores(codes, member, w)
-    error = float(np.average((found.probabilities - 0.5) ** 2, weights=w))
-    unit = (found.coefficients - 1) / 16
-    extra = unit * (1 / n - 1 / m)
+    fit = fit_logistic(Categories(codes, n + m), member, w, ridge=RIDGE)
+    error = pmse(fit.probabilities, w, 0.5)
+    of_population, _ = null_of_pmse(fit.rank, 0.5, 1 / m)
+    of_sample, _ = null_of_pmse(fit.rank, 0.5, 1 / n)
     return Pmse(
         pmse=error,
-        coefficients=found.coefficients,
-        expected_simulation_error=unit / m,
-        expected_sampling_error=unit / effective,
-        ratio=(error + extra) / (unit / n) if unit > 0 else float("nan"),
+        coefficients=fit.rank,
+        expected_simulation_error=of_population,
+        expected_sampling_error=null_of_pmse(fit.rank, 0.5, 1 / effective)[0],
+        ratio=pmse_ratio(error + of_sample - of_population, of_sample),
         n_persons=m,
-        converged=found.converged,
+        converged=fit.converged,
     )
-
-
-def fit_scores(codes: Sequence[np.ndarray], member: np.ndarray, weights: np.ndarray) -> Scores:
-    """Fit a weighted logistic regression on the main effects of categories.
-
-    Parameters
-    ----------
-    codes : list of int arrays, shape (n,) each
-        Codes from 0 of each variable.
-    member : float array, shape (n,)
-        0 or 1.
-    weights : float array, shape (n,)
-
-    Notes
-    -----
-    Newton steps with a ridge of 1e-4 a coefficient, which keeps levels that one side alone has, and
-    levels that others imply, from going to infinity.
-    """
-    shifts = np.concatenate([[1], 1 + np.cumsum([int(c.max()) + 1 for c in codes])]).astype(int)
-    columns = [np.zeros(len(member), dtype=np.int64)]
-    columns += [c + start for c, start in zip(codes, shifts[:-1], strict=True)]
-    p = int(shifts[-1])
-    rank = int((np.linalg.eigvalsh(_crossed(columns, weights, p)) > RANK * weights.sum()).sum())
-    beta, eta = np.zeros(p), np.zeros(len(member))
-    converged = False
-    for _ in range(MOST_ITERATIONS):
-        scores = 1 / (1 + np.exp(-eta))
-        gradient = _summed(columns, weights * (member - scores), p) - RIDGE * beta
-        hessian = _crossed(columns, weights * scores * (1 - scores), p)
-        step = np.linalg.solve(hessian + RIDGE * np.eye(p), gradient)
-        step *= min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
-        beta += step
-        before, eta = eta, np.sum([beta[c] for c in columns], axis=0)
-        converged = bool(np.abs(eta - before).max() < TOLERANCE)
-        if converged:
-            break
-    return Scores(1 / (1 + np.exp(-eta)), rank, converged)
-
-
-def _summed(columns: Sequence[np.ndarray], values: np.ndarray, p: int) -> np.ndarray:
-    out = np.zeros(p)
-    for c in columns:
-        out += np.bincount(c, weights=values, minlength=p)
-    return out
-
-
-def _crossed(columns: Sequence[np.ndarray], values: np.ndarray, p: int) -> np.ndarray:
-    """Sum of values by crossed levels: X' diag(values) X of the indicator columns."""
-    out = np.zeros(p * p)
-    for i, a in enumerate(columns):
-        for b in columns[i:]:
-            both = np.bincount(a * p + b, weights=values, minlength=p * p)
-            out += both
-            if a is not b:
-                out += both.reshape(p, p).T.ravel()
-    return out.reshape(p, p)
 
 
 def propensity_table(request: Request, n_population: int) -> pd.DataFrame:

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from riskeval import utility
-from riskeval.utility.logistic import fit_logistic
 from riskeval.utility.propensity_scores import propensity
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.logistic import fit_logistic
 
 NAMES = ["income", "age", "sex"]
 
@@ -57,13 +57,13 @@ def test_expectation_holds_over_independent_samples() -> None:
     ratios = []
     for r in range(60):
         x, y = people(300, 2 * r), people(200, 2 * r + 1)
-        ratios.append(propensity(x, y, NAMES, null="samples", seed=1).ratio)
+        ratios.append(propensity(x, y, NAMES, null="samples", seed=1).pmse_ratio)
     assert np.mean(ratios) == pytest.approx(1.0, abs=4 / np.sqrt(60 * 2))
     one = propensity(x, y, NAMES, null="samples", seed=1)
     other = propensity(x, y, NAMES, null="synthesis", seed=1)
     assert other.expected / one.expected == pytest.approx(1 - one.share)
     assert one.expected == pytest.approx(4 * 0.4 * 0.6 / 500)
-    assert one.standardised == pytest.approx((one.ratio - 1) * np.sqrt(4 / 2))
+    assert one.standardised_pmse == pytest.approx((one.pmse_ratio - 1) * np.sqrt(4 / 2))
 
 
 def test_expectation_holds_for_releases_drawn_from_the_right_model() -> None:
@@ -73,7 +73,7 @@ def test_expectation_holds_for_releases_drawn_from_the_right_model() -> None:
         x = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
         drawn = rng.multivariate_normal(x.mean(), x.cov(), 600)
         y = pd.DataFrame(drawn, columns=["a", "b", "c"])
-        ratios.append(propensity(x, y, ["a", "b", "c"], seed=1).ratio)
+        ratios.append(propensity(x, y, ["a", "b", "c"], seed=1).pmse_ratio)
     assert np.mean(ratios) == pytest.approx(1.0, abs=4 * np.sqrt(2 / 3 / 80))
     assert np.std(ratios) == pytest.approx(np.sqrt(2 / 3), rel=0.35)
 
@@ -84,7 +84,7 @@ def test_expectation_holds_with_weights_and_another_share() -> None:
         x, y = people(300, 2 * r), people(300, 2 * r + 1)
         w = np.random.default_rng(r).lognormal(0, 0.7, 300)
         options = {"null": "samples", "share": 0.3, "seed": 1}
-        ratios.append(propensity(x, y, NAMES, released_weights=w, **options).ratio)
+        ratios.append(propensity(x, y, NAMES, released_weights=w, **options).pmse_ratio)
     assert np.mean(ratios) == pytest.approx(1.0, abs=4 / np.sqrt(60 * 2))
 
 
@@ -103,12 +103,12 @@ def test_tree_and_other_learners() -> None:
     x, y, far = people(300, 1), people(300, 2), people(300, 3, shift=6.0)
     near = propensity(x, y, NAMES, model="tree", permutations=10, seed=1)
     bad = propensity(x, far, NAMES, model="tree", permutations=10, seed=1)
-    assert near.ratio < 4 < bad.ratio
+    assert near.pmse_ratio < 4 < bad.pmse_ratio
     assert bad.coefficients > 1
     forest = RandomForestClassifier(5, max_depth=2)
     found = propensity(x, far, NAMES, model=forest, permutations=0, seed=1)
     assert "RandomForest" in found.summary()
-    assert np.isnan(found.ratio)
+    assert np.isnan(found.pmse_ratio)
     assert found.specks > 0.3
 
 
@@ -128,7 +128,7 @@ def test_weights_undo_an_unequal_sample() -> None:
     sample, weights = population[taken], 1 / chance[taken]
     raw = propensity(sample, population, ["sex"], share=0.5, null="samples", seed=1)
     fair = propensity(sample, population, ["sex"], weights=weights, share=0.5, seed=1)
-    assert raw.ratio > 20
+    assert raw.pmse_ratio > 20
     assert fair.pmse < raw.pmse / 20
 
 
@@ -149,7 +149,7 @@ def test_missing_values_levels_and_drawn_rows() -> None:
     assert part.pmse == propensity(x, y, NAMES, max_rows=100, seed=1).pmse
     assert part.pmse != propensity(x, y, NAMES, max_rows=100, seed=2).pmse
     flat = pd.DataFrame({"a": [1.0, 1.0]})
-    assert np.isnan(propensity(flat, flat, "a", seed=1).ratio)
+    assert np.isnan(propensity(flat, flat, "a", seed=1).pmse_ratio)
     assert utility.propensity is propensity
 
 

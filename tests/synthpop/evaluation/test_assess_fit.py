@@ -15,8 +15,9 @@ from synthpop.evaluation import distances
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.evaluation.factors import make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
-from synthpop.evaluation.propensity import fit_scores, pmse_of_codes
+from synthpop.evaluation.propensity import RIDGE, pmse_of_codes
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.text import short_percent
 from tests.reference_data import golden, survey_data
 
@@ -386,15 +387,16 @@ def test_scores_are_those_of_a_logistic_regression() -> None:
     rng = np.random.default_rng(1)
     codes, member = drawn(rng, 800), rng.integers(0, 2, 800).astype(float)
     w = rng.uniform(0.5, 3, 800)
-    found = fit_scores([*codes, codes[0] // 2], member, w)  # the last tells nothing new
+    design = Categories([*codes, codes[0] // 2], 800)  # the last tells nothing new
+    found = fit_logistic(design, member, w, ridge=RIDGE)
     x = pd.get_dummies(pd.DataFrame(codes).T.astype("category"), drop_first=True).to_numpy(float)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(x, member, w)
     np.testing.assert_allclose(found.probabilities, model.predict_proba(x)[:, 1], atol=1e-5)
-    assert found.coefficients == x.shape[1] + 1
+    assert found.rank == x.shape[1] + 1
     assert found.converged
 
 
-def test_standardised_pmse_is_one_by_chance_and_grows_with_a_fault() -> None:
+def test_pmse_ratio_is_one_by_chance_and_grows_with_a_fault() -> None:
     rng = np.random.default_rng(2)
     n, size = 3000, 40_000
     sample = drawn(rng, n)

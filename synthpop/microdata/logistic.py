@@ -1,0 +1,191 @@
+"""Weighted logistic regression by Newton steps, on a matrix or on codes of categories.
+
+Own loop where statsmodels would do for small, well-behaved data: codes of categories need no
+matrix of records by levels (sums and crossed counts are enough), columns that depend on others are
+no error, and separation leaves finite probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+MOST_STEPS = 50
+CHUNK = 100_000
+LARGEST = 30.0  # scores are cut here: separated records have probabilities 1e-13 and 1 - 1e-13
+DEPENDENT = 1e-11  # smallest eigenvalue of the crossed design with unit diagonal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logistic:
+    """A fitted logistic regression.
+
+    Attributes
+    ----------
+    coefficients : float64, shape (k,)
+    probabilities : float64, shape (n,)
+    information : float64, shape (k, k)
+        Sum of w p (1 - p) z z'.
+    rank : int
+        Number of columns that are not combinations of others.
+    converged : bool
+    """
+
+    coefficients: np.ndarray
+    probabilities: np.ndarray
+    information: np.ndarray
+    rank: int
+    converged: bool
+
+
+class Design(Protocol):
+    """What a fit needs of the columns of a model."""
+
+    n_columns: int
+
+    def scores(self, beta: np.ndarray) -> np.ndarray:
+        """Return Z beta, shape (n,)."""
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' values, shape (k,)."""
+
+    def crossed(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' diag(values) Z, shape (k, k)."""
+
+
+class Matrix:
+    """A dense matrix, shape (n, k), crossed in parts of 100,000 rows."""
+
+    def __init__(self, z: np.ndarray) -> None:
+        self.z, self.n_columns = z, z.shape[1]
+
+    def scores(self, beta: np.ndarray) -> np.ndarray:
+        """Return Z beta."""
+        return np.asarray(self.z @ beta)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' values."""
+        return np.asarray(self.z.T @ values)
+
+    def crossed(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' diag(values) Z."""
+        total = np.zeros((self.n_columns, self.n_columns))
+        for start in range(0, len(self.z), CHUNK):
+            part = self.z[start : start + CHUNK]
+            total += (part * values[start : start + CHUNK, None]).T @ part
+        return total
+
+
+class Categories:
+    """An intercept and the indicators of all levels of several variables.
+
+    Parameters
+    ----------
+    codes : list of int arrays, shape (n,) each
+        Codes from 0 of each variable.
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> design = Categories([np.array([0, 1, 1])], 3)
+    >>> design.crossed(np.ones(3)).tolist()
+    [[3.0, 1.0, 2.0], [1.0, 1.0, 0.0], [2.0, 0.0, 2.0]]
+    """
+
+    def __init__(self, codes: Sequence[np.ndarray], n: int) -> None:
+        starts = np.concatenate([[1], 1 + np.cumsum([int(c.max()) + 1 for c in codes])]).astype(int)
+        self.columns = [np.zeros(n, dtype=np.int64)]
+        self.columns += [c + start for c, start in zip(codes, starts[:-1], strict=True)]
+        self.n_columns = int(starts[-1])
+
+    def scores(self, beta: np.ndarray) -> np.ndarray:
+        """Return Z beta."""
+        return np.asarray(np.sum([beta[column] for column in self.columns], axis=0))
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' values."""
+        total = np.zeros(self.n_columns)
+        for column in self.columns:
+            total += np.bincount(column, weights=values, minlength=self.n_columns)
+        return total
+
+    def crossed(self, values: np.ndarray) -> np.ndarray:
+        """Return Z' diag(values) Z from crossed counts."""
+        k = self.n_columns
+        total = np.zeros(k * k)
+        for i, one in enumerate(self.columns):
+            for other in self.columns[i:]:
+                both = np.bincount(one * k + other, weights=values, minlength=k * k)
+                total += both
+                if one is not other:
+                    total += both.reshape(k, k).T.ravel()
+        return total.reshape(k, k)
+
+
+def fit_logistic(
+    design: Design | np.ndarray, y: np.ndarray, weights: np.ndarray, *, ridge: float = 0.0
+) -> Logistic:
+    """Fit by maximum likelihood; columns that depend on others and separation do no harm.
+
+    Parameters
+    ----------
+    design : Design, or float64 array, shape (n, k)
+        With a column of ones where an intercept is wanted.
+    y : float64, shape (n,)
+        0 or 1.
+    weights : float64, shape (n,)
+    ridge : float
+        Half of this times the sum of squared coefficients is added to the negative log likelihood;
+        it keeps levels that one side alone has from going to infinity.
+
+    Examples
+    --------
+    >>> z = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0]])
+    >>> fit = fit_logistic(z, np.array([0.0, 1.0, 1.0, 1.0]), np.array([3.0, 1.0, 1.0, 1.0]))
+    >>> fit.probabilities.round(3).tolist()[:2]
+    [0.25, 0.25]
+    """
+    design = Matrix(design) if isinstance(design, np.ndarray) else design
+    beta = np.zeros(design.n_columns)
+    loss, p = _loss(design, y, weights, beta, ridge)
+    information, converged = design.crossed(weights * p * (1 - p)), False
+    for _ in range(MOST_STEPS):
+        # 1. Newton step; of all solutions the shortest where columns depend on each other.
+        gradient = design.sums(weights * (y - p)) - ridge * beta
+        bend = information + ridge * np.eye(design.n_columns)
+        step = np.linalg.lstsq(bend, gradient, rcond=1e-12)[0]
+        # 2. Half of it, and so on, until the penalised likelihood does not fall.
+        factor = 1.0
+        while True:
+            trial = beta + factor * step
+            new_loss, new_p = _loss(design, y, weights, trial, ridge)
+            if new_loss <= loss + 1e-12 * abs(loss) or factor < 1e-4:
+                break
+            factor /= 2
+        gain, beta, loss, p = loss - new_loss, trial, new_loss, new_p
+        information = design.crossed(weights * p * (1 - p))
+        if abs(gain) <= 1e-10 * (abs(loss) + 1e-3):
+            converged = True
+            break
+    return Logistic(beta, p, information, _rank(design.crossed(weights)), converged)
+
+
+def _loss(
+    design: Design, y: np.ndarray, weights: np.ndarray, beta: np.ndarray, ridge: float
+) -> tuple[float, np.ndarray]:
+    """Penalised negative log likelihood, and the probabilities, shape (n,)."""
+    score = np.clip(design.scores(beta), -LARGEST, LARGEST)
+    loss = weights @ (np.logaddexp(0.0, score) - y * score) + ridge / 2 * (beta @ beta)
+    return float(loss), np.asarray(1.0 / (1.0 + np.exp(-score)))
+
+
+def _rank(cross: np.ndarray) -> int:
+    """Number of columns that are not combinations of others, whatever their units."""
+    size = np.sqrt(np.diag(cross))
+    used = size > 0
+    unit = cross[np.ix_(used, used)] / np.outer(size[used], size[used])
+    return int((np.linalg.eigvalsh(unit) > DEPENDENT).sum()) if used.any() else 0

@@ -1,0 +1,73 @@
+"""Propensity scores as a measure of utility: the pMSE and its two readings beside chance.
+
+The words are those of Snoke, Raab, Nowok, Dibben and Slavkovic (2018), doi:10.1111/rssa.12358:
+the *pMSE ratio* is the error over its expectation when nothing but chance tells the files apart,
+the *standardised pMSE* is its distance from that expectation in standard deviations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def pmse(scores: np.ndarray, weights: np.ndarray, share: float) -> float:
+    """Weighted mean of (p - c)^2 over the records of both files.
+
+    Parameters
+    ----------
+    scores, weights : float64, shape (n + m,)
+        Estimated probability to be of the release, and weights.
+    share : float
+        c, the weight of the release among both files.
+
+    Examples
+    --------
+    >>> pmse(np.array([0.0, 1.0]), np.ones(2), 0.5)
+    0.25
+    """
+    return float(np.average((scores - share) ** 2, weights=weights))
+
+
+def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, float]:
+    """Expectation and standard deviation of the pMSE when only chance tells the files apart.
+
+    Parameters
+    ----------
+    coefficients : int
+        k, parameters of the logistic model with the intercept.
+    share : float
+        c, the weight of the release among both files.
+    part : float
+        1 / m for m records drawn from the right model ("synthesis"), 1 / n + 1 / m for two
+        independent samples; effective numbers where there are weights.
+
+    Examples
+    --------
+    >>> null_of_pmse(5, 0.5, 1 / 100)
+    (0.0025, 0.0017677669529663688)
+    """
+    free = max(coefficients - 1, 0)
+    unit = (share * (1 - share)) ** 2 * part
+    return free * unit, float(np.sqrt(2 * free)) * unit
+
+
+def pmse_ratio(error: float, expected: float) -> float:
+    """Error over its expectation; about 1 where nothing but chance tells the files apart.
+
+    Examples
+    --------
+    >>> pmse_ratio(0.005, 0.0025), pmse_ratio(0.005, 0.0)
+    (2.0, nan)
+    """
+    return error / expected if expected > 0 else float("nan")
+
+
+def standardised_pmse(error: float, expected: float, deviation: float) -> float:
+    """Distance of the error from its expectation in standard deviations.
+
+    Examples
+    --------
+    >>> standardised_pmse(0.005, 0.0025, 0.0005)
+    5.0
+    """
+    return (error - expected) / deviation if deviation > 0 else float("nan")
