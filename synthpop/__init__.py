@@ -50,9 +50,11 @@ _WHERE = {
     "breaks": "models.breaks",
     "check_rules": "evaluation.check_rules",
     "calibrate": "calibration.calibrate_survey",
+    "combine": "variance.combine",
     "cross_validate": "evaluation.crossvalidation",
     "draw_sample": "sampling.draw",
     "dump_runfile": "runfiles.runfile",
+    "estimate_over_replicates": "variance.over_replicates",
     "load_demo_population": "datasets",
     "load_demo_survey": "datasets",
     "load_runfile": "runfiles.runfile",
@@ -128,6 +130,10 @@ if TYPE_CHECKING:
     from synthpop.stages.impute import Impute as Impute
     from synthpop.stages.relation import Relation as Relation
     from synthpop.stages.structure import Structure as Structure
+    from synthpop.variance.combine import combine as combine
+    from synthpop.variance.over_replicates import (
+        estimate_over_replicates as estimate_over_replicates,
+    )
 else:
     __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
     __all__ = ["__version__", *__all__]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from synthpop._version import __version__
+from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.enforce import (
     RulePlan,
     broken_in_survey,
@@ -49,6 +50,13 @@ from synthpop.pipeline.recipe import (
     make_sample,
     storable,
     take_apart,
+)
+from synthpop.pipeline.replicates import (
+    NOISE_ONLY,
+    BootstrapReplicates,
+    check_design,
+    check_refit,
+    in_order,
 )
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.population.blocks import BlockPlan, household_table, make_plan
@@ -196,6 +204,8 @@ class FittedPipeline:
         Hash of all models; empty where one of them cannot be described.
     rules : RulePlan
         Edit rules, and the steps after which they are looked at.
+    replicate : dict or None
+        Which replicate its populations are, for their manifest (see `replicates`).
     """
 
     stages: tuple[Stage, ...]
@@ -209,6 +219,7 @@ class FittedPipeline:
     prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     learned: str = field(default="", repr=False)
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
+    replicate: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -317,6 +328,7 @@ class FittedPipeline:
             models=self.learned,
             environment=environment(),
             rules=tuple(rule.text for rule in self.rules.rules),
+            replicate=None if self.replicate is None else json_values(self.replicate),
         )
 
     def _check_described(self) -> None:
@@ -328,10 +340,30 @@ class FittedPipeline:
             faults.add("recipe", what, remedy=remedy)
             faults.raise_if_any()
 
+    def refit(
+        self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
+    ) -> FittedPipeline:
+        """Learn the same recipe from another survey with the same columns and roles.
+
+        Parameters
+        ----------
+        survey : Survey
+            Preparations (`CorrectHeaping`) are not repeated: it is a survey as the stages see it.
+        seed : int, optional
+            Default: the seed of this fit.
+        on_event : callable, optional
+        """
+        rules = tuple(rule.text for rule in self.rules.rules)
+        recipe = Pipeline((*self.stages, *self.finishers), rules=rules)
+        fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
+        return replace(fitted, preparations=self.preparations, prepared=self.prepared)
+
     def replicates(
         self,
         n: int,
         *,
+        refit: str | None = None,
+        margins: Sequence[Margin] | Margin | None = None,
         seed: int | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
@@ -340,44 +372,77 @@ class FittedPipeline:
         rows_per_block: int = ROWS_PER_BLOCK,
         on_event: Listener | None = None,
     ) -> Iterator[Population]:
-        """Simulate several independent populations of one fit, one after the other.
+        """Simulate several populations, one after the other.
 
         Parameters
         ----------
         n : int
+        refit : {"bootstrap"}, optional
+            Each replicate learns from a bootstrap sample of the survey, so that the spread of the
+            replicates is the uncertainty of the survey, of the models and of the simulation.
+            **Without it all replicates are of one fit and show the noise of the simulation only:**
+            their spread is no standard error (it is a tenth of one), and for the number of persons
+            it is next to nothing.
+        margins : list of Margin, optional
+            Known totals: each bootstrap sample is calibrated to them before it is learned from.
+            Give those to which the survey itself was calibrated. Only with `refit`.
         seed : int, optional
             Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
             it: the same whatever `n` is, and in its manifest.
         out : path, optional
-            Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run.
-        scale, strata, workers, rows_per_block, on_event
+            Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run;
+            those that are finished are not learned again.
+        workers : int or str
+            See `simulate`. With `refit` replicates are made side by side, an integer is a number
+            of processes, and each replicate is simulated by one thread.
+        scale, strata, rows_per_block, on_event
             See `simulate`.
 
         Yields
         ------
         Population
-            In memory only the one at hand is held, unless the caller keeps them.
+            In memory only the one at hand is held, unless the caller keeps them. Its manifest has
+            the replicate under ``identity``.
 
         Raises
         ------
         InputError
             Lists every argument that makes no sense, before the first population is made.
+
+        Notes
+        -----
+        Bootstrap: rescaled (Rao and Wu 1988, doi:10.1080/01621459.1988.10478591), of the primary
+        sampling units, households or persons within design strata, with finite population
+        correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
+        that cannot be calibrated or fitted is replaced by another one, ten times at most.
+        `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")
         with faults.gathering():
             check_count("replicates", n)
         with faults.gathering():
             check_run(workers, out, on_event)
+        known = check_refit(faults, refit, margins)
+        if refit is not None:
+            with faults.gathering():
+                check_design(self.survey)
         seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
+        root = None if out is None else Path(out)
+        options: dict[str, Any] = {
+            "scale": scale,
+            "strata": strata,
+            "rows_per_block": rows_per_block,
+        }
+        if refit is not None:
+            task = BootstrapReplicates(self, seed, known, options, root)
+            return in_order(task, int(n), workers, on_event or silent)
         return (
-            self.simulate(
+            replace(self, replicate={"number": number, "note": NOISE_ONLY}).simulate(
                 seed=replicate_seed(seed, number),
-                scale=scale,
-                strata=strata,
-                out=None if out is None else Path(out) / f"replicate-{number:04d}",
+                out=None if root is None else root / f"replicate-{number:04d}",
                 workers=workers,
-                rows_per_block=rows_per_block,
                 on_event=on_event,
+                **options,
             )
             for number in range(1, int(n) + 1)
         )

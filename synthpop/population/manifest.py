@@ -49,6 +49,8 @@ class RunIdentity:
         The strata that were simulated, where not all were.
     rules : tuple of str
         Edit rules of the recipe.
+    replicate : dict or None
+        Number and origin of a replicate, with a note of what its spread shows.
     """
 
     version: str
@@ -62,6 +64,7 @@ class RunIdentity:
     environment: Mapping[str, str] = field(default_factory=dict)
     strata: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ()
+    replicate: Data | None = None
 
     @property
     def hash(self) -> str:
@@ -92,6 +95,7 @@ class RunIdentity:
             **{**values, "recipe": tuple(values["recipe"])},
             strata=None if strata is None else tuple(strata),
             rules=tuple(data.get("rules", ())),
+            replicate=data.get("replicate"),
         )
 
     def differences(self, other: RunIdentity) -> str:

@@ -185,6 +185,9 @@ class Population(Result):
             f"{plural(self.n_households, 'household')}, simulated with seed "
             f"{identity.seed} from a sample of {plural(sample.n_persons, 'person')}."
         )
+        if identity.replicate is not None:
+            record = identity.replicate
+            text += f" It is replicate {record['number']}: {record['note']}."
         if self.path is not None:
             text += f" It lies in {self.path}."
         for step in self.manifest.steps:

@@ -307,11 +307,12 @@ class _Plan:
             members = None if self.household is None else self.household.iloc[drawn]
             weights = np.asarray(self.calibrator(part, weights, members), dtype=np.float64)
         if self.by is None:
-            return _numbers(self.indicator(part, weights))
-        return _numbers(self.indicator(part, weights, by=self.by.iloc[drawn]))
+            return numbers_of_indicator(self.indicator(part, weights))
+        return numbers_of_indicator(self.indicator(part, weights, by=self.by.iloc[drawn]))
 
 
-def _numbers(result: Any) -> dict[Any, float]:
+def numbers_of_indicator(result: Any) -> dict[Any, float]:
+    """Return the numbers of what an indicator gives, by label."""
     if isinstance(result, Indicator):
         if not result.domains:
             return {"value": result.value}

@@ -1,0 +1,222 @@
+"""Replicates whose spread is that of the survey: learned anew from bootstrap samples of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synthpop._version import __version__
+from synthpop.calibration.calibrate_survey import calibrate
+from synthpop.calibration.margins import Margin
+from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.identity import digest
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.survey import Survey
+from synthpop.pipeline.engines import Workers, map_blocks
+from synthpop.pipeline.fingerprint import (
+    fingerprint,
+    margin_to_dict,
+    replicate_seed,
+    stage_to_dict,
+)
+from synthpop.population.folders import MANIFEST
+from synthpop.population.plain_values import json_values
+from synthpop.population.population import Population, open_population
+from synthpop.population.storage import read_manifest
+from synthpop.variance.resampling import rescaled_bootstrap
+
+if TYPE_CHECKING:
+    from synthpop.pipeline.pipeline import FittedPipeline
+
+REFITS = ("bootstrap",)
+MOST_ATTEMPTS = 10
+NOISE_ONLY = (
+    "replicates of one fit show the noise of the simulation only, not the uncertainty of the survey"
+)
+FULL = (
+    "replicates of bootstrap samples show the uncertainty of the survey, of the models and of the "
+    "simulation"
+)
+
+
+@dataclass(frozen=True)
+class BootstrapReplicates:
+    """Populations of bootstrap samples of the survey, each a function of its number.
+
+    Attributes
+    ----------
+    fitted : FittedPipeline
+        Its survey is resampled, its recipe is learned anew.
+    seed : int
+    margins : tuple of Margin
+        Known totals to which each bootstrap sample is calibrated.
+    options : dict
+        Arguments of `FittedPipeline.simulate`.
+    out : Path or None
+    """
+
+    fitted: FittedPipeline
+    seed: int
+    margins: tuple[Margin, ...]
+    options: dict[str, Any]
+    out: Path | None
+
+    def record(self, number: int) -> dict[str, Any]:
+        """Return what the manifest says of a replicate, known before it is made."""
+        fitted = self.fitted
+        steps = (*fitted.preparations, *fitted.stages, *fitted.finishers)
+        return {
+            "number": number,
+            "refit": "bootstrap",
+            "seed": self.seed,
+            "fit_seed": fitted.seed,
+            "version": __version__,
+            "recipe": [stage_to_dict(step) for step in steps],
+            "rules": [rule.text for rule in fitted.rules.rules],
+            "survey": fingerprint(fitted.sample),
+            "design": design_hash(fitted.survey),
+            "margins": [margin_to_dict(margin) for margin in self.margins],
+            "options": {name: self.options[name] for name in ("scale", "strata", "rows_per_block")},
+            "note": FULL,
+        }
+
+    def __call__(self, number: int) -> tuple[int, Population]:
+        """Return the population of one replicate; of a finished one in a folder that of there."""
+        root = None if self.out is None else self.out / f"replicate-{number:04d}"
+        record = self.record(number)
+        stored = None if root is None else finished_replicate(root, record)
+        if stored is not None:
+            return number, stored
+        refitted = self._refitted(number)
+        refitted = dataclasses.replace(refitted, replicate=record)
+        seed = replicate_seed(self.seed, number)
+        return number, refitted.simulate(seed=seed, out=root, **self.options)
+
+    def _refitted(self, number: int) -> FittedPipeline:
+        """Learn from one bootstrap sample; from another one where a sample has too little."""
+        problems = []
+        for attempt in range(MOST_ATTEMPTS):
+            try:
+                survey = self.survey(number, attempt)
+                return self.fitted.refit(survey, seed=replicate_seed(self.seed, number))
+            except InputError as problem:
+                problems.append(str(problem))
+        faults = Faults(f"replicate {number}")
+        what = f"{MOST_ATTEMPTS} bootstrap samples cannot be calibrated or fitted: {problems[0]}"
+        faults.add("refit", what, remedy="Use coarser margins, or fewer strata in the recipe.")
+        faults.raise_if_any()
+        raise AssertionError
+
+    def survey(self, number: int, attempt: int = 0) -> Survey:
+        """Return one bootstrap sample of the survey, calibrated where there are margins."""
+        names = ("bootstrap", number) if attempt == 0 else ("bootstrap", number, attempt)
+        rng = Streams(self.seed).at(*names)
+        sample = resampled(self.fitted.survey, rng)
+        if not self.margins:
+            return sample
+        equal = sample.roles.household is not None
+        fitted = calibrate(sample, list(self.margins), household_equal=equal)
+        return sample.with_weights(fitted.weights)
+
+
+def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
+    """Return a rescaled bootstrap sample: the rows that count, with rescaled weights.
+
+    Parameters
+    ----------
+    survey : Survey
+        With its design in the roles psu (or household), design_strata (or strata) and fpc.
+    rng : Generator
+
+    Returns
+    -------
+    Survey
+        Person and household weights times the factors of `rescaled_bootstrap`.
+    """
+    factors = rescaled_bootstrap(rng, survey.sampled_units)
+    rows = factors > 0
+    roles = survey.roles
+    frame = survey.frame[rows]
+    for name in {roles.weight, roles.household_weight or roles.weight}:
+        weights = frame[name].to_numpy(dtype=np.float64)
+        frame = frame.assign(**{name: weights * factors[rows]})
+    return Survey(frame.reset_index(drop=True), **roles.named())
+
+
+def design_hash(survey: Survey) -> str:
+    """Return a hash of strata, units and sampling fractions."""
+    units = survey.sampled_units
+    return digest([(one.unit, one.stratum, one.fraction, one.factor) for one in units.stages])
+
+
+def check_design(survey: Survey) -> None:
+    """Raise an InputError where a survey cannot be resampled."""
+    faults = Faults("replicates")
+    with faults.gathering():
+        units = survey.sampled_units
+        if units.unit is not None and survey.roles.household is not None:
+            first = survey.household_order[survey.household_offsets[:-1]]
+            torn = units.unit != units.unit[first][survey.household_index]
+            if torn.any():
+                faults.add(
+                    str(survey.roles.psu),
+                    "differs between the members of a household",
+                    rows=np.flatnonzero(torn),
+                    remedy="A primary sampling unit holds whole households.",
+                )
+    faults.raise_if_any()
+
+
+def finished_replicate(root: Path, record: dict[str, Any]) -> Population | None:
+    """Return the finished population of a folder, None where there is nothing or a part of it.
+
+    Raises
+    ------
+    OutputError
+        The folder holds another replicate.
+    """
+    if not (root / MANIFEST).exists():
+        return None
+    manifest = read_manifest(root)
+    if manifest.identity.replicate != json_values(record):
+        raise OutputError(f"{root} holds another run. Choose another folder, or remove this one.")
+    return open_population(root) if manifest.complete else None
+
+
+def in_order(
+    task: BootstrapReplicates, n: int, workers: Workers, listener: Listener
+) -> Iterator[Population]:
+    """Make n replicates side by side and yield them in their order."""
+    engine = f"processes:{workers}" if isinstance(workers, int) and workers > 1 else workers
+    waiting: dict[int, Population] = {}
+    following = 1
+    for number, population in map_blocks(task, list(range(1, n + 1)), engine):
+        waiting[number] = population
+        while following in waiting:
+            listener(Event("progress", "replicates", following, n))
+            yield waiting.pop(following)
+            following += 1
+
+
+def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin, ...]:
+    """Note a refit or margins that are not understood; return the margins."""
+    if refit is not None and refit not in REFITS:
+        faults.add("refit", f"{refit!r} is not allowed", remedy='Give "bootstrap", or nothing.')
+    if margins is None:
+        return ()
+    listed: Sequence[Any] = [margins] if isinstance(margins, Margin) else list(margins)  # type: ignore[call-overload]
+    if refit is None:
+        what = "change nothing without refit"
+        faults.add("margins", what, remedy='Give refit="bootstrap", or leave them out.')
+    for margin in listed:
+        if not isinstance(margin, Margin):
+            faults.add(
+                "margins", f"{type(margin).__name__} is no Margin", remedy="Give Margin(...)"
+            )
+    return tuple(listed)

@@ -1,0 +1,175 @@
+"""Replicates that carry the uncertainty of the survey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Categorical, Derive, Margin, Pipeline, Structure, Survey
+from synthpop.microdata.errors import InputError, OutputError
+from synthpop.pipeline import replicates as machinery
+from synthpop.pipeline.pipeline import FittedPipeline
+from synthpop.pipeline.replicates import BootstrapReplicates, resampled
+from tests.small import ROLES, small_frame
+
+STAGES = [
+    Structure(["age", "sex"]),
+    Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120]),
+    Categorical("status", predictors=["age_class", "sex"], pooling="complete"),
+]
+
+
+def small_fit(frame: pd.DataFrame | None = None, **roles: str) -> FittedPipeline:
+    frame = small_frame(150) if frame is None else frame
+    return Pipeline(STAGES).fit(Survey(frame, **{**ROLES, **roles}), seed=1)
+
+
+def retired(population) -> float:  # type: ignore[no-untyped-def]
+    return float((population.frame(["status"])["status"] == "retired").mean())
+
+
+def test_the_spread_is_the_sampling_error_and_not_the_noise_of_the_simulation() -> None:
+    fitted = small_fit()
+    bootstrap = list(fitted.replicates(40, refit="bootstrap", seed=3))
+    noise = [retired(p) for p in fitted.replicates(15, seed=3)]
+    spread = np.std([retired(p) for p in bootstrap], ddof=1)
+    survey = fitted.survey
+    share = (survey.frame["status"] == "retired").to_numpy(dtype=float)
+    from synthpop import indicators
+
+    linear = indicators.mean(share, survey.weights).with_variance(survey=survey).standard_error
+    assert spread == pytest.approx(linear, rel=0.35)
+    assert np.std(noise, ddof=1) < 0.4 * linear
+    assert np.std([p.n_persons for p in bootstrap]) > 5
+    totals = [resampled(survey, np.random.default_rng(k)).weights.sum() for k in range(40)]
+    assert np.std([p.n_persons for p in bootstrap]) == pytest.approx(np.std(totals), rel=0.5)
+
+
+def test_manifest_and_summary_say_what_the_replicates_show(tmp_path: Path) -> None:
+    fitted = small_fit()
+    plain = next(iter(fitted.replicates(1)))
+    assert "noise of the simulation only" in plain.summary()
+    assert plain.manifest.identity.replicate["number"] == 1
+    full = next(iter(fitted.replicates(1, refit="bootstrap", out=tmp_path / "r")))
+    assert "uncertainty of the survey" in full.summary()
+    record = full.manifest.identity.replicate
+    assert (record["refit"], record["number"], record["seed"]) == ("bootstrap", 1, 1)
+    assert fitted.simulate().manifest.identity.replicate is None
+
+
+def test_workers_folder_and_number_change_nothing(tmp_path: Path) -> None:
+    fitted = small_fit()
+    call = {"refit": "bootstrap", "seed": 5, "scale": 0.5}
+    one = [p.frame() for p in fitted.replicates(3, **call)]
+    two = [p.frame() for p in fitted.replicates(3, workers=2, **call)]
+    disk = [p.frame() for p in fitted.replicates(2, out=tmp_path / "r", **call)]
+    for a, b in zip(one, two, strict=True):
+        pd.testing.assert_frame_equal(a, b)
+    for a, b in zip(one, disk, strict=False):
+        pd.testing.assert_frame_equal(a, b)
+    assert not one[0].equals(one[1])
+    other = next(iter(fitted.replicates(1, refit="bootstrap", seed=6, scale=0.5)))
+    assert not one[0].equals(other.frame())
+    whole = next(iter(fitted.replicates(1, refit="bootstrap", seed=5)))
+    assert whole.n_persons > 1.5 * len(one[0])
+
+
+def test_finished_replicates_are_not_learned_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = small_fit()
+    call = {"refit": "bootstrap", "seed": 5, "scale": 0.5, "out": tmp_path / "r"}
+    first = [p.frame() for p in fitted.replicates(2, **call)]
+    numbers: list[int] = []
+    learn = BootstrapReplicates._refitted
+
+    def spy(self: BootstrapReplicates, number: int) -> FittedPipeline:
+        numbers.append(number)
+        return learn(self, number)
+
+    monkeypatch.setattr(BootstrapReplicates, "_refitted", spy)
+    again = [p.frame() for p in fitted.replicates(3, **call)]
+    assert numbers == [3]
+    pd.testing.assert_frame_equal(first[1], again[1])
+    for change in ({"scale": 0.4}, {"seed": 6}, {"margins": [known_margin()]}):
+        with pytest.raises(OutputError, match="another run"):
+            list(fitted.replicates(1, **{**call, **change}))
+    towns = small_frame(150).assign(town=lambda f: f["hid"] // 3, country=1)
+    other = small_fit(psu="town", design_strata="country", frame=towns)
+    with pytest.raises(OutputError, match="another run"):
+        list(other.replicates(1, **call))
+
+
+def known_margin() -> Margin:
+    return Margin(pd.DataFrame({"sex": ["f", "m"], "total": [2000.0, 1500.0]}))
+
+
+def test_bootstrap_samples_meet_known_totals() -> None:
+    fitted = small_fit()
+    made = list(fitted.replicates(4, refit="bootstrap", margins=[known_margin()], seed=2))
+    for population in made:
+        counts = population.frame(["sex"])["sex"].value_counts()
+        assert counts["f"] / counts["m"] == pytest.approx(2000 / 1500, rel=0.05)
+        assert population.n_persons == pytest.approx(3500, rel=0.03)
+
+
+def test_units_and_corrections_come_from_the_roles() -> None:
+    frame = small_frame(150).assign(town=lambda f: f["hid"] // 5, share=1.0)
+    rng = np.random.default_rng(1)
+    towns = resampled(Survey(frame, weight="w", household="hid", psu="town"), rng)
+    factor = (
+        towns.weights
+        / frame.set_index(["hid", "pid"])["w"]
+        .reindex(pd.MultiIndex.from_frame(towns.frame[["hid", "pid"]]))
+        .to_numpy()
+    )
+    spread = pd.Series(factor).groupby(towns.frame["town"]).agg(np.ptp)
+    assert spread.max() < 1e-9
+    census = Survey(frame, weight="w", household="hid", fpc="share")
+    np.testing.assert_allclose(resampled(census, rng).weights, census.weights)
+    double = frame.assign(hw=frame["w"] * 2)
+    other = resampled(Survey(double, weight="w", household="hid", household_weight="hw"), rng)
+    np.testing.assert_allclose(other.frame["hw"], 2 * other.frame["w"])
+
+
+def test_a_sample_that_cannot_be_learned_from_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = small_fit()
+    attempts = []
+    draw = BootstrapReplicates.survey
+
+    def fails(self: BootstrapReplicates, number: int, attempt: int = 0) -> Survey:
+        attempts.append((number, attempt))
+        if attempt < 2:
+            raise InputError("calibrate", [])
+        return draw(self, number, attempt)
+
+    monkeypatch.setattr(BootstrapReplicates, "survey", fails)
+    assert next(iter(fitted.replicates(1, refit="bootstrap"))).n_persons > 0
+    assert attempts == [(1, 0), (1, 1), (1, 2)]
+    monkeypatch.setattr(machinery, "MOST_ATTEMPTS", 2)
+    with pytest.raises(InputError, match="2 bootstrap samples cannot be calibrated"):
+        list(fitted.replicates(1, refit="bootstrap"))
+
+
+def test_refit_learns_the_recipe_from_another_survey() -> None:
+    fitted = small_fit()
+    survey = Survey(small_frame(150, seed=7), **ROLES)
+    refitted = fitted.refit(survey)
+    assert refitted.seed == fitted.seed
+    direct = Pipeline(STAGES).fit(survey, seed=1)
+    pd.testing.assert_frame_equal(refitted.simulate().frame(), direct.simulate().frame())
+
+
+def test_faults() -> None:
+    fitted = small_fit()
+    with pytest.raises(InputError) as caught:
+        fitted.replicates(0, refit="jackknife", margins=[3], scale=-1.0)  # type: ignore[list-item]
+    assert len(caught.value.faults) == 4
+    with pytest.raises(InputError, match="change nothing without refit"):
+        fitted.replicates(2, margins=[known_margin()])
+    torn = small_frame(150).assign(town=lambda f: np.arange(len(f)) // 3, country=1)
+    with pytest.raises(InputError, match="differs between the members"):
+        small_fit(torn, psu="town", design_strata="country").replicates(2, refit="bootstrap")
