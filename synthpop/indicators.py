@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from synthpop.microdata.design_variance import design_variance
+from synthpop.microdata.indicators.equivalised import equivalised_income, equivalised_size
 from synthpop.microdata.indicators.figures import (
     mean_excess,
     mean_excess_figure,
@@ -32,6 +33,8 @@ __all__ = [
     "at_risk_of_poverty_threshold",
     "bootstrap",
     "design_variance",
+    "equivalised_income",
+    "equivalised_size",
     "gender_pay_gap",
     "gini",
     "mean",

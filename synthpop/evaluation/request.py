@@ -181,6 +181,8 @@ def _with_derived(frame: pd.DataFrame, source: Source) -> pd.DataFrame:
     for stage in source.recipe:
         if stage["type"] != "derive" or stage["name"] in frame.columns:
             continue
+        if stage.get("source") is None:  # an expression: compared where the survey has it too
+            continue
         field = source.fields[stage["name"]]
         if stage.get("breaks") is not None:
             limits = np.asarray(stage["breaks"], dtype=np.float64)

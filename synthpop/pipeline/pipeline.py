@@ -166,7 +166,7 @@ class Pipeline:
             model = stage.fit(sample, streams.at("fit", stage.label))
             models.append(model)
             sample = extended(sample, stage, model, number == 0)
-        plan = plan_rules(rules, stages, sample)
+        plan = plan_rules(rules, stages, models, sample)
         if 0 in plan.at:
             models[0] = without_households(models[0], households_that_break(plan, sample))
         listener(Event("end", "fit", len(stages), len(stages)))

@@ -185,8 +185,8 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
                 what = f"{name!r} is drawn given the head: a draw given other variables forgets it"
             faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
-            source = getattr(item, "source", getattr(item, "relationship", None))
-            if source == name:
+            used = (*getattr(item, "sources", ()), getattr(item, "relationship", None))
+            if name in used:
                 what = f"{item.label} before it has used {name!r}, which would change"
                 faults.add(step.label, what, remedy=f"Move it before {item.label}.")
 

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.rules.evaluate import (
+    People,
+    always_whole,
+    columns_of,
+    names_of,
+    number_of,
+)
+from synthpop.conditional.rules.parse import parse_expression
+from synthpop.conditional.rules.syntax import Call, Node
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
 from synthpop.stages.base import Outlook, check_available, keep_own
+
+AGGREGATES = ("sum", "mean", "min", "max", "count")
 
 
 def _are_numbers(values: Any) -> bool:
@@ -28,37 +41,56 @@ def _are_numbers(values: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Derive:
-    """Make a categorical variable out of another one, in sample and population alike.
+    """Compute a variable from others, in sample and population alike.
+
+    Out of one variable: classes of a number (`breaks`), or new names of levels (`mapping`). Out of
+    several, of the person or of the household: a number by an `expression`, which can be cut into
+    classes too.
 
     Parameters
     ----------
     name : str
         The new variable.
-    source : str
+    source : str, optional
         A variable that the population has at this step.
     breaks : sequence of numbers, optional
-        Class limits of a numeric source, as in ``pandas.cut``: classes ``(a, b]``, the lowest
-        limit included. Values outside become missing.
+        Class limits of a numeric source, or of the expression, as in ``pandas.cut``: classes
+        ``(a, b]``, the lowest limit included. Values outside become missing.
     labels : sequence of str, optional
         One for each class; default the text of the interval.
     mapping : dict, optional
         New value for each level of a categorical source; levels left out become missing.
+    expression : str, optional
+        In place of `source`: a number of each person in the language of
+        `synthpop.conditional.rules`, such as ``"age - head.age"``, ``"sum(netIncome)"`` or
+        ``"sum(netIncome) / equivalised_size(age)"``. It is parsed, never evaluated as code.
+    within : "household", optional
+        Take `aggregate` of the expression over the members of the household, for each of them.
+    aggregate : "sum", "mean", "min", "max" or "count", optional
+        With `within`; "count": members for whom the expression, a condition, holds. Missing values
+        are left out; where all are missing the result is (a count is 0).
 
     Notes
     -----
-    Missing stays missing. Nothing is random.
+    Missing stays missing; values outside `breaks` become missing, which is recorded. Nothing is
+    random. A number is float64 in the population, a count a whole number.
 
     Examples
     --------
     >>> Derive("age_class", source="age", breaks=[0, 15, 64, 120]).provides
     ('age_class',)
+    >>> Derive("children", expression="age < 16", within="household", aggregate="count").sources
+    ('age',)
     """
 
     name: str
-    source: str
+    source: str | None = None
     breaks: Sequence[float] | None = None
     labels: Sequence[str] | None = None
     mapping: Mapping[Any, Any] | None = None
+    expression: str | None = None
+    within: str | None = None
+    aggregate: str | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -77,7 +109,15 @@ class Derive:
     @property
     def sources(self) -> tuple[str, ...]:
         """Names of the columns that the new one is computed from."""
-        return (self.source,)
+        if self.source is not None:
+            return (self.source,)
+        names = [name.text for name in names_of(self._node()) if name.kind != "level"]
+        return tuple(dict.fromkeys(names))
+
+    def _node(self) -> Node:
+        """Return the parsed expression, taken over the household where asked."""
+        node = parse_expression(str(self.expression))
+        return node if self.aggregate is None else Call(self.aggregate, node)
 
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
@@ -85,6 +125,18 @@ class Derive:
 
     def check(self, faults: Faults, outlook: Outlook) -> None:
         """Note everything in the options that cannot work."""
+        if (self.source is None) == (self.expression is None):
+            what, remedy = "needs either source or expression", "Give one of them."
+            faults.add(self.label, what, remedy=remedy)
+            return
+        if self.expression is not None:
+            self._check_expression(faults, outlook)
+            return
+        for option in ("within", "aggregate"):
+            if getattr(self, option) is not None:
+                what = f"{option} has no meaning without an expression"
+                faults.add(self.label, what, remedy="Leave it out.")
+        assert self.source is not None
         check_available(faults, self.label, [self.source], outlook, "source")
         if (self.breaks is None) == (self.mapping is None):
             faults.add(self.label, "needs either breaks or mapping", remedy="Give one of them.")
@@ -92,6 +144,23 @@ class Derive:
             self._check_breaks(faults, outlook)
         if self.mapping is not None:
             self._check_mapping(faults, outlook)
+
+    def _check_expression(self, faults: Faults, outlook: Outlook) -> None:
+        if self.mapping is not None:
+            what = "mapping has no meaning with an expression"
+            faults.add(self.label, what, remedy="Leave it out, or give breaks.")
+        check_choice(faults, f"{self.label}: within", self.within, [None, "household"])
+        check_choice(faults, f"{self.label}: aggregate", self.aggregate, [None, *AGGREGATES])
+        if (self.within is None) != (self.aggregate is None):
+            what, remedy = "within and aggregate go together", "Give both, or none."
+            faults.add(self.label, what, remedy=remedy)
+        if self.breaks is not None:
+            self._check_breaks(faults, outlook)
+        known = {name: outlook.survey.get(name) for name in outlook.available}
+        fields = {name: field for name, field in known.items() if field is not None}
+        columns = {name: np.zeros(0, dtype=field.dtype) for name, field in fields.items()}
+        with faults.gathering():
+            number_of(People(fields, columns, np.zeros(1, dtype=np.int64)), self._node())
 
     def _check_breaks(self, faults: Faults, outlook: Outlook) -> None:
         if not _are_numbers(self.breaks):
@@ -110,12 +179,12 @@ class Derive:
             )
         if self.labels is not None and len(set(self.labels)) != len(self.labels):
             faults.add(self.label, "labels are not distinct", remedy="Rename the repeated ones.")
-        field = outlook.survey.get(self.source)
+        field = None if self.source is None else outlook.survey.get(self.source)
         if field is not None and field.kind != "numeric":
             faults.add(self.label, f"{self.source!r} is not numeric", remedy="Use mapping.")
 
     def _check_mapping(self, faults: Faults, outlook: Outlook) -> None:
-        field = outlook.survey.get(self.source)
+        field = None if self.source is None else outlook.survey.get(self.source)
         if self.labels is not None:
             faults.add(self.label, "labels go with breaks", remedy="Put the names into mapping.")
         if field is None or field.kind != "categorical":
@@ -135,6 +204,8 @@ class Derive:
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
+        if self.expression is not None and self.breaks is None:
+            return Field.number(name)
         if self.breaks is not None and not _are_numbers(self.breaks):
             return None
         if self.breaks is not None and self.labels is None:
@@ -144,6 +215,9 @@ class Derive:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> DeriveModel:
         """Fix the classes; nothing is learned and nothing is drawn."""
+        if self.expression is not None:
+            return self._fit_expression(sample)
+        assert self.source is not None
         source = sample.fields[self.source]
         if self.breaks is not None:
             limits = np.asarray(self.breaks, dtype=np.float64)
@@ -159,26 +233,83 @@ class Derive:
         field = Field.categorical(self.name, levels)
         return DeriveModel((field,), None, table.astype(field.dtype), source)
 
+    def _fit_expression(self, sample: Sample) -> DeriveModel:
+        node = self._node()
+        everybody = People(
+            {name: sample.fields[name] for name in sample.available},
+            {name: sample.columns[name] for name in sample.available},
+            sample.offsets,
+        )
+        used = columns_of((node,), everybody)
+        known = {name: sample.fields[name] for name in sorted(used)}
+        number = Field.number(self.name)
+        if self.breaks is None:
+            if always_whole(node):
+                number = replace(number, dtype=np.dtype(np.int64), original="int64")
+            return DeriveModel((number,), None, None, number, node=node, known=known)
+        limits = np.asarray(self.breaks, dtype=np.float64)
+        names = tuple(self.labels) if self.labels is not None else interval_labels(limits)
+        field = Field.categorical(self.name, names, ordered=True)
+        return DeriveModel((field,), limits, None, number, node=node, known=known)
+
+    def _values(
+        self, model: DeriveModel, columns: Mapping[str, np.ndarray], offsets: np.ndarray
+    ) -> np.ndarray:
+        if model.node is None:
+            return columns[str(self.source)]
+        mine = {name: columns[name] for name in model.known}
+        return number_of(People(model.known, mine, offsets), model.node)
+
     def observed(self, model: DeriveModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
-        return {self.name: derive(model, sample.columns[self.source])}
+        return {self.name: derive(model, self._values(model, sample.columns, sample.offsets))}
 
     def simulate(
         self, model: DeriveModel, block: Block, rng: np.random.Generator | None
     ) -> dict[str, np.ndarray]:
         """Return the derived column."""
-        return {self.name: derive(model, block.columns[self.source])}
+        values = self._values(model, block.columns, block.offsets)
+        new = derive(model, values)
+        self._record_outside(model, block, values, new)
+        return {self.name: new}
+
+    def _record_outside(
+        self, model: DeriveModel, block: Block, values: np.ndarray, new: np.ndarray
+    ) -> None:
+        """Record persons whose value lies outside the breaks and becomes missing."""
+        if model.limits is None:
+            return
+        there = ~np.isnan(numbers(model.source, values).astype(np.float64))
+        outside = int(((new == MISSING) & there).sum())
+        if outside:
+            what = f"values outside breaks {model.limits[0]:g} to {model.limits[-1]:g}: missing"
+            block.fallbacks.append(Fallback(self.label, "all", what, outside))
 
 
 @dataclass(frozen=True, slots=True)
 class DeriveModel:
-    """Class limits, or the new code of each level (the last entry is for missing)."""
+    """Class limits, or the new code of each level (the last entry is for missing).
+
+    Attributes
+    ----------
+    node : Node or None
+        The expression, where there is one.
+    known : dict of Field
+        Columns that it reads.
+    """
 
     fields: tuple[Field, ...]
     limits: np.ndarray | None
     table: np.ndarray | None
     source: Field
     fallbacks: tuple[Fallback, ...] = ()
+    node: Node | None = None
+    known: Mapping[str, Field] = dataclass_field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns that the new one is computed from."""
+        return tuple(self.known) if self.node is not None else (self.source.name,)
 
 
 def derive(model: DeriveModel, values: np.ndarray) -> np.ndarray:
@@ -186,8 +317,9 @@ def derive(model: DeriveModel, values: np.ndarray) -> np.ndarray:
     dtype = model.fields[0].dtype
     if model.table is not None:
         return model.table[values]
+    if model.limits is None:
+        return values.astype(dtype)
     limits, values = model.limits, numbers(model.source, values)
-    assert limits is not None
     if values.dtype.kind in "iu" and limits[-1] - limits[0] < 1e6:
         low = int(min(np.floor(limits[0]), values.min(initial=0)))
         high = int(max(np.ceil(limits[-1]), values.max(initial=0)))

@@ -72,13 +72,15 @@ def check_rules_of_recipe(
                 )
 
 
-def plan_rules(rules: Sequence[Rule], stages: Sequence[Any], sample: Sample) -> RulePlan:
+def plan_rules(
+    rules: Sequence[Rule], stages: Sequence[Any], models: Sequence[Any], sample: Sample
+) -> RulePlan:
     """Find out after which step each rule can be looked at.
 
     Parameters
     ----------
     rules : sequence of Rule
-    stages : the steps that work block by block, `Structure` first
+    stages, models : the steps that work block by block, `Structure` first, and what they learned
     sample : Sample
         With the columns of all steps.
     """
@@ -89,7 +91,7 @@ def plan_rules(rules: Sequence[Rule], stages: Sequence[Any], sample: Sample) -> 
     names: set[str] = set()
     for number, rule in enumerate(rules):
         used = columns_used(rule, people)
-        base, through = _base_columns(used, stages, maker)
+        base, through = _base_columns(used, models, maker)
         steps = {max((maker.get(name, 0) for name in base), default=0)}
         steps |= {k for k, stage in enumerate(stages)
                   if base & set(getattr(stage, "revises", ()))}  # fmt: skip
@@ -107,14 +109,13 @@ def plan_rules(rules: Sequence[Rule], stages: Sequence[Any], sample: Sample) -> 
 
 
 def _base_columns(
-    used: frozenset[str], stages: Sequence[Any], maker: Mapping[str, int]
+    used: frozenset[str], models: Sequence[Any], maker: Mapping[str, int]
 ) -> tuple[set[str], set[int]]:
     """Return the columns that are drawn, and the steps that derive the others of them."""
     base, through, todo = set(), set(), list(used)
     while todo:
         name = todo.pop()
-        stage = stages[maker[name]] if name in maker else None
-        sources = getattr(stage, "sources", ())
+        sources = getattr(models[maker[name]], "sources", ()) if name in maker else ()
         if sources:
             through.add(maker[name])
             todo += sources

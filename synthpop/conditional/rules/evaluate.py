@@ -29,6 +29,7 @@ from synthpop.conditional.rules.syntax import (
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, InputError, did_you_mean
+from synthpop.microdata.indicators.equivalised import equivalised_size
 
 NEARLY = 1e-9  # differences of sums of amounts, as a share, that are rounding errors
 
@@ -170,6 +171,8 @@ def _called(people: People, function: str, value: Node) -> np.ndarray:
     if not people.n_persons:
         return values
     first, there = people.offsets[:-1], ~np.isnan(values)
+    if function == "equivalised_size":
+        return equivalised_size(values, people.household)
     if function == "count":
         return np.add.reduceat(np.where(there, values, 0.0), first)[people.household]
     if function in ("min", "max"):
@@ -290,6 +293,20 @@ def names_of(node: Node | None) -> Iterator[Name]:
         case Member(value, items):
             for item in (value, *items):
                 yield from names_of(item)
+
+
+def always_whole(node: Node) -> bool:
+    """Whether an expression is a whole number for everybody: counts and what is made of them."""
+    match node:
+        case Number(value):
+            return value == round(value)
+        case Call("count", _):
+            return True
+        case Operation(operator, left, right) if operator in "+-*":
+            return always_whole(left) and always_whole(right)
+        case Minus(value):
+            return always_whole(value)
+    return False
 
 
 def columns_used(rule: Rule, people: People) -> frozenset[str]:

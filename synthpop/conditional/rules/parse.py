@@ -27,7 +27,7 @@ TOKEN = re.compile(
     r"|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|!=|==|[=<>+\-*/(){},:.]))"
 )
 COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-OF_HOUSEHOLD = ("sum", "mean", "min", "max", "count")
+OF_HOUSEHOLD = ("sum", "mean", "min", "max", "count", "equivalised_size")
 OF_PERSON = ("abs", "round")
 WORDS = {"no": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 AGE = "age"
