@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from synthpop._version import __version__
-from synthpop.microdata.errors import Fault, MicrodataError, RunFileError
-from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.command import guarded, progress
+from synthpop.microdata.errors import Fault, RunFileError
 
 app = typer.Typer(
     add_completion=False,
@@ -94,7 +92,7 @@ def compare(
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     numbers = target.with_suffix(".csv")
     _keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
-    with _progress() as listen:
+    with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
     result.report(target, title=plan.report.title, audience=plan.report.audience)
     if plan.report.audience == "internal":
@@ -102,25 +100,6 @@ def compare(
     typer.echo(result.summary())
     more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
     typer.echo(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
-
-
-@contextmanager
-def _progress() -> Iterator[Listener]:
-    """Show a bar on a terminal; stay quiet otherwise."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        task = bars.add_task("", total=None)
-
-        def listen(event: Event) -> None:
-            bars.update(task, completed=event.done, total=event.total, description=event.detail)
-
-        yield listen
 
 
 def _keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
@@ -145,18 +124,6 @@ def _version(
         raise typer.Exit
 
 
-def guarded(application: Callable[[], Any]) -> None:
-    """Run the command line: every error of ours becomes a message and a non-zero exit status."""
-    try:
-        application()
-    except MicrodataError as problem:
-        typer.echo(f"riskeval: {problem}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("riskeval: stopped.", err=True)
-        sys.exit(130)
-
-
 def main() -> None:
     """Run the command line."""
-    guarded(app)
+    guarded(app, "riskeval")

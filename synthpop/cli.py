@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from synthpop._version import __version__
-from synthpop.microdata.errors import ConvergenceWarning, MicrodataError
-from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.command import guarded, progress, workers_option
+from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.events import Event
 
 app = typer.Typer(
     add_completion=False,
@@ -26,6 +24,12 @@ Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the r
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
 Allocation = Literal["proportional", "power"]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
+Anywhere = Annotated[
+    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
+]
+SafeCsv = Annotated[
+    bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
+]
 
 
 @app.command()
@@ -38,7 +42,7 @@ def demo(
     """Run the main job on the embedded survey and write a report with pictures."""
     from synthpop.runfiles.demo import demo_runfile
 
-    _run(demo_runfile(seed=seed, scale=scale), out, _workers(workers))
+    _run(demo_runfile(seed=seed, scale=scale), out, workers_option(workers))
 
 
 @app.command()
@@ -47,17 +51,23 @@ def run(
     seed: Seed = None,
     workers: Workers = "1",
     out: Out = None,
+    anywhere: Anywhere = False,
 ) -> None:
-    """Simulate the population that a run file describes and write a report."""
+    """Simulate the population that a run file describes and write a report.
+
+    A run that was stopped resumes: run it again. The run file writes below its own folder; give
+    --anywhere where you trust it to write elsewhere.
+    """
     from dataclasses import replace
 
-    from synthpop.runfiles.runfile import load_runfile
+    from synthpop.runfiles.runfile import check_targets, load_runfile
 
     plan = load_runfile(file)
     if seed is not None:
         plan = replace(plan, run=plan.run.model_copy(update={"seed": seed}))
-    named = plan.folder / plan.run.out if plan.run.out else file.with_suffix("")
-    _run(plan, out or named, _workers(workers))
+    folder = out or (plan.folder / plan.run.out if plan.run.out else file.with_suffix(""))
+    check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
+    _run(plan, folder, workers_option(workers))
 
 
 @app.command()
@@ -89,6 +99,7 @@ def calibrate(
     workers: Annotated[
         str | None, typer.Option(help="Has no effect: one process does the work.")
     ] = None,
+    safe_csv: SafeCsv = False,
 ) -> None:
     """Calibrate the weights of a survey to known totals and write the survey and a table."""
     from synthpop.microdata.files import write_table
@@ -108,8 +119,8 @@ def calibrate(
     typer.echo(result.summary())
     if not result.converged:
         _fail("Nothing was written: the totals are not met.")
-    write_table(result.survey.frame, target)
-    write_table(result.margins, controls)
+    write_table(result.survey.frame, target, private=True, safe_csv=safe_csv)
+    write_table(result.margins, controls, safe_csv=safe_csv)
     typer.echo(f"Wrote {target} and the table of controls {controls}.")
 
 
@@ -124,6 +135,7 @@ def sample(
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "sample.parquet"
     ),
+    safe_csv: SafeCsv = False,
 ) -> None:
     """Draw a random sample of whole households (or persons) with design weights."""
     from synthpop.microdata.files import write_table
@@ -139,24 +151,58 @@ def sample(
         spread = Proportional(n) if allocation == "proportional" else Power(n)
         design = Stratified(spread, by=strata, within=unit)
     survey = draw_sample(source, design, seed=seed)
-    write_table(survey.frame, out)
+    write_table(survey.frame, out, safe_csv=safe_csv)
     typer.echo(f"{survey.summary()} Seed {survey.frame.attrs['seed']}. Wrote {out}.")
 
 
 @app.command()
-def verify(folder: Annotated[Path, typer.Argument(help="Folder of a population.")]) -> None:
-    """Hash the files of a population again and compare with its manifest."""
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    repair: Annotated[
+        Path | None,
+        typer.Option(help='Run file of the population, or "demo": make again what is damaged.'),
+    ] = None,
+    workers: Workers = "1",
+) -> None:
+    """Check every file of a population: manifest, parts, records, levels, types, report.
+
+    With --repair only the blocks that are missing or damaged are computed again; the result has
+    the same bytes as before.
+    """
+    from synthpop.microdata.errors import OutputError
     from synthpop.population.verify import verify as verify_folder
 
-    problems = verify_folder(folder)
+    try:
+        problems = verify_folder(folder)
+    except OutputError as problem:
+        if repair is None:
+            raise
+        problems = [str(problem)]
+    if problems and repair is not None:
+        typer.echo("\n".join([f"{folder} is damaged:", *problems]))
+        _run(_plan_of(repair, folder), folder, workers_option(workers))
+        problems = verify_folder(folder)
     if problems:
         _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
     typer.echo(f"{folder} is complete and unchanged.")
 
 
+def _plan_of(file: Path, folder: Path) -> Any:
+    """Return the run file to repair a folder with."""
+    if str(file) != "demo":
+        from synthpop.runfiles.runfile import load_runfile
+
+        return load_runfile(file)
+    from synthpop.population.storage import read_manifest
+    from synthpop.runfiles.demo import demo_runfile
+
+    identity = read_manifest(folder).identity
+    return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
+
+
 def _run(plan: Any, out: Path, workers: int | str) -> None:
     from synthpop.pipeline.pipeline import Pipeline
-    from synthpop.population.storage import run_seed
+    from synthpop.population.storage import add_file, run_seed
     from synthpop.report.write import write_report
     from synthpop.runfiles.runfile import check_risk
 
@@ -169,7 +215,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         typer.echo(calibration.summary())
         survey = calibration.survey
     check_risk(plan, survey)
-    with _progress() as listener:
+    with progress() as listener:
         fitted = Pipeline(plan.stages, plan.rules).fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
@@ -193,6 +239,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
             audience=plan.report.audience,
             **_wording(plan, survey),
         )
+        add_file(out, report)
         listener(Event("end", "report", 2, 2))
     typer.echo(population.summary())
     typer.echo(f"Report: {report}")
@@ -224,38 +271,6 @@ def _risk(plan: Any, fitted: Any, population: Any) -> Any:
     )
 
 
-@contextmanager
-def _progress() -> Iterator[Listener]:
-    """Show a bar for each job on a terminal; stay quiet otherwise."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.description:>10}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, Any] = {}
-
-        def listen(event: Event) -> None:
-            if event.job not in tasks:
-                tasks[event.job] = bars.add_task(event.job, total=event.total, detail="")
-            bars.update(
-                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
-            )
-
-        yield listen
-
-
-def _workers(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
-
-
 def _fail(message: str) -> None:
     typer.echo(message, err=True)
     raise typer.Exit(1)
@@ -270,18 +285,6 @@ def _version(
         raise typer.Exit
 
 
-def guarded(application: Callable[[], Any], name: str) -> None:
-    """Run a command line: every error of ours becomes a message and a non-zero exit status."""
-    try:
-        application()
-    except MicrodataError as problem:
-        typer.echo(f"{name}: {problem}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo(f"{name}: stopped. Run it again: finished blocks are kept.", err=True)
-        sys.exit(130)
-
-
 def main() -> None:
     """Run the command line."""
-    guarded(app, "synthpop")
+    guarded(app, "synthpop", "Run it again: finished blocks are kept.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from typing import Any
@@ -31,6 +32,42 @@ def stage_to_dict(stage: Any) -> dict[str, Any]:
     if margins is not None:
         options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
     return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
+
+
+def described(value: Any) -> Any:
+    """Return a value of a recipe as plain values that name what it computes.
+
+    Estimators come as their class, the version of its library and all parameters, each described
+    in turn: their text hides some and shortens others. Functions come by name; of any other object
+    only the class is told (`model_hash` sees what it learned).
+
+    Examples
+    --------
+    >>> described({"breaks": (0, 15), "by": np.int64(3)})
+    {'breaks': [0, 15], 'by': 3}
+    """
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return described(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): described(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [described(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((described(item) for item in value), key=str)
+    kind = value if isinstance(value, type) else type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    parameters = getattr(value, "get_params", None)
+    if callable(parameters) and not isinstance(value, type):
+        library = kind.__module__.partition(".")[0]
+        version = str(getattr(sys.modules.get(library), "__version__", "unknown"))
+        return {"class": name, "version": version, "parameters": described(parameters(deep=False))}
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return name if type(value).__repr__ is object.__repr__ else str(value)
 
 
 def margin_to_dict(margin: Margin) -> dict[str, Any]:

@@ -34,111 +34,100 @@ def model_hash(models: Any) -> str:
     >>> model_hash(one) == model_hash(other), model_hash(one) == model_hash({"a": np.ones(3)})
     (True, False)
     """
-    walk = _Walk()
     try:
-        walk.add(models)
+        return _Hasher().digest(models).hex()
     except (UnknownContent, RecursionError):
         return ""
-    return walk.digest.hexdigest()
 
 
-class _Walk:
-    """Feeds a digest with the content of objects, each of them once."""
+class _Hasher:
+    """Hashes objects from the digests of their parts; equal content has an equal hash.
+
+    Whether two places share one object or hold equal ones makes no difference.
+    """
 
     def __init__(self) -> None:
-        self.digest = blake2b(digest_size=20)
-        self.places: dict[int, int] = {}
+        self.known: dict[int, bytes] = {}
         self.alive: list[Any] = []  # an address is not used again while its object lives
 
-    def add(self, value: Any) -> None:
+    def digest(self, value: Any) -> bytes:
         if isinstance(value, PLAIN):
-            self._mark(type(value).__name__, repr(value))
-            return
+            return _joined(type(value).__name__, repr(value))
         if isinstance(value, np.generic):
-            self._array(np.asarray(value))
-            return
-        if id(value) in self.places:
-            self._mark("again", str(self.places[id(value)]))
-            return
-        self.places[id(value)] = len(self.places)
-        self.alive.append(value)
-        self._content(value)
+            return self._array(np.asarray(value))
+        if id(value) not in self.known:
+            self.alive.append(value)
+            self.known[id(value)] = _joined("part of itself")
+            self.known[id(value)] = self._content(value)
+        return self.known[id(value)]
 
-    def _content(self, value: Any) -> None:
+    def _content(self, value: Any) -> bytes:
         if isinstance(value, np.ndarray):
-            self._array(value)
-        elif isinstance(value, Mapping):
-            self._mark("mapping", str(len(value)))
-            for key, item in value.items():
-                self.add(key)
-                self.add(item)
-        elif isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-            self._mark(type(value).__name__, str(len(value)))
-            for item in value:
-                self.add(item)
-        elif isinstance(value, (set, frozenset)):
-            self._mark("set", str(len(value)))
-            for text in sorted(model_hash(item) for item in value):
-                self._mark("item", text)
-        elif isinstance(value, type):
-            self._mark("class", f"{value.__module__}.{value.__qualname__}")
-        elif isinstance(value, (FunctionType, BuiltinFunctionType)):
-            self._function(value)
-        elif isinstance(value, ModuleType):
-            self._mark("module", value.__name__)
-        elif is_dataclass(value):
-            self.add(type(value))
-            for item in fields(value):
-                self._mark("field", item.name)
-                self.add(getattr(value, item.name))
-        else:
-            self._object(value)
+            return self._array(value)
+        if isinstance(value, np.dtype):
+            return _joined("dtype", value.str, repr(value.descr))
+        if isinstance(value, Mapping):
+            pairs = [self.digest(part) for item in value.items() for part in item]
+            return _joined("mapping", *pairs)
+        if type(value) in (list, tuple):
+            return _joined(type(value).__name__, *map(self.digest, value))
+        if isinstance(value, (set, frozenset)):
+            return _joined("set", *sorted(map(self.digest, value)))
+        if isinstance(value, type):
+            return _joined("class", f"{value.__module__}.{value.__qualname__}")
+        if isinstance(value, (FunctionType, BuiltinFunctionType)):
+            return self._function(value)
+        if isinstance(value, ModuleType):
+            return _joined("module", value.__name__)
+        if is_dataclass(value):
+            names = [item.name for item in fields(value)]
+            parts = [self.digest(getattr(value, name)) for name in names]
+            return _joined("record", self.digest(type(value)), *names, *parts)
+        return self._object(value)
 
-    def _array(self, values: np.ndarray) -> None:
-        self._mark("array", f"{values.dtype.str} {values.dtype.names} {values.shape}")
+    def _array(self, values: np.ndarray) -> bytes:
+        head = f"{values.dtype.str} {values.dtype.names} {values.shape}"
         if values.dtype.names is not None:  # bytes between the fields mean nothing
-            for name in values.dtype.names:
-                self._array(values[name])
-        elif values.dtype.hasobject:
-            for item in values.ravel().tolist():
-                self.add(item)
-        else:
-            self.digest.update(np.ascontiguousarray(values).tobytes())
+            return _joined("array", head, *(self._array(values[n]) for n in values.dtype.names))
+        if values.dtype.hasobject:
+            return _joined("array", head, *map(self.digest, values.ravel().tolist()))
+        return _joined("array", head, np.ascontiguousarray(values).tobytes())
 
-    def _function(self, value: Any) -> None:
-        self._mark("function", f"{value.__module__}.{value.__qualname__}")
+    def _function(self, value: Any) -> bytes:
+        name = f"{value.__module__}.{value.__qualname__}"
         code = getattr(value, "__code__", None)
-        if code is not None:
-            self._code(code)
-            self.add(value.__defaults__)
-            self.add([cell.cell_contents for cell in value.__closure__ or ()])
+        if code is None:
+            return _joined("function", name)
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return _joined(
+            "function", name, self._code(code), self.digest(value.__defaults__), self.digest(cells)
+        )
 
-    def _code(self, code: Any) -> None:
-        self.digest.update(code.co_code)
-        self.add(code.co_names)
-        for item in code.co_consts:
-            if hasattr(item, "co_code"):
-                self._code(item)
-            else:
-                self.add(item)
+    def _code(self, code: Any) -> bytes:
+        parts = [
+            self._code(item) if hasattr(item, "co_code") else self.digest(item)
+            for item in code.co_consts
+        ]
+        return _joined(code.co_code, self.digest(code.co_names), *parts)
 
-    def _object(self, value: Any) -> None:
+    def _object(self, value: Any) -> bytes:
         """Take an object apart as copying does."""
-        self.add(type(value))
         try:
             parts = value.__reduce_ex__(2)
         except Exception as problem:
             raise UnknownContent(type(value).__name__) from problem
         if isinstance(parts, str):
-            self._mark("name", parts)
-            return
+            return _joined("name", self.digest(type(value)), parts)
         function, arguments, state, *rest = (*parts, None, None, None)[:5]
-        self.add(function)
-        self.add(arguments)
-        self.add(state)
-        for items in rest:
-            self.add(None if items is None else list(items))
+        items = [None if item is None else list(item) for item in rest]
+        content = [type(value), function, arguments, state, items]
+        return _joined("object", *map(self.digest, content))
 
-    def _mark(self, kind: str, text: str) -> None:
-        data = f"{kind}:{text}".encode("utf-8", "surrogatepass")
-        self.digest.update(len(data).to_bytes(8, "little") + data)
+
+def _joined(*parts: str | bytes) -> bytes:
+    """Return the hash of several texts or digests, told apart by their lengths."""
+    digest = blake2b(digest_size=20)
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.digest()

@@ -187,7 +187,11 @@ def claim(root: Path, identity: RunIdentity) -> Iterator[str]:
         with _telling_faults_of(root):
             _check_claim(root, identity)
             _remove_temporaries(root)
-        yield token
+        try:
+            yield token
+        finally:  # of workers that were killed; those that go on make new ones
+            with suppress(OSError):
+                _remove_temporaries(root)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def write_report(
         survey, population, fit, risk=risk, calibration=calibration, title=title,
         audience=audience, labels=labels, units=units,
     )  # fmt: skip
-    return write_page(path, render(facts))
+    return write_page(path, render(facts), private=audience == "internal")
 
 
 def report_facts(

@@ -376,6 +376,56 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
     faults.raise_if_any()
 
 
+def check_targets(plan: RunFile, out: Path, *, out_is_given: bool, anywhere: bool) -> None:
+    """Refuse a run file that writes outside of its own folder, or over a page that is not ours.
+
+    Parameters
+    ----------
+    plan : RunFile
+    out : Path
+        Folder of the population.
+    out_is_given : bool
+        The user named the folder, not the run file.
+    anywhere : bool
+        The user allows the run file to write anywhere.
+
+    Raises
+    ------
+    RunFileError
+    """
+    faults = Faults("run file", RunFileError)
+    report = out / plan.report.file
+    remedy = "Give --anywhere if you trust the run file."
+    if not anywhere:
+        home = plan.folder.resolve()
+        if not out_is_given and not _is_below(out, home):
+            faults.add(
+                "[run] out", f"{out} is outside of the folder of the run file", remedy=remedy
+            )
+        if not _is_below(report, out.resolve()):
+            what = f"{report} is outside of the folder of the population"
+            faults.add("[report] file", what, remedy=remedy)
+        elif report.exists() and not _is_our_page(report):
+            what = f"{report} is there already and no report of synthpop"
+            faults.add("[report] file", what, remedy="Choose another name.")
+    faults.raise_if_any()
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a name with a zero
+        return False
+
+
+def _is_our_page(path: Path) -> bool:
+    """Return whether a page names synthpop as what made it."""
+    try:
+        return 'name="generator" content="synthpop' in path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+
+
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     """Return a run file as TOML text, and write it where a path is given.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -166,6 +167,104 @@ def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
         open_population(folder / "killed").households(),
         open_population(folder / "whole").households(),
     )
+
+
+@pytest.mark.parametrize("workers", ["1", "processes:2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
+def test_a_stopped_run_says_what_is_kept_and_leaves_no_process(
+    folder: Path, workers: str, number: signal.Signals
+) -> None:
+    text = TEXT.replace("scale = 2.0", "scale = 300.0\nrows_per_block = 20000")
+    (folder / "run.toml").write_text(text, encoding="utf-8")
+    process = subprocess.Popen(
+        [*SYNTHPOP, "run", "run.toml", "--workers", workers],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(list((folder / "run").rglob("*.parquet"))) < 3:
+        time.sleep(0.05)
+    os.kill(process.pid, number)
+    _, errors = process.communicate(timeout=60)  # ends once nobody holds the pipes any more
+    assert process.returncode == 128 + number
+    assert "synthpop: stopped. Run it again: finished blocks are kept.\n" in errors
+    assert "Traceback" not in errors
+    assert not list(folder.rglob(".lock"))
+    assert not list(folder.rglob("*.tmp"))
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and of_group(process.pid):
+        time.sleep(0.1)
+    assert of_group(process.pid) == []
+
+
+def of_group(group: int) -> list[int]:
+    """Processes of a group that are still running."""
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    members = []
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] not in "ZX":
+            members.append(pid)
+    return members
+
+
+def test_verify_covers_the_report_and_repairs_what_is_damaged(folder: Path) -> None:
+    assert call("run", "run.toml", cwd=folder).returncode == 0
+    good = {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()}
+    report = folder / "run" / "report.html"
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600  # internal: not to be released
+    report.write_bytes(report.read_bytes().replace(b"</html>", b"</html> "))
+    parts = sorted((folder / "run").rglob("*.parquet"))
+    parts[0].write_bytes(parts[0].read_bytes()[:-1])
+    times = [path.stat().st_mtime_ns for path in parts]
+    bad = call("verify", "run", cwd=folder)
+    assert (bad.returncode, "report.html was changed" in bad.stderr) == (1, True)
+    done = call("verify", "run", "--repair", "run.toml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "part-0000.parquet was changed" in done.stdout
+    assert "is complete and unchanged" in done.stdout
+    assert {p: p.read_bytes() for p in (folder / "run").rglob("*") if p.is_file()} == good
+    assert [path.stat().st_mtime_ns for path in parts][1:] == times[1:]  # only what was damaged
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[run]", '[run]\nout = "../elsewhere"'), "outside of the folder of the run file"),
+        (("[run]", '[report]\nfile = "../mine.html"\n[run]'), "outside of the folder of the pop"),
+        (("[run]", '[report]\nfile = "/mine.html"\n[run]'), "outside of the folder of the pop"),
+    ],
+)
+def test_a_run_file_does_not_write_anywhere(folder: Path, change: tuple, message: str) -> None:
+    (folder / "sub").mkdir()
+    (folder / "survey.parquet").rename(folder / "sub" / "survey.parquet")
+    (folder / "sub" / "run.toml").write_text(TEXT.replace(*change), encoding="utf-8")
+    done = call("run", "sub/run.toml", cwd=folder)
+    assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+    assert "--anywhere" in done.stderr
+    assert [path.name for path in folder.rglob("*.parquet")] == ["survey.parquet"]
+
+
+def test_a_page_that_is_not_ours_is_not_overwritten(folder: Path) -> None:
+    (folder / "run").mkdir()
+    (folder / "run" / "report.html").write_text("<html>my page</html>")
+    done = call("run", "run.toml", cwd=folder)
+    assert "no report of synthpop" in done.stderr
+    assert (folder / "run" / "report.html").read_text() == "<html>my page</html>"
+
+
+def test_with_permission_a_run_file_writes_elsewhere(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "survey.parquet").rename(folder / "sub" / "survey.parquet")
+    text = TEXT.replace("[run]", '[run]\nout = "../elsewhere"')
+    (folder / "sub" / "run.toml").write_text(text, encoding="utf-8")
+    done = call("run", "sub/run.toml", "--anywhere", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "elsewhere" / "report.html").exists()
 
 
 CALIBRATE = """

@@ -1,0 +1,144 @@
+"""What both command lines do alike: errors, signals and exit statuses; bars for long jobs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from synthpop.microdata.errors import MicrodataError
+from synthpop.microdata.events import Event, Listener, silent
+
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}  # exit status: 128 and the number
+
+
+class Stopped(BaseException):
+    """The user (Ctrl-C) or the system (SIGTERM) wants the command to end."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> None:
+    """Run a command line: whatever ends it becomes one message and an exit status.
+
+    Parameters
+    ----------
+    application : callable
+    name : str
+        Of the command, in front of each message.
+    stopped : str
+        What to say besides when the command is stopped by Ctrl-C or SIGTERM.
+    """
+    try:
+        with _signals():
+            application()
+    except MicrodataError as problem:
+        _end(name, str(problem), 1)
+    except Stopped as signal_:
+        _end(name, f"stopped. {stopped}".rstrip(), signal_.status)
+    except KeyboardInterrupt:  # from a thread in which signals cannot be taken over
+        _end(name, f"stopped. {stopped}".rstrip(), 130)
+    except BrokenPipeError:
+        _quiet_output()
+        sys.exit(1)
+    except MemoryError:
+        _end(name, "out of memory. Use fewer workers, fewer rows_per_block or fewer columns.", 1)
+    except OSError as problem:
+        where = f"{problem.filename}: " if problem.filename else ""
+        _end(name, f"{where}{problem.strerror or problem}.", 1)
+    except Exception as problem:  # noqa: BLE001  (the last resort: a fault of ours)
+        _end(name, _report(problem), 1)
+
+
+def _end(name: str, message: str, status: int) -> None:
+    with suppress(OSError, ValueError):
+        print(f"{name}: {message}", file=sys.stderr)  # noqa: T201
+    sys.exit(status)
+
+
+def _report(problem: Exception) -> str:
+    """Write the traceback to a file of its own; returns what to say of it."""
+    text = "".join(traceback.format_exception(problem))
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="fault-", suffix=".txt")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        path = "(it could not be written)"
+    kind = type(problem).__name__
+    return f"this is a fault of the program ({kind}: {problem}). Please report it with {path}."
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into `Stopped`, so that everything is tidied up on the way out."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        for item in SIGNALS:  # a second one does not interrupt the tidying up
+            signal.signal(item, signal.SIG_IGN)
+        raise Stopped(SIGNALS[signal.Signals(number)])
+
+    before = {item: signal.signal(item, stop) for item in SIGNALS}
+    try:
+        yield
+    finally:
+        for item, handler in before.items():
+            signal.signal(item, handler)
+
+
+def _quiet_output() -> None:
+    """Nobody reads the output any more: Python shall not complain when it closes it."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def progress() -> Iterator[Listener]:
+    """Show a bar with elapsed and remaining time for each job; stay quiet without a terminal."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:>10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def listen(event: Event) -> None:
+            if event.job not in tasks:
+                tasks[event.job] = bars.add_task(event.job, total=event.total, detail="")
+            bars.update(
+                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
+            )
+
+        yield listen
+
+
+def workers_option(text: str) -> int | str:
+    """Return the option ``--workers`` as functions take it: a number, or text as it is."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

@@ -1,0 +1,84 @@
+"""However a command ends: one message, the right status, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from synthpop.microdata.command import guarded, workers_option
+from synthpop.microdata.errors import OutputError
+
+
+def failing(problem: BaseException):
+    def application() -> None:
+        raise problem
+
+    return application
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "message"),
+    [
+        (OutputError("the disk is full"), 1, "tool: the disk is full\n"),
+        (KeyboardInterrupt(), 130, "tool: stopped. Blocks are kept.\n"),
+        (MemoryError(), 1, "tool: out of memory. Use fewer workers"),
+        (PermissionError(13, "Permission denied", "a.csv"), 1, "tool: a.csv: Permission denied."),
+        (RecursionError("too deep"), 1, "tool: this is a fault of the program (RecursionError"),
+        (ZeroDivisionError("oh"), 1, "(ZeroDivisionError: oh). Please report it with "),
+    ],
+)
+def test_every_end_is_a_message_and_a_status(capsys, problem, status, message) -> None:
+    with pytest.raises(SystemExit) as end:
+        guarded(failing(problem), "tool", "Blocks are kept.")
+    assert end.value.code == status
+    text = capsys.readouterr().err
+    assert message in text
+    assert "Traceback" not in text
+    assert text.count("\n") == 1
+
+
+def test_the_traceback_of_a_fault_is_in_a_file(capsys) -> None:
+    with pytest.raises(SystemExit):
+        guarded(failing(ZeroDivisionError("oh")), "tool")
+    path = Path(capsys.readouterr().err.rpartition("report it with ")[2].strip().rstrip("."))
+    assert "ZeroDivisionError: oh" in path.read_text()
+    path.unlink()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_with_a_message_after_tidying_up(number, status) -> None:
+    code = (
+        "import sys, time\n"
+        "from synthpop.microdata.command import guarded\n"
+        "def work():\n"
+        "    try:\n"
+        "        print('ready', flush=True); time.sleep(60)\n"
+        "    finally:\n"
+        "        print('tidy', flush=True)\n"
+        "guarded(work, 'tool', 'Blocks are kept.')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    os.kill(process.pid, number)
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (status, "tidy\n")
+    assert errors == "tool: stopped. Blocks are kept.\n"
+
+
+def test_handlers_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    guarded(lambda: None, "tool")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_workers_are_numbers_or_text() -> None:
+    texts = ["4", "processes:2", "9" * 5000, "\u0664"]
+    assert [workers_option(text) for text in texts] == [4, *texts[1:]]
