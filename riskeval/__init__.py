@@ -34,6 +34,7 @@ _WHERE = {
     "alpha_k_anonymity": "measures.alpha_k",
     "assess": "measures.assess",
     "assess_file": "runfiles.runfile",
+    "assess_synthetic": "attacks.assess_synthetic",
     "beta_likeness": "measures.beta_likeness",
     "choose_model": "measures.loglinear.select",
     "classification_risk": "measures.classification",
@@ -45,7 +46,6 @@ _WHERE = {
     "individual_risk": "measures.individual",
     "interval_disclosure": "measures.numeric_disclosure",
     "intruder_scenarios": "attacks.matching.scenarios",
-    "judge_synthetic": "attacks.assess_synthetic",
     "k_anonymity": "measures.k_anonymity",
     "l_diversity": "measures.l_diversity",
     "load_compare_plan": "runfiles.compare",
@@ -71,7 +71,7 @@ _MODULES = {"protect": "protect", "utility": "utility"}
 if TYPE_CHECKING:
     from riskeval import protect as protect
     from riskeval import utility as utility
-    from riskeval.attacks.assess_synthetic import judge_synthetic as judge_synthetic
+    from riskeval.attacks.assess_synthetic import assess_synthetic as assess_synthetic
     from riskeval.attacks.counting.attribution import disco as disco
     from riskeval.attacks.counting.attribution import replicated_uniques as replicated_uniques
     from riskeval.attacks.counting.attribution import tcap as tcap

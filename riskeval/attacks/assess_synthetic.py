@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,15 @@ import pandas as pd
 
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.matching.blocks import iter_frames
-from riskeval.attacks.prediction.features import is_number
-from riskeval.attacks.registry import INTRUDERS, Case
+from riskeval.attacks.registry import ATTACKS, N_GROUPS, AttackInput, AttackNumber
+from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import check_ask, check_households, read_ask
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.text import plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +30,17 @@ class SyntheticRisk(Result):
     ----------
     table : DataFrame
         One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
-        `baseline`, `against` (what the baseline is), `lower`, `upper` (interval of the value),
-        `reading` (how the value stands to its baseline; empty where nothing can be said).
+        `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
+        `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
+        hold-out), `reading` (how the value stands to its baseline), `detail` (such as the
+        strongest model).
     results : dict
         Result of each attack, by (attack, target).
     skipped : dict
         Why an attack was left out, by (attack, target).
     notes : dict
-        What an attack leaves aside of the scenario or of the replicates, by (attack, target).
+        What an attack leaves aside of the scenario or of the replicates, and the rules that its
+        numbers rest on, by (attack, target).
     story : str
         The scenario in sentences; empty for plain keys.
     seed : int
@@ -54,20 +57,18 @@ class SyntheticRisk(Result):
         """Return the table."""
         return self.table
 
+    @property
+    def above(self) -> list[str]:
+        """Attacks that find clearly more about the original than about strangers."""
+        rows = self.table[self.table["excess_lower"] > 0].to_dict("records")
+        return list(dict.fromkeys(_title(row["attack"], row["target"]) for row in rows))
+
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""
-        lines = [f"{len(self.results)} attacks on the synthetic file, each against its baseline."]
+        lines = [self._verdict()]
         if self.story:
             lines.append(self.story)
-        rows = self.table.to_dict("records")
-        above = [
-            _title(row["attack"], row["target"])
-            for row in rows
-            if row["reading"] == "above the baseline"
-        ]
-        if above:
-            lines.append(f"Above the baseline: {'; '.join(dict.fromkeys(above))}.")
-        for row in rows:
+        for row in self.table.to_dict("records"):
             text = f"{_title(row['attack'], row['target'])}: {row['measure']} {row['value']:.3g}"
             if not np.isnan(row["lower"]):
                 text += f" ({row['lower']:.3g} to {row['upper']:.3g})"
@@ -87,12 +88,31 @@ class SyntheticRisk(Result):
         )
         return "\n".join(lines)
 
+    def _verdict(self) -> str:
+        """Return the first line: what is known to be wrong, or that nothing is known."""
+        n_attacks = plural(len(self.results), "attack")
+        skipped = f", {len(self.skipped)} left out" if self.skipped else ""
+        if self.above:
+            return (
+                "The synthetic file tells more about persons of the original than about "
+                f"strangers: {'; '.join(self.above)} ({n_attacks}{skipped})."
+            )
+        if self.table["excess"].isna().all():
+            return (
+                f"No verdict: without a hold-out nothing tells the risk of having taken part from "
+                f"what the keys tell about anybody ({n_attacks}{skipped})."
+            )
+        return (
+            f"No attack finds clearly more about persons of the original than about strangers "
+            f"({n_attacks}{skipped}); stronger attacks may."
+        )
+
 
 def _title(attack: str, target: str) -> str:
-    return INTRUDERS[attack].title + (f" on {target}" if target else "")
+    return ATTACKS[attack].title + (f" on {target}" if target else "")
 
 
-def judge_synthetic(
+def assess_synthetic(
     original: Any,
     synthetic: Any,
     keys: Scenario | Sequence[str] | str,
@@ -101,6 +121,8 @@ def judge_synthetic(
     holdout: Any = None,
     household: str | None = None,
     members: str = "any",
+    categorical: Sequence[str] | str = (),
+    n_groups: int = N_GROUPS,
     replicates: Iterable[Any] = (),
     attacks: Sequence[str] | str = "all",
     workers: int = 1,
@@ -118,20 +140,23 @@ def judge_synthetic(
     keys : names of columns that the intruder knows, or a Scenario
         A Scenario holds the targets and more. What an attack leaves aside of it is in `notes`.
     targets : names of columns that the intruder wants to know
-        Each attack on a target is run on those it can take: categories for DiSCO and attribution,
-        any for the scenarios and RAPID.
+        Each attack on targets is run on every one. DiSCO and attribution compare amounts in groups.
     holdout : DataFrame, optional
-        Real persons who were not in the original; membership inference needs it, RAPID and the
-        scenarios compare with it.
+        Real persons who were not in the original. Only with them is there a verdict: whether the
+        file tells more about its participants than about anybody. Membership inference needs it.
     household : str, optional
         Column of all files with the number of the household: the unit of every attack is then the
         household.
     members : {"any", "every"}
         Whose target must be found for a household to count.
+    categorical : names of keys or targets, optional
+        Numeric columns that are codes of categories. (A Scenario declares its targets itself.)
+    n_groups : int
+        Groups of about equal size in which DiSCO and attribution compare amounts.
     replicates : list of synthetic files
         Further files of the same fit: the counting measures give the interval of their mean. The
         other attacks are made on the first file alone.
-    attacks : "all" or names in `riskeval.attacks.registry.INTRUDERS`
+    attacks : "all" or names in `riskeval.attacks.registry.ATTACKS`
     workers : int
         Threads of models and distances; results do not depend on it.
     on_event : callable, optional
@@ -146,13 +171,14 @@ def judge_synthetic(
     Raises
     ------
     InputError
-        Missing columns, unknown attacks, a synthetic file that can be read only once.
+        Missing columns, unknown attacks, a synthetic file that can be read only once, a column
+        that is coded differently in both files.
 
     Notes
     -----
     Each attack runs with its defaults; call it by itself for its options. An attack that these
-    files do not allow (a target of another type in both files, too few records) is left out; the
-    reason is in `skipped`.
+    files do not allow (too few records) is left out; the reason is in `skipped`. Each interval
+    holds with its confidence for the numbers of one attack on one target together.
 
     Examples
     --------
@@ -160,52 +186,69 @@ def judge_synthetic(
     >>> def draw(n):
     ...     age = rng.integers(20, 25, n)
     ...     return pd.DataFrame({"age": age, "ill": np.where(rng.random(n) < 0.3, "y", "n")})
-    >>> risk = judge_synthetic(draw(80), draw(90), "age", "ill", attacks=["disco", "membership"])
+    >>> risk = assess_synthetic(draw(80), draw(90), "age", "ill", attacks=["disco", "membership"])
     >>> risk.table["measure"].tolist(), risk.skipped
     (['DiSCO'], {('membership', ''): 'it needs a hold-out'})
     """
-    case, chosen = _read_case(
-        original, synthetic, keys, targets, holdout, household, members, replicates, attacks,
-        workers, on_event, seed,
+    given, chosen = _read_input(
+        original, synthetic, keys, targets, holdout, household, members, categorical, n_groups,
+        replicates, attacks, workers, on_event, seed,
     )  # fmt: skip
     jobs = [
         (name, target)
         for name in chosen
-        for target in ([""] if INTRUDERS[name].target == "none" else case.targets)
+        for target in ([""] if ATTACKS[name].target == "none" else given.targets)
     ]
     results: dict[tuple[str, str], Any] = {}
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
     rows: list[dict[str, Any]] = []
-    case.on_event(Event("start", "judge_synthetic", 0, len(jobs)))
+    given.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
-        case.on_event(Event("progress", "judge_synthetic", done, len(jobs), _title(name, target)))
-        why = _why_not(name, case, target)
-        if not why:
-            try:
-                result = INTRUDERS[name].run(case, target)
-            except InputError as error:
-                why = "; ".join(str(fault).rstrip(".") for fault in error.faults)
-        if why:
-            skipped[name, target] = why
+        given.on_event(Event("progress", SUBJECT, done, len(jobs), _title(name, target)))
+        if ATTACKS[name].needs_holdout and given.holdout is None:
+            skipped[name, target] = "it needs a hold-out"
+            continue
+        try:
+            result = ATTACKS[name].run(given, target)
+        except InputError as error:
+            skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
             continue
         results[name, target] = result
-        note = _left_aside(name, case)
+        note = _note(name, given, result)
         if note:
             notes[name, target] = note
-        for finding in INTRUDERS[name].findings(result):
-            row = {"attack": name, "target": target, **asdict(finding)}
-            rows.append(row | {"reading": finding.reading()})
-    case.on_event(Event("end", "judge_synthetic", len(jobs), len(jobs)))
-    columns = [
-        "attack", "target", "measure", "value", "baseline", "against", "lower", "upper", "reading",
-    ]  # fmt: skip
-    story = "" if case.scenario is None else case.scenario.story()
-    table = pd.DataFrame(rows, columns=columns)
-    return SyntheticRisk(table, results, skipped, notes, story, case.seed)
+        rows += [_row(name, target, number) for number in ATTACKS[name].numbers(result)]
+    given.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
+    story = "" if given.scenario is None else given.scenario.story()
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return SyntheticRisk(table, results, skipped, notes, story, given.seed)
 
 
-def _read_case(
+SUBJECT = "assess_synthetic"
+COLUMNS = [
+    "attack", "target", "measure", "value", "lower", "upper", "baseline", "against", "excess",
+    "excess_lower", "excess_upper", "reading", "detail",
+]  # fmt: skip
+
+
+def _row(attack: str, target: str, number: AttackNumber) -> dict[str, Any]:
+    one, beyond = number.measurement, number.excess
+    nothing = (np.nan, np.nan, np.nan)
+    values = nothing if beyond is None else (beyond.difference, beyond.lower, beyond.upper)
+    return dict(
+        zip(
+            COLUMNS,
+            [
+                attack, target, one.info.title, one.value, one.lower, one.upper, one.baseline,
+                one.against, *values, number.reading(), one.note,
+            ],
+            strict=True,
+        )
+    )  # fmt: skip
+
+
+def _read_input(
     original: Any,
     synthetic: Any,
     keys: Scenario | Sequence[str] | str,
@@ -213,73 +256,70 @@ def _read_case(
     holdout: Any,
     household: str | None,
     members: str,
+    categorical: Sequence[str] | str,
+    n_groups: int,
     replicates: Any,
     attacks: Sequence[str] | str,
     workers: int,
     on_event: Listener | None,
     seed: int | None,
-) -> tuple[Case, list[str]]:
+) -> tuple[AttackInput, list[str]]:
     """Check what was asked, every fault together, and put it into one record."""
-    faults = Faults("judge_synthetic")
+    faults = Faults(SUBJECT)
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    chosen = list(INTRUDERS) if attacks == "all" else _listed(attacks)
+    chosen = list(ATTACKS) if attacks == "all" else _listed(attacks)
     for name in chosen:
-        check_choice(faults, "attacks", name, INTRUDERS)
+        check_choice(faults, "attacks", name, ATTACKS)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         faults.add("workers", f"{workers!r} is not a whole number of at least 1")
     further = check_intervals(faults, 0, 0.5, replicates)
-    ask = read_ask("judge_synthetic", keys, targets, household=household, members=members)
-    check_ask(faults, ask, frame)
+    request = read_request(
+        SUBJECT, keys, targets, household=household, members=members, categorical=categorical
+    )
+    check_request(faults, request, frame)
+    if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
+        faults.add("n_groups", f"{n_groups!r} is not a whole number of at least 2")
+    for name in request.categorical:
+        if name not in (*request.keys, *request.targets):
+            faults.add("categorical", f"{name!r} is neither a key nor a target")
     files = [("synthetic", synthetic), *(("replicates", file) for file in further)]
     for role, file in files:
         if isinstance(file, Iterator):
             remedy = "Give a list of frames, or an object with iter_blocks()."
             faults.add(role, "can be read only once, every attack reads it", remedy=remedy)
     if others is not None:
-        columns = (*ask.keys, *ask.targets)
+        columns = (*request.keys, *request.targets)
         check_columns(faults, others, columns, "key or target of the holdout")
-        if ask.household is not None:
-            check_households(faults, others, ask.household, "holdout")
+        if request.household is not None:
+            check_households(faults, others, request.household, "holdout")
     if not any(isinstance(file, Iterator) for _, file in files):
         for role, file in files:
-            first = next(iter_frames(file, role, ask.needed))
-            check_columns(faults, first, ask.needed, f"key or target of the {role} file")
+            first = next(iter_frames(file, role, request.needed))
+            check_columns(faults, first, request.needed, f"key or target of the {role} file")
     faults.raise_if_any()
     scenario = keys if isinstance(keys, Scenario) else None
     if household is not None:
         scenario = Scenario(
-            ask.keys, ask.targets, unit="household", household=household, members=members,
-            who="everyone",
+            request.keys, request.targets, unit="household", household=household, members=members,
+            who="everyone", categorical=[n for n in request.categorical if n in request.targets],
         )  # fmt: skip
-    case = Case(
-        frame, synthetic, ask.keys, ask.targets, others, resolve_seed(seed), scenario, further,
-        workers, on_event or silent,
+    declared = () if scenario is not None else request.categorical
+    given = AttackInput(
+        frame, synthetic, request.keys, request.targets, others, resolve_seed(seed), scenario,
+        further, declared, n_groups, workers, on_event or silent,
     )  # fmt: skip
-    return case, chosen
+    return given, chosen
 
 
 def _listed(attacks: Sequence[str] | str) -> list[str]:
     return [attacks] if isinstance(attacks, str) else list(attacks)
 
 
-def _left_aside(name: str, case: Case) -> str:
-    """What of the scenario and of the replicates has no part in an attack; empty for nothing."""
-    fields = case.left_out(INTRUDERS[name].honours)
+def _note(name: str, given: AttackInput, result: Any) -> str:
+    """What an attack leaves aside, and the rules its numbers rest on; empty for nothing."""
+    fields = given.left_out(ATTACKS[name].honours)
     parts = [f"{', '.join(fields)} of the scenario left aside"] if fields else []
-    if case.replicates and not INTRUDERS[name].replicates:
+    if given.replicates and not ATTACKS[name].replicates:
         parts.append("the first synthetic file alone")
-    return "; ".join(parts)
-
-
-def _why_not(name: str, case: Case, target: str) -> str:
-    """Why an attack cannot be run on a target; empty when it can."""
-    intruder = INTRUDERS[name]
-    if intruder.needs_holdout and case.holdout is None:
-        return "it needs a hold-out"
-    if intruder.target in ("none", "any"):
-        return ""
-    coded = case.scenario is not None and target in case.scenario.categorical
-    if is_number(case.original[target]) and not coded:
-        return "it needs a categorical target: group the values first"
-    return ""
+    return "; ".join([*parts, *getattr(result, "notes", ())])

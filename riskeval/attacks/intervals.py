@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.indexer import number_rows
+from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.streams import Streams
@@ -18,10 +18,7 @@ OVER_UNITS = (
     "which {unit} happened to be in the original; the synthetic file, and whose keys are shared "
     "or unique, are taken as given"
 )
-OVER_FILES = (
-    "the draw of the synthetic file: the mean of {n} files of the same fit; the original and the "
-    "fitted models are taken as given"
-)
+OVER_FILES = "the draw of the synthetic file; the original and the fitted models are taken as given"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,18 +44,22 @@ class Intervals:
     confidence: float
     seed: int
 
+    @property
+    def means(self) -> dict[str, float]:
+        """Return the mean of each measure over the files; of one file, its value."""
+        return {str(name): float(value) for name, value in self.table["mean"].items()}
+
     def of(self, measure: str) -> tuple[float, float]:
         """Return the interval of one measure."""
         low, high = self.table.loc[[measure], ["lower", "upper"]].to_numpy(np.float64)[0]
         return float(low), float(high)
 
-    def told(self, measure: str) -> str:
+    def sentence(self, measure: str) -> str:
         """Return mean and interval as a sentence; empty when there is no interval."""
         low, high = self.of(measure)
         if np.isnan(low):
             return ""
-        middle = float(self.table["mean"].to_dict()[measure])
-        mean = f"mean {middle:.2%}, " if self.n_files > 1 else ""
+        mean = f"mean of {self.n_files} files, " if self.n_files > 1 else ""
         return f" ({mean}{self.confidence:.0%} interval {low:.2%} to {high:.2%}: {self.covers})"
 
 
@@ -108,10 +109,10 @@ def over_units(
         ends = [(1 - confidence) / 2, (1 + confidence) / 2]
         for k, name in enumerate(names):
             top, bottom = drawn[:, 2 * k], drawn[:, 2 * k + 1]
-            found = top[bottom > 0] / bottom[bottom > 0]
-            if len(found) == 0:
+            drawn_ratios = top[bottom > 0] / bottom[bottom > 0]
+            if len(drawn_ratios) == 0:
                 continue
-            low, high = (float(end) for end in np.quantile(found, ends))
+            low, high = (float(end) for end in np.quantile(drawn_ratios, ends))
             if low == high:
                 low, high = _wilson(ratios[name], confidence)
             rows[name] = (rows[name][0], low, high)
@@ -154,7 +155,7 @@ def over_files(values: Sequence[Mapping[str, float]], *, confidence: float, seed
     table = pd.DataFrame(
         {"mean": mean, "lower": (mean - half).clip(0, 1), "upper": (mean + half).clip(0, 1)}
     )
-    return Intervals(table, OVER_FILES.format(n=m), m, 0, confidence, seed)
+    return Intervals(table, OVER_FILES, m, 0, confidence, seed)
 
 
 def check_intervals(

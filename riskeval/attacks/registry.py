@@ -1,6 +1,6 @@
-"""The attacks on a synthetic file: how each is run, and which of its numbers to show.
+"""The attacks on a release: how each is run, and which of its numbers to show.
 
-A new attack is one more entry of `INTRUDERS`; nothing else has to know it.
+A new attack is one more entry of `ATTACKS`; nothing else has to know it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.shares import Excess
+from riskeval.measurement import MeasureInfo, Measurement
 from synthpop.microdata.events import Listener, silent
 
 ACCURACY = 0.05
+N_GROUPS = 10
+"""Groups in which measures that count compare a numeric target."""
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
 PREDICTED = (*COUNTED, "accuracy")
@@ -27,8 +31,8 @@ COMPARED = ("unit", "household", "categorical")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """What is judged; `synthetic` can be read more than once.
+class AttackInput:
+    """What is attacked; `synthetic` can be read more than once.
 
     Attributes
     ----------
@@ -41,6 +45,10 @@ class Case:
         Says more than keys and targets: whom the intruder looks for, wrong keys, households ...
     replicates : tuple
         Further synthetic files of the same fit.
+    categorical : tuple of str
+        Numeric columns that are codes of categories, without a scenario.
+    n_groups : int
+        Groups in which measures that count compare a numeric target.
     workers : int
     on_event : callable
     """
@@ -53,24 +61,30 @@ class Case:
     seed: int
     scenario: Scenario | None = None
     replicates: tuple[Any, ...] = ()
+    categorical: tuple[str, ...] = ()
+    n_groups: int = N_GROUPS
     workers: int = 1
     on_event: Listener = silent
 
-    def asked(self, honours: Sequence[str], targets: Sequence[str]) -> Any:
+    def scenario_about(self, honours: Sequence[str], targets: Sequence[str]) -> Any:
         """Return keys, or the scenario about some targets with the fields an attack honours."""
         if self.scenario is None:
             return self.keys
         plain = self.scenario.to_dict()
-        kept = {name: plain[name] for name in honours if name in plain}
-        if "categorical" in kept:
-            kept["categorical"] = [name for name in kept["categorical"] if name in targets]
-        if kept.get("unit") != "household":
-            kept.pop("members", None)
-        return Scenario(self.keys, tuple(targets), **kept)
+        fields = {name: plain[name] for name in honours if name in plain}
+        if "categorical" in fields:
+            fields["categorical"] = [name for name in fields["categorical"] if name in targets]
+        if fields.get("unit") != "household":
+            fields.pop("members", None)
+        return Scenario(self.keys, tuple(targets), **fields)
 
     def named(self, target: str) -> str | None:
         """Return the target as an argument: a scenario holds its own."""
         return target if self.scenario is None else None
+
+    def codes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of some columns that are declared codes, as an argument beside plain keys."""
+        return tuple(name for name in self.categorical if name in names)
 
     def left_out(self, honours: Sequence[str]) -> list[str]:
         """Return the fields of the scenario that say something and have no part in an attack."""
@@ -81,68 +95,71 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AttackNumber:
     """One number of an attack, and what it is read against.
 
     Attributes
     ----------
-    measure : str
-    value, baseline : float
-        The baseline is what an intruder reaches without the synthetic file, on persons who were
-        not in the original, or with the original itself; NaN where there is none.
-    against : str
-        What the baseline is.
-    kind : {"chance", "original", ""}
-        "chance": a value above the baseline is a finding. "original": the baseline is what the
-        original itself would tell, so that the value is a part of it. Empty: neither.
-    lower, upper : float
-        Interval of the value; NaN where there is none.
+    measurement : Measurement
+        Its baseline is what an intruder reaches on persons who were not in the original, without
+        the release, or with the original itself.
+    kind : {"strangers", "original", ""}
+        What the baseline is. "original": the value is a part of what the original itself tells.
+    excess : Excess or None
+        The attack on the original beyond that on strangers; only this allows a verdict.
     """
 
-    measure: str
-    value: float
-    baseline: float
-    against: str
+    measurement: Measurement
     kind: str = ""
-    lower: float = float("nan")
-    upper: float = float("nan")
+    excess: Excess | None = None
+
+    @property
+    def is_above(self) -> bool:
+        """Whether strangers are clearly attacked with less success."""
+        return self.excess is not None and self.excess.is_above
 
     def reading(self) -> str:
         """Say in a few words how the value stands to its baseline; empty where nothing can be said.
 
         Examples
         --------
-        >>> Finding("auc", 0.7, 0.5, "guessing", "chance", 0.6, 0.8).reading()
-        'above the baseline'
-        >>> Finding("repU", 0.01, 0.04, "UiO", "original").reading()
-        '25% of what the original tells'
+        >>> info = MeasureInfo("auc", "attribution risk", "low", "probability", "...")
+        >>> beyond = Excess(0.7, 0.5, 0.2, 0.1, 0.3, 90, 90, 0.95)
+        >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()
+        'above the hold-out'
+        >>> AttackNumber(Measurement(info, 0.01, baseline=0.04), "original").reading()
+        '25% of what the original tells; no verdict without a hold-out'
         """
-        if np.isnan(self.baseline) or np.isnan(self.value):
+        one = self.measurement
+        if np.isnan(one.value):
             return ""
-        if self.kind == "original" and self.baseline > 0:
-            return f"{self.value / self.baseline:.0%} of what the original tells"
-        if self.kind == "chance" and not np.isnan(self.lower):
-            above = self.lower > self.baseline
-            return "above the baseline" if above else "not clearly above the baseline"
-        return ""
+        verdict = "no verdict without a hold-out"
+        if self.excess is not None:
+            verdict = "above the hold-out" if self.is_above else "not clearly above the hold-out"
+        if self.kind == "original" and one.baseline > 0:
+            return f"{one.value / one.baseline:.0%} of what the original tells; {verdict}"
+        return verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Intruder:
+class AttackEntry:
     """One entry of the registry.
 
     Attributes
     ----------
     title, story : str
     target : {"none", "categorical", "any"}
-        Kinds of target it is run on, once for each; "none": once for the file.
+        Kinds of target it is run on, once for each; "none": once for the file. "categorical"
+        compares numbers in groups.
     needs_holdout : bool
     honours : tuple of str
         Fields of a Scenario, beside keys and targets, that it follows.
     replicates : bool
         Whether it makes use of further synthetic files.
-    run : function of a Case and a target to a result
-    findings : function of the result to a list of Finding
+    run : function of an AttackInput and a target to a result
+    numbers : function of the result to a list of AttackNumber
+    blind_spot : str
+        What it cannot see.
     """
 
     title: str
@@ -151,146 +168,232 @@ class Intruder:
     needs_holdout: bool
     honours: tuple[str, ...]
     replicates: bool
-    run: Callable[[Case, str], Any]
-    findings: Callable[[Any], Sequence[Finding]]
+    run: Callable[[AttackInput, str], Any]
+    numbers: Callable[[Any], Sequence[AttackNumber]]
+    blind_spot: str
 
 
-def _counting(measure: Callable[..., Any]) -> Callable[[Case, str], Any]:
+def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share") -> MeasureInfo:
+    return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
+
+
+RAAB = "Raab, Nowok and Dibben (2024), arXiv:2406.16826"
+TAUB = "Taub, Elliot, Pampaka and Smith (2018), doi:10.1007/978-3-319-99771-1_9"
+INFOS = {
+    "repU": _info("repU", "repU", "records that are unique in both files with the same keys", RAAB),
+    "DiSCO": _info("DiSCO", "DiSCO", "records whose target follows, rightly, from the keys", RAAB),
+    "DCAP": _info("DCAP", "DCAP", "probability to draw the right level", RAAB, "probability"),
+    "TCAP_original": _info(
+        "TCAP_original", "TCAP", "records of targeted classes whose level is attributed", TAUB
+    ),
+    "predicted": _info(
+        "predicted", "predicted", "records whose target is predicted too well",
+        "Templ, Thees and Müller (2026), arXiv:2602.09235",
+    ),
+    "scenario": _info(
+        "scenario", "scenario", "records disclosed by an intruder who matches or predicts",
+        "Templ (2017), equations 6.17 to 6.26",
+    ),
+    "auc": _info(
+        "auc", "area under the curve", "probability to tell a member from a stranger",
+        "van Breugel et al. (2023)", "probability",
+    ),
+    "close": _info(
+        "close", "nearer than the baseline", "synthetic records nearer than the nearest 5 % of "
+        "the baseline", "Yao et al. (2025), arXiv:2505.01524",
+    ),
+    "identical": _info(
+        "identical", "identical", "synthetic records equal to an original one", ""
+    ),
+}  # fmt: skip
+
+
+def _counting(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
     """Run a counting measure on one target."""
 
-    def run(case: Case, target: str) -> Any:
+    def run(given: AttackInput, target: str) -> Any:
+        keys = given.scenario_about(COUNTED, [target])
+        n_groups = None if target in given.categorical else given.n_groups
         return measure(
-            case.original, case.synthetic, case.asked(COUNTED, [target]), case.named(target),
-            replicates=case.replicates, seed=case.seed,
+            given.original, given.synthetic, keys, given.named(target), holdout=given.holdout,
+            n_groups=n_groups, replicates=given.replicates, seed=given.seed,
         )  # fmt: skip
 
     return run
 
 
-def _uniques(case: Case, target: str) -> Any:
+def _uniques(given: AttackInput, target: str) -> Any:
     return replicated_uniques(
-        case.original, case.synthetic, case.asked(UNIQUE, []), replicates=case.replicates,
-        seed=case.seed,
+        given.original, given.synthetic, given.scenario_about(UNIQUE, []), holdout=given.holdout,
+        replicates=given.replicates, seed=given.seed,
     )  # fmt: skip
 
 
-def _scenarios(case: Case, target: str) -> Any:
-    accuracy = ACCURACY if case.scenario is None else None
+def _scenarios(given: AttackInput, target: str) -> Any:
+    keys = given.scenario_about(PREDICTED, [target])
+    if given.scenario is None:
+        keys = Scenario(given.keys, target, accuracy=ACCURACY, categorical=given.codes([target]))
     return intruder_scenarios(
-        case.original, case.synthetic, case.asked(PREDICTED, [target]), case.named(target),
-        accuracy=accuracy, holdout=case.holdout, seed=case.seed,
-    )  # fmt: skip
+        given.original, given.synthetic, keys, holdout=given.holdout, seed=given.seed
+    )
 
 
-def _rapid(case: Case, target: str) -> Any:
+def _rapid(given: AttackInput, target: str) -> Any:
     return rapid(
-        case.original, case.synthetic, case.asked(PREDICTED, [target]), case.named(target),
-        holdout=case.holdout, workers=case.workers, on_event=case.on_event, seed=case.seed,
+        given.original, given.synthetic, given.scenario_about(PREDICTED, [target]),
+        given.named(target), holdout=given.holdout,
+        categorical=given.codes((*given.keys, target)), workers=given.workers,
+        on_event=given.on_event, seed=given.seed,
     )  # fmt: skip
 
 
-def _compared(measure: Callable[..., Any]) -> Callable[[Case, str], Any]:
+def _compared(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
     """Run an attack by distance on keys and targets together."""
 
-    def run(case: Case, target: str) -> Any:
-        asked = case.asked(COMPARED, case.targets)
+    def run(given: AttackInput, target: str) -> Any:
+        variables = given.scenario_about(COMPARED, given.targets)
+        if given.scenario is None:
+            variables = (*given.keys, *given.targets)
         return measure(
-            case.original, case.synthetic,
-            asked if case.scenario is not None else (*case.keys, *case.targets),
-            holdout=case.holdout, workers=case.workers, on_event=case.on_event, seed=case.seed,
+            given.original, given.synthetic, variables, holdout=given.holdout,
+            categorical=given.codes((*given.keys, *given.targets)), workers=given.workers,
+            on_event=given.on_event, seed=given.seed,
         )  # fmt: skip
 
     return run
 
 
-def _disco_findings(it: Any) -> list[Finding]:
-    against, baseline = "the original (Dorig)", it.disclosive_original
-    return [Finding("DiSCO", it.rate, baseline, against, "original", *it.interval)]
+def _disco_numbers(result: Any) -> list[AttackNumber]:
+    one = Measurement(
+        INFOS["DiSCO"], result.rate, result.target, records=result.n_original,
+        lower=result.interval[0], upper=result.interval[1],
+        baseline=result.disclosive_original, against="the original (Dorig)",
+    )  # fmt: skip
+    return [AttackNumber(one, "original", result.excess)]
 
 
-def _unique_findings(it: Any) -> list[Finding]:
-    against = "uniques of the original (UiO)"
-    return [Finding("repU", it.rate, it.unique_original, against, "original", *it.interval)]
+def _unique_numbers(result: Any) -> list[AttackNumber]:
+    one = Measurement(
+        INFOS["repU"], result.rate, records=result.n_original, lower=result.interval[0],
+        upper=result.interval[1], baseline=result.unique_original,
+        against="uniques of the original (UiO)",
+    )  # fmt: skip
+    return [AttackNumber(one, "original", result.excess)]
 
 
-def _tcap_findings(it: Any) -> list[Finding]:
-    against = "drawing without keys"
-    return [
-        Finding(name, it.value(name), it.baseline, against, "chance", *it.intervals.of(name))
-        for name in ("DCAP_matched", "TCAP_original")
-    ]
+def _tcap_numbers(result: Any) -> list[AttackNumber]:
+    numbers = []
+    for name in ("DCAP", "TCAP_original"):
+        low, high = result.intervals.of(name)
+        beyond = result.excess.get(name)
+        baseline, against = result.baseline, "drawing without keys"
+        if beyond is not None and name == "DCAP":
+            baseline, against = beyond.holdout_rate, "persons outside the original"
+        one = Measurement(
+            INFOS[name], result.value(name), result.target, lower=low, upper=high,
+            baseline=baseline, against=against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
 
 
-def _rapid_findings(it: Any) -> list[Finding]:
-    held = not np.isnan(it.holdout_rate)
-    baseline = it.holdout_rate if held else it.permuted_rate
-    against = "persons outside the original" if held else "shuffled target"
-    measure = f"{it.unit} predicted"
-    return [Finding(measure, it.rate, baseline, against, "chance", *it.interval)]
+def _rapid_numbers(result: Any) -> list[AttackNumber]:
+    baseline, against = result.permuted_rate, "shuffled target"
+    if result.excess is not None:
+        baseline, against = result.holdout_rate, "persons outside the original"
+    one = Measurement(
+        INFOS["predicted"], result.rate, result.target, records=result.n_judged,
+        lower=result.interval[0], upper=result.interval[1], baseline=baseline, against=against,
+        note=result.model,
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
 
 
-def _scenario_findings(it: Any) -> list[Finding]:
-    table = it.table.dropna(subset="rate")
+def _scenario_numbers(result: Any) -> list[AttackNumber]:
+    table = result.table.dropna(subset="rate")
     if len(table) and table["accuracy"].notna().any():
         table = table[table["accuracy"] == table["accuracy"].max()]
-    found = []
+    numbers = []
     for row in table.to_dict("records"):
         within = "" if np.isnan(row["accuracy"]) else f" within {row['accuracy']:g}"
-        baseline, against = float(row.get("rate_holdout", np.nan)), "persons outside the original"
+        baseline, against = row.get("rate_holdout", np.nan), "persons outside the original"
         if np.isnan(baseline):
-            baseline = float(row.get("rate_baseline", np.nan))
+            baseline = row.get("rate_baseline", np.nan)
             against = "" if np.isnan(baseline) else "guessing the commonest level"
-        measure = f"scenario {row['scenario']}{within}"
-        found.append(Finding(measure, float(row["rate"]), baseline, against))
-    return found
+        info = _info("scenario", f"scenario {row['scenario']}{within}",
+                     INFOS["scenario"].meaning, INFOS["scenario"].source)  # fmt: skip
+        one = Measurement(
+            info, row["rate"], result.target, lower=row["lower"], upper=row["upper"],
+            baseline=baseline, against=against,
+        )  # fmt: skip
+        accuracy = None if np.isnan(row["accuracy"]) else row["accuracy"]
+        beyond = result.excess.get((result.target, row["scenario"], accuracy))
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
 
 
-def _membership_findings(it: Any) -> list[Finding]:
-    return [Finding("area under the curve", it.auc, 0.5, "guessing", "chance", *it.interval)]
+def _membership_numbers(result: Any) -> list[AttackNumber]:
+    one = Measurement(
+        INFOS["auc"], result.auc, lower=result.interval[0], upper=result.interval[1],
+        baseline=0.5, against="guessing", note=result.method,
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
 
 
-def _screen_findings(it: Any) -> list[Finding]:
-    measure, ends = "nearer than 5 % of the baseline", it.close_interval
-    return [
-        Finding(measure, it.close, 0.05, "real persons", "chance", *ends),
-        Finding(f"identical {it.unit}", it.identical, float("nan"), ""),
-    ]
+def _screen_numbers(result: Any) -> list[AttackNumber]:
+    numbers = []
+    for name in ("close", "identical"):
+        low, high = getattr(result, f"{name}_interval")
+        one = Measurement(
+            INFOS[name], getattr(result, name), lower=low, upper=high,
+            baseline=getattr(result, f"{name}_baseline"),
+            against=f"records of the {result.baseline}",
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", result.excess.get(name)))
+    return numbers
 
 
-INTRUDERS: dict[str, Intruder] = {
-    "replicated_uniques": Intruder(
+ATTACKS: dict[str, AttackEntry] = {
+    "replicated_uniques": AttackEntry(
         "Replicated uniques",
         "finds exactly one synthetic person with the keys of somebody unique",
-        "none", False, UNIQUE, True, _uniques, _unique_findings,
+        "none", False, UNIQUE, True, _uniques, _unique_numbers,
+        "keys that are changed a little; whether the other values of the match are right",
     ),
-    "disco": Intruder(
+    "disco": AttackEntry(
         "DiSCO",
         "believes what all synthetic persons with somebody's keys agree on",
-        "categorical", False, COUNTED, True, _counting(disco), _disco_findings,
+        "categorical", False, COUNTED, True, _counting(disco), _disco_numbers,
+        "keys that are changed a little; beliefs that are likely but not certain",
     ),
-    "tcap": Intruder(
+    "tcap": AttackEntry(
         "Correct attribution",
         "draws one of the synthetic persons with somebody's keys",
-        "categorical", False, COUNTED, True, _counting(tcap), _tcap_findings,
+        "categorical", False, COUNTED, True, _counting(tcap), _tcap_numbers,
+        "keys that are changed a little; relations between records with different keys",
     ),
-    "scenarios": Intruder(
+    "scenarios": AttackEntry(
         "Matching scenarios",
         "looks up somebody unique in the survey, or predicts with a linear model",
-        "any", False, PREDICTED, False, _scenarios, _scenario_findings,
+        "any", False, PREDICTED, False, _scenarios, _scenario_numbers,
+        "keys that are changed or suppressed; predictions that no linear model makes",
     ),
-    "rapid": Intruder(
+    "rapid": AttackEntry(
         "RAPID",
-        "trains a model on the synthetic file and predicts real persons",
-        "any", False, PREDICTED, False, _rapid, _rapid_findings,
+        "looks for the nearest keys, or trains a model, and predicts real persons",
+        "any", False, PREDICTED, False, _rapid, _rapid_numbers,
+        "what a stronger model than those of the panel learns; anything but the target",
     ),
-    "membership": Intruder(
+    "membership": AttackEntry(
         "Membership inference",
         "asks whether somebody was in the survey at all",
-        "none", True, COMPARED, False, _compared(membership), _membership_findings,
+        "none", True, COMPARED, False, _compared(membership), _membership_numbers,
+        "members whose records were changed more than those of strangers differ",
     ),
-    "distance_screen": Intruder(
+    "distance_screen": AttackEntry(
         "Distance screen",
         "looks for copied records (a screen, never proof of safety)",
-        "none", False, COMPARED, False, _compared(distance_screen), _screen_findings,
+        "none", False, COMPARED, False, _compared(distance_screen), _screen_numbers,
+        "everything but records that are repeated nearly as they were",
     ),
 }  # fmt: skip

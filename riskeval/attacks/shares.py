@@ -1,12 +1,104 @@
-"""Areas under ROC curves with their intervals."""
+"""What an attack finds beyond strangers, and areas under curves, with their intervals."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from synthpop.microdata.intervals import newcombe
+
+FEW = 25
+"""Below so many persons of a kind DeLong's variance is not trusted."""
+
+
+def corrected(confidence: float, n_tests: int) -> float:
+    """Confidence of each of several intervals so that all hold together (Bonferroni).
+
+    Examples
+    --------
+    >>> corrected(0.95, 5)
+    0.99
+    """
+    return 1 - (1 - confidence) / max(n_tests, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """What an attack finds about persons of the original beyond what it finds about strangers.
+
+    Attributes
+    ----------
+    rate, holdout_rate : float
+        Mean success on persons of the original and of the hold-out that can be compared.
+    difference, lower, upper : float
+        `rate` minus `holdout_rate`, with its interval.
+    n, n_holdout : int
+        Persons (or households) compared.
+    confidence : float
+        Of all numbers of the attack together.
+    n_tests : int
+        How many numbers of the attack were compared; each interval is corrected for the choice.
+    """
+
+    rate: float
+    holdout_rate: float
+    difference: float
+    lower: float
+    upper: float
+    n: int
+    n_holdout: int
+    confidence: float
+    n_tests: int = 1
+
+    @property
+    def is_above(self) -> bool:
+        """Whether the original is attacked with more success than strangers, beyond chance."""
+        return self.lower > 0
+
+
+def excess(
+    members: np.ndarray,
+    strangers: np.ndarray,
+    confidence: float,
+    *,
+    n_tests: int = 1,
+    coverage: float = 1.0,
+) -> Excess | None:
+    """Compare an attack on persons of the original with the same on strangers.
+
+    Parameters
+    ----------
+    members, strangers : bool or float64 in [0, 1], shapes (n,) and (m,)
+        Success on each person. None is returned when one of them is empty.
+    n_tests : int
+        How many such comparisons are made, among which somebody chooses.
+    coverage : float
+        Share of the population that the intruder has in a register: multiplies all.
+
+    Examples
+    --------
+    >>> one = excess(np.ones(100), np.arange(100) < 50, 0.95)
+    >>> one.difference, one.is_above, round(one.lower, 2)
+    (0.5, True, 0.39)
+    """
+    n, m = len(members), len(strangers)
+    if n == 0 or m == 0:
+        return None
+    hits, other = float(np.sum(members)), float(np.sum(strangers))
+    low, high = newcombe(hits, n, other, m, corrected(confidence, n_tests))
+    return Excess(
+        coverage * hits / n, coverage * other / m, coverage * (hits / n - other / m),
+        coverage * low, coverage * high, n, m, confidence, n_tests,
+    )  # fmt: skip
 
 
 def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Area under the ROC curve with its interval (DeLong, DeLong and Clarke-Pearson 1988).
+    """Area under the ROC curve with its interval.
+
+    The interval is that of DeLong, DeLong and Clarke-Pearson (1988). Where one side has fewer than
+    25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose
+    variance is taken at the ends of the interval and does not vanish.
 
     Parameters
     ----------
@@ -15,8 +107,9 @@ def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[flo
 
     Examples
     --------
-    >>> auc(np.array([3.0, 4.0]), np.array([1.0, 2.0]), 0.95)
-    (1.0, 1.0, 1.0)
+    >>> area, low, high = auc(np.array([3.0, 4.0]), np.array([1.0, 2.0]), 0.95)
+    >>> area, round(low, 2), high
+    (1.0, 0.34, 1.0)
     """
     from scipy.stats import norm, rankdata
 
@@ -25,8 +118,28 @@ def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[flo
     above = (both[:n] - rankdata(members)) / m
     below = 1 - (both[n:] - rankdata(others)) / n
     area = float(above.mean())
-    if min(n, m) < 2:
-        return area, 0.0, 1.0
-    variance = above.var(ddof=1) / n + below.var(ddof=1) / m
-    half = float(norm.ppf((1 + confidence) / 2) * np.sqrt(variance))
+    z = float(norm.ppf((1 + confidence) / 2))
+    variance = 0.0
+    if min(n, m) >= FEW:
+        variance = above.var(ddof=1) / n + below.var(ddof=1) / m
+    if variance <= 0:
+        return area, _score_end(area, n, m, z, 0.0), _score_end(area, n, m, z, 1.0)
+    half = z * float(np.sqrt(variance))
     return area, max(0.0, area - half), min(1.0, area + half)
+
+
+def _score_end(area: float, n: int, m: int, z: float, far: float) -> float:
+    """The value towards `far` that lies z of its own standard deviations from the area."""
+    from scipy.optimize import brentq
+
+    half = (n + m) / 2 - 1
+
+    def distance(theta: float) -> float:
+        variance = theta * (1 - theta)
+        variance *= 1 + half * (1 - theta) / (2 - theta) + half * theta / (1 + theta)
+        return (area - theta) ** 2 - z * z * variance / (n * m)
+
+    near = area + (far - area) * 1e-9
+    if abs(area - far) < 1e-12 or distance(far) <= 0:
+        return far
+    return float(brentq(distance, min(far, near), max(far, near)))

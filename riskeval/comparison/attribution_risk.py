@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.prediction.rapid import rapid
+from riskeval.attacks.registry import N_GROUPS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
 from riskeval.comparison.numbers import Number, attempt, left_out
@@ -78,7 +79,7 @@ def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Nu
 def _disco(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
 ) -> list[Number]:
-    found = disco(x, y, keys, target, draws=0)
+    found = disco(x, y, keys, target, n_groups=N_GROUPS, draws=0)
     original = found.disclosive_original
     return [Number("disco", found.rate, target, original, "the original", note=note)]
 
@@ -86,7 +87,7 @@ def _disco(
 def _tcap(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
 ) -> list[Number]:
-    found = tcap(x, y, keys, target, draws=0)
+    found = tcap(x, y, keys, target, n_groups=N_GROUPS, draws=0)
     value = found.value("TCAP_original")
     if np.isnan(value):
         note = "; ".join(text for text in (note, "no released group has one value") if text)

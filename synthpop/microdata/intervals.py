@@ -18,7 +18,7 @@ def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]
     if n == 0:
         return NONE
     low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
-    return max(0.0, float(low)), min(1.0, float(high))
+    return float(low) if hits > 0 else 0.0, min(1.0, float(high))
 
 
 def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.disco import Disco, disco, read_counting
-from riskeval.attacks.counting.key_tables import KeyTable, count_keys
-from riskeval.attacks.counting.replicated_uniques import ReplicatedUniques, replicated_uniques
-from riskeval.attacks.intervals import Intervals, Ratio, over_files, over_units
+from riskeval.attacks.counting.disco import Disco, disco
+from riskeval.attacks.counting.key_tables import FileClasses, KeyTable
+from riskeval.attacks.counting.replicated_uniques import (
+    ReplicatedUniques,
+    excess_sentence,
+    replicated_uniques,
+)
+from riskeval.attacks.counting.request import CountingRequest, read_counting
+from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
+from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import Ask, joined, joint_chance
+from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.targets import combine_members, combine_probabilities
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 
@@ -55,6 +62,9 @@ class Attribution(Result):
         without any key.
     intervals : Intervals
         Of the measures over original units.
+    excess : dict of measure to Excess
+        DCAP and TCAP_original of those looked for against those of the hold-out; empty without
+        one. (TCAP counts those who are targeted and rightly so, over all.)
     looked_for : bool, shape (n_units,)
     tau : float
     unit : {"records", "households"}
@@ -63,12 +73,15 @@ class Attribution(Result):
     target : str
     n_synthetic : int
     seed : int
+    notes : tuple of str
+        What the numbers leave out, or rest on.
     """
 
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: float
     intervals: Intervals
+    excess: dict[str, Excess]
     looked_for: np.ndarray
     tau: float
     unit: str
@@ -77,16 +90,17 @@ class Attribution(Result):
     target: str
     n_synthetic: int
     seed: int
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     def value(self, measure: str) -> float:
         """Return one measure by name."""
-        found = self.table.loc[self.table["measure"] == measure, "value"]
-        if found.empty:
+        values = self.table.loc[self.table["measure"] == measure, "value"]
+        if values.empty:
             faults = Faults("Attribution")
             faults.add(measure, "no such measure", remedy=f"There are: {[*self.table['measure']]}.")
             faults.raise_if_any()
-        return float(found.iloc[0])
+        return float(values.iloc[0])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of measures."""
@@ -101,15 +115,16 @@ class Attribution(Result):
         return (
             f"Correct attribution of {self.target} from {', '.join(self.keys)}: an intruder who "
             f"draws among the synthetic persons with the same keys {right} with probability "
-            f"{self.value('DCAP_matched'):.3f}{self.intervals.told('DCAP_matched')} where there "
-            f"are any ({self.value('DCAP'):.3f} over "
+            f"{self.value('DCAP_matched'):.3f}{self.intervals.sentence('DCAP_matched')} where "
+            f"there are any ({self.value('DCAP'):.3f} over "
             f"all original {self.unit}); drawing without keys {self.baseline:.3f}; drawing in the "
             f"original itself {self.value('CAP_original'):.3f}. For the {n_targeted:,} "
             f"{self.unit} whose "
             f"synthetic class points to one level (WEAP at least {self.tau:g}) it is right for a "
             f"share of {self.value('TCAP_original'):.3f} (TCAP over original {self.unit}; over "
-            f"synthetic records {self.value('TCAP_synthetic'):.3f}). Compare with the baseline: "
-            f"there is no published threshold.{self.told}"
+            f"synthetic records {self.value('TCAP_synthetic'):.3f}). "
+            f"{excess_sentence(self.excess.get('DCAP'), self.unit)}There is no published "
+            f"threshold.{as_sentences(self.notes)}{self.footnote}"
         )
 
 
@@ -120,9 +135,11 @@ def tcap(
     target: str | None = None,
     *,
     tau: float = 1.0,
-    missing: str = "category",
+    holdout: Any = None,
+    missing: str = "wildcard",
     household: str | None = None,
     members: str = "any",
+    n_groups: int | None = None,
     replicates: Iterable[Any] = (),
     draws: int = 200,
     confidence: float = 0.95,
@@ -132,8 +149,11 @@ def tcap(
 
     Parameters
     ----------
-    original, synthetic, keys, target, missing, household, replicates, draws, confidence, seed
-        As in `disco`. Probabilities are of an attack on somebody who is looked for: the coverage of
+    original, synthetic, keys, target, holdout, missing, household, n_groups
+        As in `disco`.
+    replicates, draws, confidence, seed
+        As in `disco`; with replicates every measure is the mean over all files.
+        Probabilities are of an attack on somebody who is looked for: the coverage of
         a Scenario multiplies CAP_original and DCAP only, which are means over all.
     members : {"any", "every"}
         The intruder draws for each member of a household apart, among synthetic persons of the
@@ -193,116 +213,139 @@ def tcap(
         faults = Faults("tcap")
         faults.add("tau", f"{tau!r} is not above 0 and at most 1")
         faults.raise_if_any()
-    ask, further, seed = read_counting(
-        "tcap", keys, target, household, members, replicates, draws, confidence, seed
-    )
-    table = count_keys("tcap", original, synthetic, ask, missing, seed)
-    records = _records(table, tau, ask)
-    ratios, theirs = _over_originals(table, records, ask), _over_synthetics(table, tau)
-    values = {name: ratio.value for name, ratio in (ratios | theirs).items()}
-    if further:
-        found = [values]
-        for file in further:
-            more = count_keys("tcap", original, file, ask, missing, seed)
-            both = _over_originals(more, _records(more, tau, ask), ask) | _over_synthetics(
-                more, tau
-            )
-            found.append({name: ratio.value for name, ratio in both.items()})
-        intervals = over_files(found, confidence=confidence, seed=seed)
-    else:
-        others = {name: ratio.value for name, ratio in theirs.items()}
-        intervals = over_units(
-            ratios, others, unit=ask.unit, draws=draws, confidence=confidence, seed=seed
-        )
+    asked = read_counting(
+        "tcap", original, synthetic, keys, target, n_targets=1, holdout=holdout, missing=missing,
+        household=household, members=members, n_groups=n_groups, replicates=replicates,
+        draws=draws, confidence=confidence, seed=seed,
+    )  # fmt: skip
+    tables = list(asked.counts())
+    request, people = asked.request, tables[0].people
+    records = [_records(table, table.people, tau) for table in tables]
+    ratios = [
+        _over_originals(table, table.people, record, asked)
+        for table, record in zip(tables, records, strict=True)
+    ]
+    released = [_over_released(table, tau) for table in tables]
+    others = [{name: ratio.value for name, ratio in more.items()} for more in released]
+    intervals = asked.intervals(ratios, others)
+    per_record = records[0]
+    if request.household is not None:
+        per_record["household"] = people.unit
     return Attribution(
-        table=_as_frame(ratios | theirs, intervals),
-        per_record=records,
-        baseline=values["baseline"],
+        table=_as_frame(ratios[0] | released[0], intervals),
+        per_record=per_record,
+        baseline=intervals.means["baseline"],
         intervals=intervals,
-        looked_for=table.looked_for,
+        excess={} if holdout is None else _excess(tables[0], tau, asked),
+        looked_for=people.looked_for,
         tau=float(tau),
-        unit=ask.unit,
-        members=ask.members,
-        keys=ask.keys,
-        target=ask.targets[0],
-        n_synthetic=table.n_synthetic,
-        seed=seed,
-        told=ask.told(),
+        unit=request.unit,
+        members=request.members,
+        keys=request.keys,
+        target=request.targets[0],
+        n_synthetic=tables[0].n_released,
+        seed=asked.seed,
+        notes=(*asked.notes, *tables[0].notes),
+        footnote=request.footnote,
     )
 
 
-def _records(table: KeyTable, tau: float, ask: Ask) -> pd.DataFrame:
-    largest, level = table.most(table.synthetic)
-    in_class = table.asked(table.class_synthetic)
-    weap = _share(table.asked(largest), in_class)
-    records = pd.DataFrame(
+def _records(table: KeyTable, people: FileClasses, tau: float) -> pd.DataFrame:
+    """What drawing among the released persons of somebody's class tells, one row a person."""
+    largest, level = table.matched.most()
+    in_class = table.matched.in_class(people.believed_class)
+    weap = _share(np.where(in_class > 0, largest[people.believed_class], 0), in_class)
+    return pd.DataFrame(
         {
-            "cap": _share(table.of_cells(table.synthetic), in_class),
+            "cap": _share(table.matched.in_cell(people.believed_class, people.level), in_class),
             "weap": weap,
             "targeted": weap >= tau - 1e-12,
-            "right": (table.asked(level) == table.level) & (in_class > 0),
+            "right": (level[people.believed_class] == people.level) & (in_class > 0),
         }
     )
-    if ask.household is not None:
-        records["household"] = table.unit
-    return records
 
 
-def _over_originals(table: KeyTable, records: pd.DataFrame, ask: Ask) -> dict[str, Ratio]:
+def _excess(table: KeyTable, tau: float, asked: CountingRequest) -> dict[str, Excess]:
+    """DCAP and TCAP against those of the hold-out."""
+    success: dict[str, list[np.ndarray]] = {"DCAP": [], "TCAP_original": []}
+    for people in table.files.values():
+        records = _records(table, people, tau)[people.judged]
+        unit, n_units = people.unit[people.judged], len(people.looked_for)
+        how, among = asked.request.members, people.targets.comparable
+        cap = combine_probabilities(np.nan_to_num(records["cap"]), unit, n_units, how)
+        wins = (records["targeted"] & records["right"]).to_numpy()
+        success["DCAP"].append(cap[among])
+        success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
+    compared = {
+        name: excess(
+            parts[0], parts[1], asked.confidence, n_tests=2, coverage=asked.request.coverage
+        )
+        for name, parts in success.items()
+    }
+    return {name: one for name, one in compared.items() if one is not None}
+
+
+def _over_originals(
+    table: KeyTable, people: FileClasses, records: pd.DataFrame, asked: CountingRequest
+) -> dict[str, Ratio]:
     """Measures over original units as ratios of sums over them."""
-    kept, n_units, among = table.judged, len(table.looked_for), table.looked_for
-    unit, how = table.unit[kept], ask.members
-    cap = records["cap"].to_numpy()[kept]
-    in_original = _share(table.of_cells(table.original), table.asked(table.class_original))[kept]
-    shares = np.bincount(table.level[kept]) / max(int(kept.sum()), 1)
-    targeted = records["targeted"].to_numpy()[kept]
-    right = records["right"].to_numpy()[kept]
-    met = among & joined(~np.isnan(cap), unit, n_units, "any")
-    aimed = among & joined(targeted, unit, n_units, how)
-    found = {
-        "CAP_original": (np.nan_to_num(in_original), among, ask.coverage),
-        "DCAP": (np.nan_to_num(cap), among, ask.coverage),
-        "DCAP_matched": (np.nan_to_num(cap), met, 1.0),
-        "baseline": (shares[table.level[kept]], among, 1.0),
+    known, n_units, among = people.judged, len(people.looked_for), people.looked_for
+    unit, how = people.unit[known], asked.request.members
+    cap = records["cap"].to_numpy()[known]
+    classes, coverage = people.believed_class, asked.request.coverage
+    in_original = _share(
+        table.original.in_cell(classes, people.level), table.original.in_class(classes)
+    )[known]
+    shares = np.bincount(people.level[known]) / max(int(known.sum()), 1)
+    targeted = records["targeted"].to_numpy()[known]
+    right = records["right"].to_numpy()[known]
+    matched = among & combine_members(~np.isnan(cap), unit, n_units, "any")
+    aimed = among & combine_members(targeted, unit, n_units, how)
+    by_person = {
+        "CAP_original": (np.nan_to_num(in_original), among, coverage),
+        "DCAP": (np.nan_to_num(cap), among, coverage),
+        "DCAP_matched": (np.nan_to_num(cap), matched, 1.0),
+        "baseline": (shares[people.level[known]], among, 1.0),
     }
     ratios = {}
-    for name, (chance, whom, factor) in found.items():
+    for name, (chance, whom, factor) in by_person.items():
         together = chance
-        if ask.household is not None:
-            together = joint_chance(chance, unit, n_units, how)
+        if asked.request.household is not None:
+            together = combine_probabilities(chance, unit, n_units, how)
         ratios[name] = share_of(together, whom, factor)
-    weap = np.nan_to_num(records["weap"].to_numpy()[kept])
+    weap = np.nan_to_num(records["weap"].to_numpy()[known])
     mean_weap = np.bincount(unit, weights=weap, minlength=n_units)
     with_class = np.bincount(unit, weights=~np.isnan(cap), minlength=n_units)
-    ratios["WEAP_original"] = Ratio(np.where(met, mean_weap, 0), np.where(met, with_class, 0))
-    wins = joined(targeted & right, unit, n_units, how) & aimed
+    ratios["WEAP_original"] = Ratio(
+        np.where(matched, mean_weap, 0), np.where(matched, with_class, 0)
+    )
+    wins = combine_members(targeted & right, unit, n_units, how) & aimed
     ratios["TCAP_original"] = Ratio(wins.astype(np.float64), aimed.astype(np.float64))
     return ratios
 
 
-def _over_synthetics(table: KeyTable, tau: float) -> dict[str, Ratio]:
-    """Measures over synthetic records as ratios of sums over cells."""
-    cell = table.cell_class
-    own_share = _share(table.synthetic, table.class_synthetic[cell])
-    in_original = _share(table.original, table.class_original[cell])
-    counts = table.synthetic.astype(np.float64)
+def _over_released(table: KeyTable, tau: float) -> dict[str, Ratio]:
+    """Measures over released records as ratios of sums over cells."""
+    cells = table.released
+    own_share = _share(cells.count, cells.in_class(cells.of_class))
+    total = table.original.in_class(cells.of_class)
+    in_original = _share(table.original.in_cell(cells.of_class, cells.level), total)
+    counts = cells.count.astype(np.float64)
     aimed = np.where(own_share >= tau - 1e-12, counts, 0.0)
-    matched = np.where(table.class_original[cell] > 0, aimed, 0.0)
     hits = aimed * np.nan_to_num(in_original)
     return {
         "WEAP": Ratio(counts * np.nan_to_num(own_share), counts),
-        "TCAP_synthetic": Ratio(hits, matched),
+        "TCAP_synthetic": Ratio(hits, np.where(total > 0, aimed, 0.0)),
         "TCAP_synthetic_all": Ratio(hits, aimed),
     }
 
 
 def _as_frame(ratios: dict[str, Ratio], intervals: Intervals) -> pd.DataFrame:
-    rows = [(name, ratios[name].value, ratios[name].bottom.sum(), MEANINGS[name])
-            for name in MEANINGS]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["measure", "value", "n", "meaning"])
-    frame = frame.astype({"value": np.float64, "n": np.int64})
-    found = intervals.table.reindex(list(MEANINGS)).reset_index(drop=True)
-    return pd.concat([frame, found], axis=1)
+    table = intervals.table.reindex(list(MEANINGS)).reset_index(drop=True)
+    n = [int(ratios[name].bottom.sum()) for name in MEANINGS]
+    columns = {"measure": list(MEANINGS), "value": table["mean"], "n": n,
+               "meaning": list(MEANINGS.values())}  # fmt: skip
+    return pd.concat([pd.DataFrame(columns), table], axis=1)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

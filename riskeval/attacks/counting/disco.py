@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import KeyTable, count_keys
-from riskeval.attacks.counting.replicated_uniques import HONOURED, with_intervals
-from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
+from riskeval.attacks.counting.key_tables import Cells, FileClasses, KeyTable
+from riskeval.attacks.counting.replicated_uniques import excess_sentence, with_intervals
+from riskeval.attacks.counting.request import CountingRequest, read_counting
+from riskeval.attacks.intervals import Intervals
 from riskeval.attacks.intervals import share as share_of
+from riskeval.attacks.levels import comparable_text
+from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import Ask, joined, read_ask
+from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.targets import combine_members
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.streams import resolve_seed
+
+ONE_WAY = (50, 0.9)
+TWO_WAY = (5, 0.8)
+"""Records, and share of them with one level, from which a level is reported as common knowledge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +35,8 @@ class Disco(Result):
     ----------
     rate : float
         DiSCO, disclosive in synthetic, correct in original: share of original records whose keys
-        lead to one single target level in the synthetic file, and it is their own.
+        lead to one single target level in the synthetic file, and it is their own. With replicates
+        the mean over all files, as the other shares.
     disclosive_original : float
         Dorig, the baseline: share whose keys lead to one single level in the original.
     in_synthetic : float
@@ -39,10 +47,19 @@ class Disco(Result):
         DiS: share of original records whose keys lead to one single level there, right or wrong.
     disclosive_both : float
         DiSDiO: DiSCO records that are disclosive in the original as well.
+    rate_judged : float
+        DiSCO among those whose keys occur in the synthetic file.
     intervals : Intervals
         Of the measures over original units.
+    excess : Excess or None
+        DiSCO of those looked for against that of the hold-out; None without one.
+    common : DataFrame
+        Levels that may be common knowledge: ``key``, ``key_level`` (empty for the level by
+        itself), ``level`` of the target, ``disclosed`` (original records that are DiSCO),
+        ``share`` of the original records of this key level that have the target level.
     per_record : bool, shape (n_units,)
-        Which original records (households, in order of appearance) are DiSCO.
+        Which original records (households, in order of appearance) are DiSCO; of several files,
+        in the first.
     looked_for : bool, shape (n_units,)
         Whom the intruder looks for; shares of original units are of these, times the coverage.
     n_original, n_synthetic : int
@@ -52,6 +69,8 @@ class Disco(Result):
     keys : tuple of str
     target : str
     seed : int
+    notes : tuple of str
+        What the numbers leave out, or rest on.
     """
 
     rate: float
@@ -60,7 +79,10 @@ class Disco(Result):
     disclosive_in_synthetic: float
     disclosive_synthetic: float
     disclosive_both: float
+    rate_judged: float
     intervals: Intervals
+    excess: Excess | None
+    common: pd.DataFrame
     per_record: np.ndarray
     looked_for: np.ndarray
     n_original: int
@@ -70,7 +92,8 @@ class Disco(Result):
     keys: tuple[str, ...]
     target: str
     seed: int
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -98,13 +121,27 @@ class Disco(Result):
                 f"{self.target} of {self.members} member"
             )
         return (
-            f"DiSCO: for {self.rate:.2%}{self.intervals.told('DiSCO')} of {self.n_original:,} "
+            f"DiSCO: for {self.rate:.2%}{self.intervals.sentence('DiSCO')} of {self.n_original:,} "
             f"original {self.unit} all synthetic {whom}, and rightly so. "
             f"In the original itself the keys determine {self.target} for "
             f"{self.disclosive_original:.2%}; the synthetic file seems to determine it for "
-            f"{self.disclosive_synthetic:.2%}, right or wrong. A level that nearly everybody has, "
-            f"or that follows from the keys by common knowledge, counts too: look at the records "
-            f"before judging. There is no published threshold.{self.told}"
+            f"{self.disclosive_synthetic:.2%}, right or wrong. {self._common_sentence()}"
+            f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
+            f"{as_sentences(self.notes)}{self.footnote}"
+        )
+
+    def _common_sentence(self) -> str:
+        if self.common.empty:
+            return (
+                "A level that nearly everybody has, or that follows from the keys by common "
+                "knowledge, counts too. "
+            )
+        first = self.common.iloc[0]
+        where = f" of those with {first['key']} {first['key_level']}" if first["key"] else ""
+        return (
+            f"{first['disclosed']:,} of these have {self.target} {first['level']}, as "
+            f"{first['share']:.0%}{where} in the original: that may be common knowledge (see "
+            "common; exclude_levels and exclude_pairs leave such levels out). "
         )
 
 
@@ -114,9 +151,14 @@ def disco(
     keys: Scenario | Sequence[str] | str,
     target: str | None = None,
     *,
-    missing: str = "category",
+    holdout: Any = None,
+    missing: str = "wildcard",
     household: str | None = None,
     members: str = "any",
+    n_groups: int | None = None,
+    exclude_levels: Sequence[Any] = (),
+    exclude_pairs: Sequence[tuple[str, Any, Any]] = (),
+    denominator_limit: int | None = None,
     replicates: Iterable[Any] = (),
     draws: int = 200,
     confidence: float = 0.95,
@@ -126,13 +168,25 @@ def disco(
 
     Parameters
     ----------
-    original, synthetic, missing, replicates, draws, confidence
+    original, synthetic, holdout, replicates, draws, confidence
         As in `replicated_uniques`.
+    missing : {"wildcard", "category", "unmatched"}
+        As in `replicated_uniques`. A record whose target is missing tells nothing where others of
+        the same keys have a value (with "wildcard").
     keys : names of columns of both, or a Scenario with one target
         With wrong keys the intruder looks up what they believe, in the original (Dorig) too.
     target : str
         Column of both files that the intruder wants to know; every distinct value is a level, and
-        missing is one. Group a numeric target first. None with a Scenario.
+        missing is one. None with a Scenario.
+    n_groups : int, optional
+        Groups of about equal size (by quantiles of the original) in which a numeric target is
+        compared. Without it every distinct number is a level of its own.
+    exclude_levels : levels of the target
+        Levels that are no secret ("healthy", "not applicable"): they never count as disclosed.
+    exclude_pairs : sequence of (key, level of the key, level of the target)
+        Targets that follow from a key by common knowledge ("sex", "m", "not pregnant").
+    denominator_limit : int, optional
+        Classes with more records than this are facts about a group and do not count.
     household : str, optional
         Column of both files with the number of the household. A member is then looked up among
         the synthetic persons who have the same keys and live in a household with the same
@@ -166,88 +220,158 @@ def disco(
     >>> risk.disclosive_original, risk.disclosive_synthetic, risk.rate
     (0.5, 0.5, 0.25)
     """
-    ask, further, seed = read_counting(
-        "disco", keys, target, household, members, replicates, draws, confidence, seed
-    )
-    ratios, hit, theirs, table = _measured(original, synthetic, ask, missing, seed)
-    if further:
-        found = [{name: it.value for name, it in ratios.items()} | {"Dsyn": theirs}]
-        for file in further:
-            more, _, other, _ = _measured(original, file, ask, missing, seed)
-            found.append({name: it.value for name, it in more.items()} | {"Dsyn": other})
-        intervals = over_files(found, confidence=confidence, seed=seed)
-    else:
-        intervals = over_units(
-            ratios, {"Dsyn": theirs}, unit=ask.unit, draws=draws, confidence=confidence, seed=seed
-        )
+    asked = read_counting(
+        "disco", original, synthetic, keys, target, n_targets=1, holdout=holdout, missing=missing,
+        household=household, members=members, n_groups=n_groups, replicates=replicates,
+        draws=draws, confidence=confidence, seed=seed,
+    )  # fmt: skip
+    rule = _read_exclusions(asked, exclude_levels, exclude_pairs, denominator_limit)
+    tables = list(asked.counts())
+    flags = [_flags(table, table.people, rule, asked) for table in tables]
+    coverage, looked_for = asked.request.coverage, tables[0].people.looked_for
+    ratios = [
+        {name: share_of(flag, looked_for, coverage) for name, flag in one.items()} for one in flags
+    ]
+    others = [{"Dsyn": _disclosive_released(table, rule)} for table in tables]
+    intervals = asked.intervals(ratios, others)
+    hit = flags[0]["DiSCO"]
+    comparison = None
+    if holdout is not None:
+        strangers = tables[0].files["hold-out"]
+        other = _flags(tables[0], strangers, rule, asked)["DiSCO"]
+        comparison = excess(
+            hit[tables[0].people.targets.comparable], other[strangers.targets.comparable],
+            confidence, coverage=coverage,
+        )  # fmt: skip
+    means = intervals.means
     return Disco(
-        rate=ratios["DiSCO"].value,
-        disclosive_original=ratios["Dorig"].value,
-        in_synthetic=ratios["iS"].value,
-        disclosive_in_synthetic=theirs,
-        disclosive_synthetic=ratios["DiS"].value,
-        disclosive_both=ratios["DiSDiO"].value,
+        rate=means["DiSCO"],
+        disclosive_original=means["Dorig"],
+        in_synthetic=means["iS"],
+        disclosive_in_synthetic=means["Dsyn"],
+        disclosive_synthetic=means["DiS"],
+        disclosive_both=means["DiSDiO"],
+        rate_judged=means["DiSCO"] / means["iS"] if means["iS"] > 0 else float("nan"),
         intervals=intervals,
-        per_record=hit,
-        looked_for=table.looked_for,
-        n_original=int(table.looked_for.sum()),
-        n_synthetic=table.n_synthetic,
-        unit=ask.unit,
-        members=ask.members,
-        keys=ask.keys,
-        target=ask.targets[0],
-        seed=seed,
-        told=ask.told(),
+        excess=comparison,
+        common=_common(asked, tables[0], hit),
+        per_record=hit & looked_for,
+        looked_for=looked_for,
+        n_original=int(looked_for.sum()),
+        n_synthetic=tables[0].n_released,
+        unit=asked.request.unit,
+        members=asked.request.members,
+        keys=asked.request.keys,
+        target=asked.request.targets[0],
+        seed=asked.seed,
+        notes=(*asked.notes, *tables[0].notes),
+        footnote=asked.request.footnote,
     )
 
 
-def read_counting(
-    name: str,
-    keys: Scenario | Sequence[str] | str,
-    target: str | None,
-    household: str | None,
-    members: str,
-    replicates: Any,
-    draws: int,
-    confidence: float,
-    seed: int | None,
-) -> tuple[Ask, tuple[Any, ...], int]:
-    """Check what a counting measure of one target was given; return it with files and seed."""
-    ask = read_ask(
-        name, keys, target, household=household, members=members, honoured=HONOURED, n_targets=1
-    )
-    faults = Faults(name)
-    if len(ask.targets) != 1:
-        what = f"{len(ask.targets)} targets are given, 1 wanted"
-        faults.add("target", what, remedy="Name what the intruder looks for.")
-    further = check_intervals(faults, draws, confidence, replicates)
+@dataclass(frozen=True, slots=True, eq=False)
+class Exclusions:
+    """Levels and classes that are no secret."""
+
+    levels: frozenset[str]
+    pairs: tuple[tuple[str, str, str], ...]
+    denominator_limit: int | None
+
+
+def _read_exclusions(
+    asked: CountingRequest, levels: Any, pairs: Any, denominator_limit: Any
+) -> Exclusions:
+    faults = Faults("disco")
+    if isinstance(levels, (str, int, float)):
+        levels = [levels]
+    good = []
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 3:
+            remedy = "Give (key, level of the key, level of the target)."
+            faults.add("exclude_pairs", f"{pair!r} is not three values", remedy=remedy)
+        elif pair[0] not in asked.request.keys:
+            faults.add("exclude_pairs", f"{pair[0]!r} is not a key")
+        else:
+            good.append((pair[0], comparable_text(pair[1]), comparable_text(pair[2])))
+    limit = denominator_limit
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        faults.add("denominator_limit", f"{limit!r} is not a whole number of at least 1")
     faults.raise_if_any()
-    return ask, further, resolve_seed(seed)
+    return Exclusions(frozenset(map(comparable_text, levels)), tuple(good), limit)
 
 
-def _measured(
-    original: Any, synthetic: Any, ask: Ask, missing: str, seed: int
-) -> tuple[dict[str, Ratio], np.ndarray, float, KeyTable]:
-    """Return the measures over original units, which units are DiSCO, Dsyn, and the counts."""
-    table = count_keys("disco", original, synthetic, ask, missing, seed)
-    largest, level = table.most(table.synthetic)
-    single = (table.class_synthetic > 0) & (largest == table.class_synthetic)
-    most_own, own_level = table.most(table.original)
-    single_own = (table.class_original > 0) & (most_own == table.class_original)
-    hit = table.asked(single) & (table.asked(level) == table.level)
-    hit_own = table.asked(single_own) & (table.asked(own_level) == table.level)
-    flags = {
-        "Dorig": hit_own,
-        "iS": table.asked(table.class_synthetic > 0),
-        "DiS": table.asked(single),
-        "DiSCO": hit,
-        "DiSDiO": hit & hit_own,
+def _flags(
+    table: KeyTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+) -> dict[str, np.ndarray]:
+    """What is so for each unit: measures by their name, bool, shape (n_units,)."""
+    secret = _secret(table, people, rule, asked)
+    single, right = _single(table.matched, people, rule)
+    own_single, own_right = _single(table.original, people, rule)
+    by_record = {
+        "Dorig": own_single & own_right & secret,
+        "iS": table.matched.in_class(people.believed_class) > 0,
+        "DiS": single,
+        "DiSCO": single & right & secret,
+        "DiSDiO": single & right & own_single & own_right & secret,
     }
-    kept, n_units = table.judged, len(table.looked_for)
-    units = {
-        name: joined(flag[kept], table.unit[kept], n_units, ask.members)
-        for name, flag in flags.items()
+    known, n_units = people.judged, len(people.looked_for)
+    return {
+        name: combine_members(flag[known], people.unit[known], n_units, asked.request.members)
+        for name, flag in by_record.items()
     }
-    ratios = {name: share_of(it, table.looked_for, ask.coverage) for name, it in units.items()}
-    theirs = float(table.class_synthetic[single].sum() / max(table.n_synthetic, 1))
-    return ratios, units["DiSCO"] & table.looked_for, theirs, table
+
+
+def _single(cells: Cells, people: FileClasses, rule: Exclusions) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the class that is looked up has one single level, and whether it is the own one."""
+    largest, level = cells.most()
+    total = cells.in_class(people.believed_class)
+    single = (total > 0) & (largest[people.believed_class] == total)
+    if rule.denominator_limit is not None:
+        single &= total <= rule.denominator_limit
+    return single, level[people.believed_class] == people.level
+
+
+def _secret(
+    table: KeyTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+) -> np.ndarray:
+    """Records whose level of the target is not excluded."""
+    if not rule.levels and not rule.pairs:
+        return np.ones(len(people.level), dtype=np.bool_)
+    texts = np.array([comparable_text(level) for level in table.levels], dtype=object)
+    level = texts[people.level]
+    excluded = np.isin(level, list(rule.levels))
+    for key, key_level, target_level in rule.pairs:
+        values = next(
+            frame[key] for role, frame in asked.files.items() if table.files[role] is people
+        )
+        texts_of_key = values.map(comparable_text, na_action="ignore").to_numpy(dtype=object)
+        excluded |= (texts_of_key == key_level) & (level == target_level)
+    return ~excluded
+
+
+def _disclosive_released(table: KeyTable, rule: Exclusions) -> float:
+    largest, _ = table.released.most()
+    total = table.released.total
+    single = (total > 0) & (largest[:-1] == total)
+    if rule.denominator_limit is not None:
+        single &= total <= rule.denominator_limit
+    return float(total[single].sum() / max(table.n_released, 1))
+
+
+def _common(asked: CountingRequest, table: KeyTable, hit: np.ndarray) -> pd.DataFrame:
+    """Levels of the target, alone or with a key, that most disclosed records and others share."""
+    people, frame = table.people, asked.files["original"]
+    names = np.array([str(level) for level in table.levels], dtype=object)
+    records = pd.DataFrame({"level": names[people.level], "hit": hit[people.unit]})
+    parts = []
+    for key in ("", *asked.request.keys):
+        records["key_level"] = "" if not key else frame[key].astype(str).to_numpy()
+        count, share = TWO_WAY if key else ONE_WAY
+        groups = records.groupby(["key_level", "level"])["hit"].agg(["sum", "size"])
+        total = groups["size"].groupby("key_level").transform("sum")
+        groups["share"] = groups["size"] / total
+        chosen = groups[(groups["sum"] > count) & (groups["share"] >= share)].reset_index()
+        parts.append(chosen.rename(columns={"sum": "disclosed"}).assign(key=key))
+    columns = ["key", "key_level", "level", "disclosed", "share"]
+    every = pd.concat(parts)[columns]
+    return every.sort_values("disclosed", ascending=False, ignore_index=True)

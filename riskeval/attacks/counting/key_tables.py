@@ -1,34 +1,104 @@
-"""Counts of original and synthetic records by key combination and level of a target."""
+"""Counts of real and released persons by key combination and level of a target."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.indexer import BagNumberer, Numberer, RowNumberer, pair_up
+from riskeval.attacks.counting.compatible import Pairs, compatible_households, compatible_rows
+from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up, unpair
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.attack import CHUNK
 from riskeval.attacks.matching.blocks import iter_frames
-from riskeval.attacks.matching.key_tree import KeyCoder
-from riskeval.attacks.unit_of_attack import (
-    Ask,
-    Households,
-    check_ask,
-    check_households,
-    joined,
-    wrong_codes,
-)
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
-from synthpop.microdata.codes import encode_keys
+from riskeval.attacks.request import AttackRequest, check_households, check_request
+from riskeval.attacks.targets import AttackTargets, HouseholdNumbers, attack_targets, level_coders
+from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.streams import Streams
+
+TREATMENTS = ("wildcard", "category", "unmatched")
+"""What a missing key of the release matches: anything, a missing key, nothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileClasses:
+    """One file of real persons by class of keys.
+
+    Attributes
+    ----------
+    targets : AttackTargets
+    unit : int64, shape (n,)
+        Unit of each record: of persons, or of members of a household; with households and without
+        a target a record is a household.
+    level : int64, shape (n,)
+        Level of the target.
+    judged : bool, shape (n,)
+        False where there is no true value: members of households without one.
+    true_class, believed_class : int64, shape (n,)
+        Class of each record, and the one where the intruder looks it up; -1 where keys are missing
+        and missing keys match nothing.
+    """
+
+    targets: AttackTargets
+    unit: np.ndarray
+    level: np.ndarray
+    judged: np.ndarray
+    true_class: np.ndarray
+    believed_class: np.ndarray
+
+    @property
+    def looked_for(self) -> np.ndarray:
+        """Units that the intruder looks for."""
+        return self.targets.looked_for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Records by class of keys (q) and level of the target (t), cells with records only.
+
+    Attributes
+    ----------
+    of_class, level, count : int64, shape (c,)
+        Sorted by class, then by level.
+    total : int64, shape (classes,)
+        Records of each class, of all levels.
+    """
+
+    of_class: np.ndarray
+    level: np.ndarray
+    count: np.ndarray
+    total: np.ndarray
+
+    def in_class(self, classes: np.ndarray) -> np.ndarray:
+        """Records of classes; 0 for class -1."""
+        return np.append(self.total, 0)[classes]
+
+    def in_cell(self, classes: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """Records of classes that have a level; 0 for class -1."""
+        known = pair_up(self.of_class, self.level)
+        cell = pair_up(np.maximum(classes, 0), level)
+        place = np.minimum(np.searchsorted(known, cell), max(len(known) - 1, 0))
+        hit = (classes >= 0) & (known[place] == cell) if len(known) else np.zeros(len(cell), bool)
+        return np.where(hit, np.append(self.count, 0)[place], 0)
+
+    def most(self) -> tuple[np.ndarray, np.ndarray]:
+        """Largest count of a level in each class, and that level (the first of equals)."""
+        order = np.lexsort((self.level, -self.count, self.of_class))
+        classes, first = np.unique(self.of_class[order], return_index=True)
+        largest = np.zeros(len(self.total) + 1, dtype=np.int64)
+        level = np.full(len(self.total) + 1, -1, dtype=np.int64)
+        largest[classes] = self.count[order[first]]
+        level[classes] = self.level[order[first]]
+        return largest, level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyTable:
-    """Both files by class of keys (q) and level of the target (t), cells with records only.
+    """Real persons and a release by class of keys and level of a target.
 
     Records are persons. Where the household is the unit, a class of persons is the multiset of
     keys in their household together with their own keys; without a target, records are households
@@ -36,294 +106,354 @@ class KeyTable:
 
     Attributes
     ----------
-    cell_class, cell_level : int64, shape (c,)
-    original, synthetic : int64, shape (c,)
-        Records of both files in each cell.
-    class_original, class_synthetic : int64, shape (q,)
-        Records of both files in each class, of all levels.
-    level : int64, shape (n,)
-        Level of each original record.
-    own_class, asked_class : int64, shape (n,)
-        Class of each original record, and the one where the intruder looks it up: another one where
-        their keys are wrong. -1 where keys are missing and missing keys match nothing.
-    own_cell, asked_cell : int64, shape (n,)
-        Cells of these classes with the record's own level; -1 likewise.
-    judged : bool, shape (n,)
-        False for members of households whose target is missing.
-    unit : int64, shape (n,)
-        Unit of each original record.
-    looked_for : bool, shape (n_units,)
-    alone : bool, shape (n_units,)
-        Units whose keys no other original unit has.
-    n_synthetic : int
-        All synthetic records, also those that match nothing.
+    files : dict of role to FileClasses
+        "original" and, where it is given, "hold-out".
+    original, released : Cells
+        Records of both files as they are.
+    matched : Cells
+        Released records that the intruder takes for those of a class: the same keys or, where none
+        has them, those whose other keys are suppressed. Records without a value of the target
+        are left out of classes in which others have one.
+    n_released : int
+        All released records, also those that match nothing.
+    levels : list
+        Levels of the target by code; None is missing.
+    notes : tuple of str
     """
 
-    cell_class: np.ndarray
-    cell_level: np.ndarray
-    original: np.ndarray
-    synthetic: np.ndarray
-    class_original: np.ndarray
-    class_synthetic: np.ndarray
-    level: np.ndarray
-    own_class: np.ndarray
-    asked_class: np.ndarray
-    own_cell: np.ndarray
-    asked_cell: np.ndarray
-    judged: np.ndarray
-    unit: np.ndarray
-    looked_for: np.ndarray
-    alone: np.ndarray
-    n_synthetic: int
+    files: dict[str, FileClasses]
+    original: Cells
+    released: Cells
+    matched: Cells
+    n_released: int
+    levels: list[Any]
+    notes: tuple[str, ...]
 
-    def asked(self, by_class: np.ndarray) -> np.ndarray:
-        """Spread values of classes over records by the class they are looked up in; 0 for none."""
-        return np.append(by_class, np.zeros(1, dtype=by_class.dtype))[self.asked_class]
-
-    def own(self, by_class: np.ndarray) -> np.ndarray:
-        """Spread values of classes over records by their true class; 0 for none."""
-        return np.append(by_class, np.zeros(1, dtype=by_class.dtype))[self.own_class]
-
-    def of_cells(self, by_cell: np.ndarray) -> np.ndarray:
-        """Spread values of cells over records by the cell asked for; 0 for none."""
-        return np.append(by_cell, np.zeros(1, dtype=by_cell.dtype))[self.asked_cell]
-
-    def most(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Largest count of a level in each class and that level, the first of equals; (q,) each."""
-        order = np.lexsort((self.cell_level, -counts, self.cell_class))
-        classes, first = np.unique(self.cell_class[order], return_index=True)
-        largest = np.zeros(len(self.class_original), dtype=np.int64)
-        level = np.full(len(self.class_original), -1, dtype=np.int64)
-        largest[classes], level[classes] = counts[order[first]], self.cell_level[order[first]]
-        return largest, level
+    @property
+    def people(self) -> FileClasses:
+        """Return the original."""
+        return self.files["original"]
 
 
 def count_keys(
-    name: str, original: Any, synthetic: Any, ask: Ask, missing: str, seed: int = 0
+    name: str,
+    files: Mapping[str, pd.DataFrame],
+    release: Any,
+    request: AttackRequest,
+    missing: str,
+    seed: int = 0,
 ) -> KeyTable:
-    """Count both files by keys and target; `synthetic` is streamed.
+    """Count files of real persons and a release by keys and target; the release is streamed.
 
-    Time is linear in the records; memory is that of the distinct keys of both files, for
-    households also a few numbers a person.
+    Time is linear in the records; memory is that of the distinct keys of all files, for
+    households also a few numbers a person. Suppressed keys cost one more pass for each pattern of
+    them, for households one over pairs of those that no released household matches exactly.
 
     Raises
     ------
     InputError
         Missing columns, no keys, a key without any common level, persons without a household.
     """
+    # 1. Check what was given
     faults = Faults(name)
-    frame = as_frame(original, "original")
-    check_choice(faults, "missing", missing, ["category", "unmatched"])
-    check_ask(faults, ask, frame)
-    if faults and ask.household is not None and not isinstance(ask.household, str):
+    check_choice(faults, "missing", missing, TREATMENTS)
+    check_request(faults, request, files["original"])
+    for role, frame in list(files.items())[1:]:
+        check_file(faults, frame, request, role)
+    if faults and request.household is not None and not isinstance(request.household, str):
         faults.raise_if_any()
-    frames = iter_frames(synthetic, "synthetic", ask.needed)
+    frames = iter_frames(release, "synthetic", request.needed)
     faults.raise_if_any()
-    coding = _Coding(frame, ask, missing)
-    n_synthetic = 0
+    # 2. Whom the intruder looks for, and by which keys
+    coders = level_coders(list(files.values()), request.keys)
+    real = attack_targets(files, request, coders, seed, match_missing=missing != "unmatched")
+    target = LevelCoder(())
+    if request.targets:
+        target = LevelCoder(encode(files["original"][request.targets[0]])[1])
+    reader = _Reader(request, coders, target, missing)
+    believed = {role: reader.number(part.codes) for role, part in real.items()}
+    true = {role: reader.number(part.true_codes) for role, part in real.items()}
+    # 3. Count the release block by block
+    for coder in coders:
+        coder.start()
     for block in frames:
-        _check_block(name, block, ask)
+        block_faults = Faults(name)
+        check_file(block_faults, block, request, "synthetic file")
+        block_faults.raise_if_any()
         for begin in range(0, len(block), CHUNK):
-            coding.read(block.iloc[begin : begin + CHUNK])
-        n_synthetic += len(block)
-    _check_common(name, ask.keys, coding.coders, n_synthetic)
-    return coding.table(seed)
+            reader.read(block.iloc[begin : begin + CHUNK])
+    _check_common(name, request.keys, coders, reader.n_persons)
+    # 4. Classes of the real persons, and of the released ones
+    classes = reader.classes(real, true, believed, files)
+    released = reader.released()
+    people = classes["original"]
+    original = _cells(people.true_class, people.level, released)
+    original, released = _same_length(original, released, classes)
+    # 5. Released records that the intruder takes for somebody's
+    pairs: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
+    if missing == "wildcard":
+        asked = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
+        asked = asked[(asked >= 0) & (released.in_class(asked) == 0)]
+        pairs = reader.compatible(asked, released)
+    matched = _matched(released, pairs, target.n_known if missing == "wildcard" else -1)
+    n_released = reader.n_persons
+    if request.household is not None and not request.targets:
+        n_released = reader.homes.size
+    notes = [coder.note(key, "original") for coder, key in zip(coders, request.keys, strict=True)]
+    return KeyTable(
+        classes, original, released, matched, n_released, target.levels, tuple(filter(None, notes))
+    )
 
 
-class _Coding:
-    """Codes and numbers of both files so far."""
+class _Reader:
+    """Classes and levels of the release so far.
 
-    def __init__(self, frame: pd.DataFrame, ask: Ask, missing: str) -> None:
-        self.frame, self.ask, self.missing = frame, ask, missing
-        coded = encode_keys(frame, ask.keys)
-        self.coders = [KeyCoder(levels) for levels in coded.levels]
-        known = np.array([coder.n_known for coder in self.coders], dtype=np.int32)
-        self.codes = np.where(coded.codes < 0, known, coded.codes).T
-        self.rows = RowNumberer([coder.radix for coder in self.coders])
-        self.own = self._classes(self.codes)
-        self.target = KeyCoder(())
-        self.level = np.zeros(len(frame), dtype=np.int64)
-        if ask.targets:
-            levels = encode_keys(frame, ask.targets[:1]).levels[0]
-            self.target = KeyCoder(levels)
-            self.level = self.target.code(frame[ask.targets[0]]).astype(np.int64)
-        self.cells = Numberer()
+    Attributes
+    ----------
+    rows : RowIndexer
+        Numbers the key combinations of persons.
+    bags : Multiset
+        Numbers the multisets of them in households.
+    members : Indexer
+        Numbers pairs of a multiset and the keys of one of its members.
+    """
+
+    def __init__(
+        self, request: AttackRequest, coders: list[LevelCoder], target: LevelCoder, missing: str
+    ) -> None:
+        self.request, self.coders, self.target = request, coders, target
+        self.missing = np.array([coder.n_known for coder in coders], dtype=np.int32)
+        self.is_matched = missing != "unmatched"
+        self.rows = RowIndexer([coder.radix for coder in coders])
+        self.bags, self.members, self.cells = Multiset(), Indexer(), Indexer()
+        self.pair_of_member: list[np.ndarray] = []
         self.cell_keys: list[np.ndarray] = []
         self.counts = np.zeros(0, dtype=np.int64)
         self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.homes = Households()
-        self.n_synthetic = 0
+        self.real_bags: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.homes = HouseholdNumbers()
+        self.n_persons = 0
+
+    def number(self, codes: np.ndarray) -> np.ndarray:
+        """Number of the key combination of each row of codes, shape (n, m); -1 if unmatched."""
+        numbers = self.rows.number(codes.T)
+        if not self.is_matched:
+            numbers[(codes == self.missing).any(axis=1)] = -1
+        return numbers
 
     def read(self, chunk: pd.DataFrame) -> None:
         """Count the persons of a chunk, or keep their numbers until their household is complete."""
-        codes = np.stack(
-            [coder.code(chunk[key]) for coder, key in zip(self.coders, self.ask.keys, strict=True)]
-        )
-        classes = self._classes(codes)
+        pairs = zip(self.coders, self.request.keys, strict=True)
+        rows = self.number(np.stack([coder.code(chunk[key]) for coder, key in pairs], axis=1))
         level = np.zeros(len(chunk), dtype=np.int64)
-        if self.ask.targets:
-            level = self.target.code(chunk[self.ask.targets[0]]).astype(np.int64)
-        self.n_synthetic += len(chunk)
-        if self.ask.household is None:
-            self._count(classes, level)
+        if self.request.targets:
+            level = self.target.code(chunk[self.request.targets[0]]).astype(np.int64)
+        self.n_persons += len(chunk)
+        if self.request.household is None:
+            self._count(rows, level)
         else:
-            home = self.homes.number(chunk[self.ask.household])
-            self.parts.append((classes.astype(np.int32), level.astype(np.int32), home))
+            home = self.homes.number(chunk[self.request.household])
+            self.parts.append((rows.astype(np.int32), level.astype(np.int32), home))
 
-    def table(self, seed: int) -> KeyTable:
-        """Put everything together after the last chunk."""
-        n = len(self.frame)
-        asked = self._classes(self._known_codes(seed))
-        own, unit, level = self.own, np.arange(n), self.level
-        n_synthetic, judged = self.n_synthetic, np.ones(n, dtype=np.bool_)
-        bag = own
-        if self.ask.household is not None:
-            unit = Households().number(self.frame[self.ask.household])
-            bags, members = BagNumberer(), Numberer()
-            bag = _bags(bags, own, unit)
-            asked_bag = _bags(bags, asked, unit)
-            theirs = _bags(bags, *self._stream(0, 2)) if self.parts else np.zeros(0, np.int64)
-            if self.ask.targets:
-                own, asked = _members(members, bag[unit], own), _members(
-                    members, asked_bag[unit], asked
-                )  # fmt: skip
-                judged = self.frame[self.ask.targets[0]].notna().to_numpy()
-                row, home = self._stream(0, 2)
-                self._count(_members(members, theirs[home], row), self._stream(1)[0])
-            else:
-                own, asked, level, unit = bag, asked_bag, level[: len(bag)], np.arange(len(bag))
-                judged, n_synthetic = np.ones(len(bag), dtype=np.bool_), self.homes.size
-                self._count(theirs, np.zeros(len(theirs), dtype=np.int64))
-        alone = np.append(np.bincount(bag[bag >= 0]), 0)[bag] == 1
-        own_cell, asked_cell = self._cell(own, level), self._cell(asked, level)
-        return self._finish(
-            own, asked, own_cell, asked_cell, level, judged, unit, alone, n_synthetic
-        )
-
-    def _finish(
+    def classes(
         self,
-        own: np.ndarray,
-        asked: np.ndarray,
-        own_cell: np.ndarray,
-        asked_cell: np.ndarray,
-        level: np.ndarray,
-        judged: np.ndarray,
-        unit: np.ndarray,
-        alone: np.ndarray,
-        n_synthetic: int,
-    ) -> KeyTable:
+        real: Mapping[str, AttackTargets],
+        true: Mapping[str, np.ndarray],
+        believed: Mapping[str, np.ndarray],
+        files: Mapping[str, pd.DataFrame],
+    ) -> dict[str, FileClasses]:
+        """Classes of the real persons of every file."""
+        result = {}
+        for role, part in real.items():
+            n = len(part.unit)
+            level, judged = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
+            if self.request.targets:
+                values = files[role][self.request.targets[0]]
+                level = self.target.code(values).astype(np.int64)
+            own, asked, unit = true[role], believed[role], part.unit
+            if self.request.household is not None:
+                bag, asked_bag = (self._bag(rows, unit) for rows in (own, asked))
+                self.real_bags.append((asked_bag, asked, unit))
+                if self.request.targets:
+                    own, asked = self._member(bag[unit], own), self._member(asked_bag[unit], asked)
+                    judged = level != self.target.n_known
+                else:
+                    own, asked, unit = bag, asked_bag, np.arange(part.n)
+                    level, judged = level[: part.n], np.ones(part.n, dtype=np.bool_)
+            result[role] = FileClasses(part, unit, level, judged, own, asked)
+        return result
+
+    def released(self) -> Cells:
+        """Cells of the release, after the last chunk."""
+        self.home_rows, self.home = np.empty(0, np.int64), np.empty(0, np.int64)
+        if self.parts:
+            rows, level, home = (
+                np.concatenate([part[k] for part in self.parts]).astype(np.int64) for k in range(3)
+            )
+            self.home_rows, self.home = rows, home
+            self.bag = self._bag(rows, home)
+            if self.request.targets:
+                self._count(self._member(self.bag[home], rows), level)
+            else:
+                self._count(self.bag, np.zeros(len(self.bag), dtype=np.int64))
         keys = np.concatenate([*self.cell_keys, np.zeros(0, dtype=np.int64)])
-        cell_class, cell_level = keys >> 31, keys & ((1 << 31) - 1)
-        synthetic = np.zeros(len(keys), dtype=np.int64)
-        counted = min(len(keys), len(self.counts))
-        synthetic[:counted] = self.counts[:counted]
-        original = np.bincount(own_cell[own_cell >= 0], minlength=len(keys))
-        n_classes = int(max(cell_class.max(initial=-1), asked.max(initial=-1))) + 1
-        totals = [
-            np.bincount(cell_class, weights=counts, minlength=n_classes).astype(np.int64)
-            for counts in (original, synthetic)
-        ]
-        return KeyTable(
-            cell_class, cell_level, original.astype(np.int64), synthetic, totals[0], totals[1],
-            level, own, asked, own_cell, asked_cell, judged, unit, self._looked_for(alone), alone,
-            n_synthetic,
-        )  # fmt: skip
+        order = np.argsort(keys)
+        of_class, level = unpair(keys[order])
+        count = self.counts[: len(keys)][order]
+        return _as_cells(of_class, level, count)
 
-    def _classes(self, codes: np.ndarray) -> np.ndarray:
-        """Class of each row of codes, -1 where a missing key matches nothing."""
-        found = self.rows.number(codes)
-        if self.missing == "unmatched":
-            known = np.array([coder.n_known for coder in self.coders])[:, None]
-            found[(codes == known).any(axis=0)] = -1
-        return found
+    def compatible(self, asked: np.ndarray, released: Cells) -> Pairs:
+        """Pairs of a class that is looked up and a released one with suppressed keys."""
+        codes = self.rows.rows()
+        has_hole = (codes == self.missing).any(axis=1)
+        present = np.flatnonzero(released.total > 0)
+        if self.request.household is None:
+            holed = present[has_hole[present]]
+            first, second = compatible_rows(codes[asked], codes[holed], self.missing)
+            return asked[first], holed[second]
+        pair = np.concatenate([np.empty(0, np.int64), *self.pair_of_member])
+        with_target = bool(self.request.targets)
+        asked_bag = unpair(pair[asked])[0] if with_target else asked
+        # 1. distinct households on both sides, told by their multiset
+        incomplete = np.bincount(self.home, weights=has_hole[self.home_rows]) > 0
+        bags, theirs = _distinct(np.where(incomplete, self.bag, -1), self.home_rows, self.home)
+        wanted = np.empty(0, np.int64)
+        mine: list[np.ndarray] = []
+        for bag, rows, unit in self.real_bags:
+            new = np.isin(bag, asked_bag) & ~np.isin(bag, wanted)
+            more, members = _distinct(np.where(new, bag, -1), rows, unit)
+            wanted, mine = np.append(wanted, more), mine + members
+        first, second = compatible_households(
+            [codes[rows] for rows in mine], [codes[rows] for rows in theirs], self.missing
+        )
+        bag_pairs = pd.DataFrame({"asked": wanted[first], "released": bags[second]})
+        if not with_target:
+            return bag_pairs["asked"].to_numpy(), bag_pairs["released"].to_numpy()
+        # 2. members of those households whose keys agree
+        real = pd.DataFrame({"class": asked, "asked": asked_bag, "row": unpair(pair[asked])[1]})
+        other = pd.DataFrame({"other": present, "released": unpair(pair[present])[0],
+                              "other_row": unpair(pair[present])[1]})  # fmt: skip
+        both = real.merge(bag_pairs, on="asked").merge(other, on="released")
+        own, their = codes[both["row"].to_numpy()], codes[both["other_row"].to_numpy()]
+        fits = ((own == their) | (their == self.missing)).all(axis=1)
+        return both["class"].to_numpy()[fits], both["other"].to_numpy()[fits]
 
-    def _known_codes(self, seed: int) -> np.ndarray:
-        """Keys of the original as the intruder knows them."""
-        codes = self.codes.copy()
-        for k, p in enumerate(self.ask.errors):
-            if p > 0:
-                rng = Streams(seed).at("intruder", "key errors", self.ask.keys[k])
-                codes[k] = wrong_codes(codes[k], p, self.coders[k].n_known, rng)
-        return codes
+    def _bag(self, rows: np.ndarray, home: np.ndarray) -> np.ndarray:
+        """Multiset of keys of each household, -1 where a member's keys match nothing."""
+        n = int(home.max(initial=-1)) + 1
+        bags = self.bags.number(np.maximum(rows, 0), home, n)
+        bags[np.bincount(home, weights=rows < 0, minlength=n) > 0] = -1
+        return bags
 
-    def _cell(self, classes: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Number of each cell, -1 where the class is; new cells are noted."""
-        found = np.full(len(classes), -1, dtype=np.int64)
-        kept = classes >= 0
-        before = self.cells.size
-        given = pair_up(classes[kept], level[kept])
-        found[kept] = self.cells.number(given)
-        fresh = np.empty(self.cells.size - before, dtype=np.int64)
-        new = found[kept] >= before
-        fresh[found[kept][new] - before] = given[new]
-        self.cell_keys.append(fresh)
-        return found
+    def _member(self, bag: np.ndarray, row: np.ndarray) -> np.ndarray:
+        """Class of each person in a household: its multiset and their own keys; -1 as above."""
+        known = bag >= 0
+        pairs = pair_up(bag[known], row[known])
+        before = self.members.size
+        classes = np.full(len(bag), -1, dtype=np.int64)
+        classes[known] = self.members.number(pairs)
+        self.pair_of_member.append(_first_of(classes[known] - before, pairs))
+        return classes
 
     def _count(self, classes: np.ndarray, level: np.ndarray) -> None:
-        cell = self._cell(classes, level)
+        known = classes >= 0
+        pairs = pair_up(classes[known], level[known])
+        before = self.cells.size
+        cell = self.cells.number(pairs)
+        self.cell_keys.append(_first_of(cell - before, pairs))
         if self.cells.size > len(self.counts):
             grown = np.zeros(max(self.cells.size, 2 * len(self.counts)), dtype=np.int64)
             grown[: len(self.counts)] = self.counts
             self.counts = grown
-        cell = cell[cell >= 0]
-        if 8 * len(cell) < len(self.counts):
-            np.add.at(self.counts, cell, 1)
-        else:
-            self.counts += np.bincount(cell, minlength=len(self.counts))
-
-    def _stream(self, *which: int) -> list[np.ndarray]:
-        """Columns of what was kept of the synthetic persons: classes, levels, households."""
-        return [np.concatenate([part[k] for part in self.parts]).astype(np.int64) for k in which]
-
-    def _looked_for(self, alone: np.ndarray) -> np.ndarray:
-        found = np.ones(len(alone), dtype=np.bool_)
-        if self.ask.who == "sample uniques":
-            found &= alone
-        if self.ask.rows is not None:
-            flags = self.frame[self.ask.rows].to_numpy(dtype=np.bool_)
-            unit = np.arange(len(self.frame))
-            if self.ask.household is not None:
-                unit = Households().number(self.frame[self.ask.household])
-            found &= joined(flags, unit, len(alone), "any")
-        return found
+        np.add.at(self.counts, cell, 1)
 
 
-def _bags(bags: BagNumberer, rows: np.ndarray, home: np.ndarray) -> np.ndarray:
-    """Multiset of keys of each household, -1 where a member's keys match nothing."""
-    n = int(home.max()) + 1
-    found = bags.number(np.maximum(rows, 0), home, n)
-    found[joined(rows < 0, home, n, "any")] = -1
-    return found
+def _distinct(
+    bag: np.ndarray, rows: np.ndarray, home: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Distinct multisets of households (-1: left out) and the rows of the members of each."""
+    order = np.argsort(home, kind="stable")
+    begin = np.searchsorted(home[order], np.arange(len(bag) + 1))
+    bags, first = np.unique(bag, return_index=True)
+    bags, first = bags[bags >= 0], first[bags >= 0]
+    return bags, [rows[order[begin[h] : begin[h + 1]]] for h in first]
 
 
-def _members(members: Numberer, bag: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Class of each person in a household: its multiset and their own keys; -1 as above."""
-    found = np.full(len(bag), -1, dtype=np.int64)
-    kept = bag >= 0
-    found[kept] = members.number(pair_up(bag[kept], row[kept]))
-    return found
+def _first_of(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values of the numbers from 0 on, in their order; smaller numbers were met before."""
+    new = numbers >= 0
+    first = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    first[numbers[new]] = values[new]
+    return first
 
 
-def _check_block(name: str, block: pd.DataFrame, ask: Ask) -> None:
-    faults = Faults(name)
-    check_columns(faults, block, (*ask.keys, *ask.targets), "key or target of the synthetic file")
-    if ask.household is not None:
-        check_households(faults, block, ask.household, "synthetic file")
-    faults.raise_if_any()
+def _as_cells(of_class: np.ndarray, level: np.ndarray, count: np.ndarray) -> Cells:
+    total = np.bincount(of_class, weights=count).astype(np.int64)
+    return Cells(of_class, level, count.astype(np.int64), total)
+
+
+def _cells(classes: np.ndarray, level: np.ndarray, like: Cells) -> Cells:
+    """Cells of records with a class."""
+    keys, count = np.unique(pair_up(classes[classes >= 0], level[classes >= 0]), return_counts=True)
+    of_class, levels = unpair(keys)
+    return _as_cells(of_class, levels, count)
+
+
+def _same_length(
+    original: Cells, released: Cells, classes: Mapping[str, FileClasses]
+) -> tuple[Cells, Cells]:
+    """Cells whose totals know every class that is asked for."""
+    n = 1 + max(
+        [len(original.total), len(released.total)]
+        + [int(part.believed_class.max(initial=-1)) for part in classes.values()]
+        + [int(part.true_class.max(initial=-1)) for part in classes.values()]
+    )
+    return tuple(  # type: ignore[return-value]
+        Cells(it.of_class, it.level, it.count, np.pad(it.total, (0, n - len(it.total))))
+        for it in (original, released)
+    )
+
+
+def _matched(released: Cells, pairs: Pairs, missing_level: int) -> Cells:
+    """Cells of what the intruder takes for a class: its own records and those of `pairs`."""
+    begin = np.searchsorted(released.of_class, pairs[1], side="left")
+    length = np.searchsorted(released.of_class, pairs[1], side="right") - begin
+    cell = np.repeat(begin, length) + np.arange(length.sum())
+    cell -= np.repeat(np.cumsum(length) - length, length)
+    of_class = np.concatenate([released.of_class, np.repeat(pairs[0], length)])
+    level = np.concatenate([released.level, released.level[cell]])
+    count = np.concatenate([released.count, released.count[cell]])
+    # a record without a value of the target says nothing beside those with one
+    has_value = np.zeros(len(released.total), dtype=np.bool_)
+    has_value[of_class[level != missing_level]] = True
+    kept = (level != missing_level) | ~has_value[of_class]
+    keys, inverse = np.unique(pair_up(of_class[kept], level[kept]), return_inverse=True)
+    summed = np.bincount(inverse.reshape(-1), weights=count[kept], minlength=len(keys))
+    classes, levels = unpair(keys)
+    total = np.bincount(classes, weights=summed, minlength=len(released.total))
+    return Cells(classes, levels, summed.astype(np.int64), total.astype(np.int64))
+
+
+def check_file(faults: Faults, frame: pd.DataFrame, request: AttackRequest, role: str) -> None:
+    """Note columns that a release or a hold-out lacks."""
+    columns = (*request.keys, *request.targets)
+    check_columns(faults, frame, columns, f"key or target of the {role}")
+    if request.household is not None:
+        check_households(faults, frame, request.household, role)
+    if role == "hold-out":
+        if request.rows is not None:
+            check_columns(faults, frame, [request.rows], "rows looked for of the hold-out")
+        if len(frame) == 0:
+            faults.add("holdout", "has no records")
 
 
 def _check_common(
-    name: str, names: tuple[str, ...], coders: list[KeyCoder], n_synthetic: int
+    name: str, keys: tuple[str, ...], coders: list[LevelCoder], n_released: int
 ) -> None:
     faults = Faults(name)
-    if n_synthetic == 0:
+    if n_released == 0:
         faults.add("synthetic", "has no records")
-    for key, coder in zip(names, coders, strict=True):
-        if n_synthetic and coder.n_known and not coder.met_known:
-            faults.add(
-                key,
-                "original and synthetic file have no level in common "
-                f"({coder.shown_known()} in the original, {coder.shown_new()} in the other)",
-                remedy="Code the key in the same way in both files.",
-            )
+    for key, coder in zip(keys, coders, strict=True):
+        if n_released:
+            coder.check_common(faults, key, "original", "release")
     faults.raise_if_any()

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import KeyTable, count_keys
-from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
+from riskeval.attacks.counting.key_tables import FileClasses, KeyTable
+from riskeval.attacks.counting.request import read_counting
+from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
+from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import Ask, read_ask
-from synthpop.microdata.errors import Faults
+from riskeval.attacks.shares import Excess, excess
 from synthpop.microdata.results import Result
-from synthpop.microdata.streams import resolve_seed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,8 @@ class ReplicatedUniques(Result):
     ----------
     rate : float
         repU: share of original units that are unique in the original and unique in the
-        synthetic file with the same keys.
+        synthetic file with the same keys. With replicates the mean over all files, as the other
+        shares.
     unique_original : float
         UiO, the baseline: share of original units that are unique in the original.
     unique_in_synthetic : float
@@ -35,10 +36,16 @@ class ReplicatedUniques(Result):
         the synthetic file at all.
     unique_synthetic : float
         UiS: share of synthetic units that are unique in the synthetic file.
+    rate_judged : float
+        repU among the original uniques whose keys occur in the synthetic file at all.
     intervals : Intervals
         Of UiO, UiOiS and repU.
+    excess : Excess or None
+        Share of units found exactly once, among those that are unique in original and hold-out
+        together, against the same share of the hold-out. None without a hold-out.
     per_record : bool, shape (n_units,)
-        Which original records (households, in order of appearance) are replicated uniques.
+        Which original records (households, in order of appearance) are replicated uniques; of
+        several files, in the first.
     looked_for : bool, shape (n_units,)
         Whom the intruder looks for; shares are of these, times the coverage.
     n_original, n_synthetic : int
@@ -46,13 +53,17 @@ class ReplicatedUniques(Result):
     unit : {"records", "households"}
     keys : tuple of str
     seed : int
+    notes : tuple of str
+        What the numbers leave out, or rest on.
     """
 
     rate: float
     unique_original: float
     unique_in_synthetic: float
     unique_synthetic: float
+    rate_judged: float
     intervals: Intervals
+    excess: Excess | None
     per_record: np.ndarray
     looked_for: np.ndarray
     n_original: int
@@ -60,7 +71,8 @@ class ReplicatedUniques(Result):
     unit: str
     keys: tuple[str, ...]
     seed: int
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -81,15 +93,16 @@ class ReplicatedUniques(Result):
         """Say what the share means and what to compare it with."""
         person = "person" if self.unit == "records" else "household"
         return (
-            f"Replicated uniques: {self.rate:.2%}{self.intervals.told('repU')} of "
+            f"Replicated uniques: {self.rate:.2%}{self.intervals.sentence('repU')} of "
             f"{self.n_original:,} original {self.unit} are "
             f"unique in both files on {', '.join(self.keys)}; {self.unique_original:.2%} are "
             f"unique in the original, which is what releasing it would risk, and "
             f"{self.unique_in_synthetic:.2%} of all are such and have their keys in the synthetic "
             f"file ({self.n_synthetic:,} {self.unit}, {self.unique_synthetic:.2%} of them unique "
             f"there). A replicated unique looks like a real {person}; "
-            f"whether its other values are that {person}'s is what DiSCO and TCAP measure. There "
-            f"is no published threshold.{self.told}"
+            f"whether its other values are that {person}'s is what DiSCO and TCAP measure. "
+            f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
+            f"{as_sentences(self.notes)}{self.footnote}"
         )
 
 
@@ -100,8 +113,17 @@ def with_intervals(shares: dict[str, float], intervals: Intervals) -> pd.DataFra
     return pd.concat([names, found], axis=1)
 
 
-HONOURED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
-"""Fields of a Scenario that the counting measures follow."""
+def excess_sentence(one: Excess | None, unit: str) -> str:
+    """Say how far an attack does better on the original than on strangers; empty without them."""
+    if one is None:
+        return ""
+    verdict = "more" if one.is_above else "not clearly more"
+    return (
+        f"Of the {one.n:,} {unit} that can be compared it finds {one.rate:.2%}, of "
+        f"{one.n_holdout:,} outside the original {one.holdout_rate:.2%}: {verdict} (difference "
+        f"{100 * one.difference:+.2f} points, {one.confidence:.0%} interval "
+        f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}). "
+    )
 
 
 def replicated_uniques(
@@ -109,7 +131,8 @@ def replicated_uniques(
     synthetic: Any,
     keys: Scenario | Sequence[str] | str,
     *,
-    missing: str = "category",
+    holdout: Any = None,
+    missing: str = "wildcard",
     household: str | None = None,
     replicates: Iterable[Any] = (),
     draws: int = 200,
@@ -127,8 +150,14 @@ def replicated_uniques(
         Categorical; levels are compared by value. A Scenario (without targets) says who is looked
         for, which keys are wrong, and how many are in the intruder's register; a wrong key finds
         nobody that counts, and shares of original units are multiplied by the coverage.
-    missing : {"category", "unmatched"}
-        Missing keys are a value of their own, or match nothing (such a record is never unique).
+    holdout : DataFrame, optional
+        Real persons who are not in the original: how often they are found the same way. Without
+        them there is no verdict.
+    missing : {"wildcard", "category", "unmatched"}
+        What a missing key of the synthetic file matches. "wildcard": anything, where no record has
+        the keys themselves; of several, those with the fewest holes. A record without any key
+        matches nobody. "category": missing keys only. "unmatched": nothing (and a record with a
+        missing key is never unique).
     household : str, optional
         Column of both files with the number of the household. The unit is then the household,
         described by the multiset of the keys of its members: two households are alike when their
@@ -164,54 +193,67 @@ def replicated_uniques(
     >>> risk.unique_original, risk.unique_in_synthetic, risk.rate
     (0.5, 0.5, 0.25)
     """
-    honoured = [name for name in HONOURED if name not in ("members", "categorical")]
-    ask = read_ask(
-        "replicated_uniques", keys, household=household, honoured=honoured,
-        n_targets=0 if isinstance(keys, Scenario) else None,
+    asked = read_counting(
+        "replicated_uniques", original, synthetic, keys, n_targets=0, holdout=holdout,
+        missing=missing, household=household, replicates=replicates, draws=draws,
+        confidence=confidence, seed=seed,
     )  # fmt: skip
-    faults = Faults("replicated_uniques")
-    further = check_intervals(faults, draws, confidence, replicates)
-    faults.raise_if_any()
-    seed = resolve_seed(seed)
-    table = count_keys("replicated_uniques", original, synthetic, ask, missing, seed)
-    ratios, replicated, unique_synthetic = _measured(table, ask)
-    values = {name: ratio.value for name, ratio in ratios.items()} | {"UiS": unique_synthetic}
-    if further:
-        found = [values]
-        for file in further:
-            other = count_keys("replicated_uniques", original, file, ask, missing, seed)
-            more, _, theirs = _measured(other, ask)
-            found.append({name: it.value for name, it in more.items()} | {"UiS": theirs})
-        intervals = over_files(found, confidence=confidence, seed=seed)
-    else:
-        intervals = over_units(
-            ratios, {"UiS": unique_synthetic}, unit=ask.unit, draws=draws, confidence=confidence,
-            seed=seed,
-        )  # fmt: skip
+    tables = list(asked.counts())
+    coverage = asked.request.coverage
+    ratios = [_ratios(table, coverage) for table in tables]
+    others = [{"UiS": _unique_released(table)} for table in tables]
+    intervals = asked.intervals(ratios, others)
+    people = tables[0].people
+    replicated = _replicated(tables[0], people) & people.targets.unique & people.looked_for
+    comparison = None
+    if holdout is not None:
+        hits = [
+            _replicated(tables[0], part)[part.looked_for & part.targets.unique_in_all]
+            for part in tables[0].files.values()
+        ]
+        comparison = excess(hits[0], hits[1], confidence, coverage=coverage)
+    found = intervals.means["UiOiS"]
     return ReplicatedUniques(
-        rate=values["repU"],
-        unique_original=values["UiO"],
-        unique_in_synthetic=values["UiOiS"],
-        unique_synthetic=unique_synthetic,
+        rate=intervals.means["repU"],
+        unique_original=intervals.means["UiO"],
+        unique_in_synthetic=found,
+        unique_synthetic=intervals.means["UiS"],
+        rate_judged=intervals.means["repU"] / found if found > 0 else float("nan"),
         intervals=intervals,
+        excess=comparison,
         per_record=replicated,
-        looked_for=table.looked_for,
-        n_original=int(table.looked_for.sum()),
-        n_synthetic=table.n_synthetic,
-        unit=ask.unit,
-        keys=ask.keys,
-        seed=seed,
-        told=ask.told(),
+        looked_for=people.looked_for,
+        n_original=int(people.looked_for.sum()),
+        n_synthetic=tables[0].n_released,
+        unit=asked.request.unit,
+        keys=asked.request.keys,
+        seed=asked.seed,
+        notes=(*asked.notes, *tables[0].notes),
+        footnote=asked.request.footnote,
     )
 
 
-def _measured(table: KeyTable, ask: Ask) -> tuple[dict[str, Ratio], np.ndarray, float]:
-    """Return the measures, which units are replicated uniques, and UiS."""
-    right = table.asked_class == table.own_class
-    theirs = table.asked(table.class_synthetic)
-    present = table.alone & right & (theirs > 0)
-    replicated = table.alone & right & (theirs == 1)
-    found = {"UiO": table.alone, "UiOiS": present, "repU": replicated}
-    ratios = {n: share_of(f, table.looked_for, ask.coverage) for n, f in found.items()}
-    unique = float((table.class_synthetic == 1).sum() / max(table.n_synthetic, 1))
-    return ratios, replicated & table.looked_for, unique
+def _found(table: KeyTable, people: FileClasses) -> tuple[np.ndarray, np.ndarray]:
+    """Units that are looked up by their true keys, and released units that match each."""
+    return people.believed_class == people.true_class, table.matched.in_class(people.believed_class)
+
+
+def _replicated(table: KeyTable, people: FileClasses) -> np.ndarray:
+    is_right, n_matches = _found(table, people)
+    return is_right & (n_matches == 1)
+
+
+def _ratios(table: KeyTable, coverage: float) -> dict[str, Ratio]:
+    people = table.people
+    is_right, n_matches = _found(table, people)
+    unique = people.targets.unique
+    flags = {
+        "UiO": unique,
+        "UiOiS": unique & is_right & (n_matches > 0),
+        "repU": unique & is_right & (n_matches == 1),
+    }
+    return {name: share_of(flag, people.looked_for, coverage) for name, flag in flags.items()}
+
+
+def _unique_released(table: KeyTable) -> float:
+    return float((table.released.total == 1).sum() / max(table.n_released, 1))

@@ -11,26 +11,29 @@ import pandas as pd
 
 from riskeval.attacks.distance.files import (
     HONOURED,
-    Watch,
+    Progress,
     as_points,
     check_numbers,
     check_units,
     draw_synthetic,
+    footnote_of,
     read_frames,
     sample,
-    told_of,
     variables_of,
 )
 from riskeval.attacks.distance.space import TINY, Space
+from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import read_ask
+from riskeval.attacks.shares import Excess, corrected, excess
+from riskeval.attacks.values import codes_note
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
-from synthpop.microdata.intervals import newcombe
+from synthpop.microdata.intervals import wilson
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 
 CLOSE_SHARE = 0.05
+"""Share of the baseline records below the cut, where no distances are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +43,21 @@ class DistanceScreen(Result):
     Attributes
     ----------
     identical : float
-        Share of synthetic records equal to an original one in all variables.
+        Share of synthetic records equal to an original one in all variables that both have.
+    identical_baseline : float
+        The same share of the baseline records.
+    identical_interval : (float, float)
+        Wilson interval of `identical`, corrected for two numbers.
     close : float
-        Share of synthetic records nearer to an original record than 5 % of the baseline records
-        are; 0.05 is expected when the generator memorised nothing.
+        Share of synthetic records nearer to an original record than the cut; records at the cut
+        count one half (mid-p). The cut is the distance that 5 % of the baseline records reach.
+    close_baseline : float
+        The same share of the baseline records: 0.05 where no distances are equal, else more.
     close_interval : (float, float)
-        Interval of `close`, the draw of the baseline records behind the cut included (Newcombe).
+        Wilson interval of `close`, corrected for two numbers.
+    excess : dict of "identical" and "close" to Excess
+        Both shares beyond those of the hold-out; empty without one, since original records against
+        each other allow no verdict.
     table : DataFrame
         ``file`` ("synthetic", "baseline"), quantiles 0.01, 0.05, 0.25, 0.5 of the distance to the
         closest original record (``dcr_<q>``) and median ratio of the distances to the closest
@@ -59,11 +71,16 @@ class DistanceScreen(Result):
     confidence : float
     seed : int
     variables : tuple of str
+    notes : tuple of str
     """
 
     identical: float
+    identical_baseline: float
+    identical_interval: tuple[float, float]
     close: float
+    close_baseline: float
     close_interval: tuple[float, float]
+    excess: dict[str, Excess]
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: str
@@ -71,7 +88,8 @@ class DistanceScreen(Result):
     confidence: float
     seed: int
     variables: tuple[str, ...]
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of distances."""
@@ -80,14 +98,22 @@ class DistanceScreen(Result):
     def summary(self) -> str:
         """Say what the screen found, and what it can never show."""
         low, high = self.close_interval
+        above = [name for name, one in self.excess.items() if one.is_above]
+        verdict = "Without a hold-out this gives no verdict."
+        if self.excess:
+            verdict = "Neither is clearly more than strangers have."
+        if above:
+            verdict = f"More {' and '.join(above)} than strangers: the file repeats records."
         return (
             f"Distance screen: {self.identical:.2%} of the synthetic {self.unit} equal an original "
-            f"one in all of {len(self.variables)} variables; {self.close:.2%} "
-            f"({self.confidence:.0%} interval {low:.2%} to {high:.2%}) are nearer to the original "
-            f"than 5% of the {self.baseline} {self.unit} are, where 5.00% is expected. This is a "
-            "screen for memorised records only. A file that passes is NOT shown to be safe: "
-            "distances miss leaks that membership and attribute attacks find "
-            f"(arXiv:2505.01524). There is no published threshold.{self.told}"
+            f"one in all of {len(self.variables)} variables, against {self.identical_baseline:.2%} "
+            f"of the {self.baseline}; {self.close:.2%} ({self.confidence:.0%} interval {low:.2%} "
+            f"to {high:.2%}) are nearer to the original than the nearest {CLOSE_SHARE:.0%} of the "
+            f"{self.baseline} {self.unit}, which themselves reach {self.close_baseline:.2%}. "
+            f"{verdict} This is a screen for memorised records only: a file that passes is NOT "
+            "shown to be safe, since distances miss leaks that membership and attribute attacks "
+            f"find (arXiv:2505.01524). There is no published threshold.{as_sentences(self.notes)}"
+            f"{self.footnote}"
         )
 
 
@@ -98,6 +124,7 @@ def distance_screen(
     *,
     holdout: Any = None,
     household: str | None = None,
+    categorical: Sequence[str] | str = (),
     most_records: int = 10_000,
     confidence: float = 0.95,
     workers: int = 1,
@@ -117,8 +144,8 @@ def distance_screen(
         which the summary says.
     holdout : DataFrame, optional
         Other persons of the same population; the baseline. Without it, each original record is
-        compared with the other original ones.
-    household : str, optional
+        compared with the other original ones, and there is no verdict.
+    household, categorical
         As in `membership`.
     most_records : int
         At most so many synthetic and baseline records (households) are judged, drawn at random;
@@ -135,12 +162,14 @@ def distance_screen(
     Raises
     ------
     InputError
-        Missing columns, empty files, fewer than two original records.
+        Missing columns, empty files, fewer than two original records, categories without any level
+        in common.
 
     Notes
     -----
-    Missing values are left out of the comparison of a pair. Never proof of safety: Yao et al.
-    (2025), arXiv:2505.01524.
+    Missing values are left out of the comparison of a pair. The screen cannot see what is told by
+    records that are changed more than strangers differ, or by relations between variables.
+    Never proof of safety: Yao et al. (2025), arXiv:2505.01524.
 
     Examples
     --------
@@ -150,41 +179,68 @@ def distance_screen(
     1.0
     """
     faults = Faults("distance_screen")
-    ask = read_ask("distance_screen", variables, household=household, honoured=HONOURED)
+    request = read_request(
+        "distance_screen", variables, household=household, categorical=categorical,
+        honoured=HONOURED,
+    )  # fmt: skip
     check_numbers(faults, confidence, most_records=most_records, workers=workers)
     parts = {"original": original}
     if holdout is not None:
         parts["holdout"] = holdout
-    frames = read_frames(faults, parts, ask, least={"original": 2})
+    frames = read_frames(faults, parts, request, least={"original": 2})
     seed = resolve_seed(seed)
     streams = Streams(seed)
-    frames["synthetic"], positions = draw_synthetic(synthetic, ask, most_records, streams)
+    frames["synthetic"], positions = draw_synthetic(synthetic, request, most_records, streams)
+    notes = codes_note(frames["original"], variables_of(request), request.categorical, "by its gap")
     base = "original" if holdout is None else "holdout"
-    points, weights = as_points(frames, ask)
+    points, weights = as_points(frames, request)
     check_units(points, {"original": 2})
     rows = sample(len(points[base]), most_records, streams.at("distance_screen", base))
-    watch = Watch("distance_screen", len(points["synthetic"]) + len(rows), on_event)
-    space = Space(points, weights, len(ask.needed), workers=workers, step=watch.step)
-    ours = space.nearest("original", "synthetic")
-    theirs = space.nearest("original", base, rows, leave_out=holdout is None)
-    watch.end()
-    cut = np.quantile(theirs[:, 0], CLOSE_SHARE)
-    below, expected = int((ours[:, 0] < cut).sum()), int((theirs[:, 0] < cut).sum())
-    low, high = newcombe(below, len(ours), expected, len(theirs), confidence)
-    share = expected / len(theirs)
+    progress = Progress("distance_screen", len(points["synthetic"]) + len(rows), on_event)
+    space = Space(points, weights, len(request.needed), workers=workers, step=progress.step)
+    released = space.nearest("original", "synthetic")
+    strangers = space.nearest("original", base, rows, leave_out=holdout is None)
+    progress.end()
+    cut = np.quantile(strangers[:, 0], CLOSE_SHARE)
+    shares = {
+        "identical": [(it[:, 0] <= TINY).astype(float) for it in (released, strangers)],
+        "close": [_mid_p(it[:, 0], cut) for it in (released, strangers)],
+    }
+    level = corrected(confidence, len(shares))
+    ends = {name: wilson(both[0].sum(), len(both[0]), level) for name, both in shares.items()}
+    comparison = {
+        name: excess(both[0], both[1], confidence, n_tests=len(shares))
+        for name, both in shares.items()
+    }
     return DistanceScreen(
-        identical=float((ours[:, 0] <= TINY).mean()),
-        close=below / len(ours),
-        close_interval=(max(0.0, share + low), min(1.0, share + high)),
-        table=pd.DataFrame([_distances("synthetic", ours), _distances("baseline", theirs)]),
-        per_record=pd.DataFrame({"row": positions, "dcr": ours[:, 0], "nndr": _ratio(ours)}),
+        identical=float(shares["identical"][0].mean()),
+        identical_baseline=float(shares["identical"][1].mean()),
+        identical_interval=ends["identical"],
+        close=float(shares["close"][0].mean()),
+        close_baseline=float(shares["close"][1].mean()),
+        close_interval=ends["close"],
+        excess={
+            name: one for name, one in comparison.items() if holdout is not None and one is not None
+        },
+        table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
+        per_record=pd.DataFrame(
+            {"row": positions, "dcr": released[:, 0], "nndr": _ratio(released)}
+        ),
         baseline="original" if holdout is None else "hold-out",
-        unit=ask.unit,
+        unit=request.unit,
         confidence=confidence,
         seed=seed,
-        variables=variables_of(ask),
-        told=told_of(ask),
+        variables=variables_of(request),
+        notes=tuple(notes),
+        footnote=footnote_of(request),
     )
+
+
+def _mid_p(distances: np.ndarray, cut: float) -> np.ndarray:
+    """1 below the cut, one half at the cut, 0 above."""
+    below = (distances < cut - TINY).astype(np.float64)
+    below[np.abs(distances - cut) <= TINY] = 0.5
+    return below
 
 
 def _ratio(distances: np.ndarray) -> np.ndarray:
@@ -193,9 +249,9 @@ def _ratio(distances: np.ndarray) -> np.ndarray:
     return ratio
 
 
-def _distances(name: str, found: np.ndarray) -> dict[str, Any]:
+def _distances(name: str, distances: np.ndarray) -> dict[str, Any]:
     row: dict[str, Any] = {"file": name}
     for q in (0.01, 0.05, 0.25, 0.5):
-        row[f"dcr_{q:g}"] = float(np.quantile(found[:, 0], q))
-    row["nndr"] = float(np.median(_ratio(found)))
+        row[f"dcr_{q:g}"] = float(np.quantile(distances[:, 0], q))
+    row["nndr"] = float(np.median(_ratio(distances)))
     return row

@@ -10,7 +10,8 @@ import pandas as pd
 from riskeval.attacks.distance.space import Points, draw_households, household_points, person_points
 from riskeval.attacks.matching.blocks import draw_records
 from riskeval.attacks.prediction.features import check_size
-from riskeval.attacks.unit_of_attack import Ask, check_households
+from riskeval.attacks.request import AttackRequest, check_households
+from riskeval.attacks.values import same_kind
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
@@ -21,7 +22,7 @@ HONOURED = ("unit", "household", "who", "categorical")
 """Fields of a Scenario that the attacks by distance follow, or say that they do not."""
 
 
-class Watch:
+class Progress:
     """Reports rows done to a listener."""
 
     def __init__(self, job: str, total: int, on_event: Listener | None) -> None:
@@ -39,16 +40,16 @@ class Watch:
         self.listener(Event("end", self.job, self.total, self.total))
 
 
-def variables_of(ask: Ask) -> tuple[str, ...]:
+def variables_of(request: AttackRequest) -> tuple[str, ...]:
     """Return the columns that are compared."""
-    return (*ask.keys, *ask.targets)
+    return (*request.keys, *request.targets)
 
 
-def told_of(ask: Ask) -> str:
-    """Return what a Scenario asked, and what of it has no part here."""
-    if not ask.story:
+def footnote_of(request: AttackRequest) -> str:
+    """Return the scenario, and what of it has no part here."""
+    if not request.story:
         return ""
-    return f"{ask.told()} Everybody is judged, whomever the scenario looks for."
+    return f"{request.footnote} Everybody is judged, whomever the scenario looks for."
 
 
 def check_numbers(faults: Faults, confidence: object, **counts: object) -> None:
@@ -61,10 +62,10 @@ def check_numbers(faults: Faults, confidence: object, **counts: object) -> None:
 
 
 def read_frames(
-    faults: Faults, parts: dict[str, Any], ask: Ask, least: dict[str, int]
+    faults: Faults, parts: dict[str, Any], request: AttackRequest, least: dict[str, int]
 ) -> dict[str, pd.DataFrame]:
     """Check the files of real persons; raise every fault."""
-    names = variables_of(ask)
+    names = variables_of(request)
     if not names:
         faults.add("variables", "no column is named")
     for name in dict.fromkeys(names):
@@ -74,8 +75,8 @@ def read_frames(
     for role, frame in frames.items():
         check_columns(faults, frame, names, f"variable of the {role}")
         check_size(faults, frame, names, role)
-        if ask.household is not None:
-            check_households(faults, frame, ask.household, role)
+        if request.household is not None:
+            check_households(faults, frame, request.household, role)
         if len(frame) < least.get(role, 1):
             faults.add(role, f"{plural(len(frame), 'record is', 'records are')} too few")
     faults.raise_if_any()
@@ -84,7 +85,7 @@ def read_frames(
 
 def check_units(points: dict[str, Points], least: dict[str, int]) -> None:
     """Refuse files with too few units."""
-    faults = Faults("nearness")
+    faults = Faults("distance")
     for role, n in least.items():
         if len(points[role]) < n:
             faults.add(
@@ -94,16 +95,18 @@ def check_units(points: dict[str, Points], least: dict[str, int]) -> None:
 
 
 def draw_synthetic(
-    synthetic: Any, ask: Ask, most: int, streams: Streams
+    synthetic: Any, request: AttackRequest, most: int, streams: Streams
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Synthetic records or households drawn at random, and which of the file they are."""
     faults = Faults("synthetic")
-    names, rng = variables_of(ask), streams.at("synthetic", "draw")
-    if ask.household is None:
+    names, rng = variables_of(request), streams.at("synthetic", "draw")
+    if request.household is None:
         drawn = draw_records(synthetic, "synthetic", names, most, rng)
         positions = drawn.index.to_numpy()
     else:
-        drawn, positions = draw_households(synthetic, "synthetic", names, ask.household, most, rng)
+        drawn, positions = draw_households(
+            synthetic, "synthetic", names, request.household, most, rng
+        )
     if len(drawn) == 0:
         faults.add("synthetic", "has no records")
     check_size(faults, drawn, names, "synthetic file")
@@ -112,12 +115,19 @@ def draw_synthetic(
 
 
 def as_points(
-    frames: dict[str, pd.DataFrame], ask: Ask
+    frames: dict[str, pd.DataFrame], request: AttackRequest
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
     """Return points of persons or households, and the weights of numbers and codes."""
-    if ask.household is None:
-        return person_points(frames, variables_of(ask), ask.categorical)
-    return household_points(frames, variables_of(ask), ask.household, ask.categorical)
+    faults = Faults("distance")
+    names = variables_of(request)
+    for name in request.categorical:
+        if name not in names:
+            faults.add("categorical", f"{name!r} is not a variable")
+    frames, numeric = same_kind(faults, frames, names, request.categorical)
+    faults.raise_if_any()
+    if request.household is None:
+        return person_points(frames, names, numeric)
+    return household_points(frames, names, request.household, numeric)
 
 
 def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:

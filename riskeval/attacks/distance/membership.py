@@ -12,20 +12,21 @@ import pandas as pd
 from riskeval.attacks.distance.closest_record import DistanceScreen, distance_screen
 from riskeval.attacks.distance.files import (
     HONOURED,
-    Watch,
+    Progress,
     as_points,
     check_numbers,
     check_units,
     draw_synthetic,
+    footnote_of,
     read_frames,
     sample,
-    told_of,
     variables_of,
 )
-from riskeval.attacks.distance.space import Points, Space
+from riskeval.attacks.distance.space import TINY, Points, Space
+from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import auc
-from riskeval.attacks.unit_of_attack import read_ask
+from riskeval.attacks.shares import FEW, Excess, auc, corrected
+from riskeval.attacks.values import codes_note
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
@@ -33,6 +34,10 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 
 __all__ = ["DistanceScreen", "Membership", "distance_screen", "membership"]
+
+METHODS = ("panel", "nearest", "density")
+LEAST = 4
+"""Persons of the hold-out, half of whom are the reference of method "density"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,29 +48,37 @@ class Membership(Result):
     ----------
     auc : float
         Probability that a member of the original gets a higher score than a person of the
-        hold-out: 0.5 is guessing, 1 is certainty.
+        hold-out, by the strongest attack of the panel: 0.5 is guessing, 1 is certainty.
     interval : (float, float)
-        DeLong interval of `auc`.
+        Interval of `auc`, corrected for the choice of the attack.
+    excess : Excess
+        `auc` beyond 0.5.
+    panel : DataFrame
+        One row an attack: ``attack``, ``auc``, ``lower``, ``upper``, ``strangers`` (how many).
     advantage : float
         Largest difference of true and false positive rates over all cuts of the score; above 0 by
         chance too.
     adversarial_accuracy, adversarial_accuracy_holdout, privacy_loss : float
-        Method "nearest": share of records that are nearer to their own file than to the other one,
-        mean of both files, for original against synthetic and hold-out against synthetic; and the
-        second minus the first. Near 0 loss: the synthetic file is no nearer to the original than to
-        strangers. NaN for method "density".
+        Share of records that are nearer to their own file than to the other one (ties count one
+        half), mean of both files, for original against synthetic and hold-out against synthetic, in
+        samples of equal size; and the second minus the first. Near 0 loss: the synthetic file is no
+        nearer to the original than to strangers. NaN for method "density".
     per_record : DataFrame
         ``member`` (original or hold-out), ``row`` (with households the household, in order of
-        appearance), ``score`` of each judged unit.
+        appearance), ``score`` of each judged unit, by the strongest attack.
     unit : {"records", "households"}
     method : str
+        The strongest attack.
     confidence : float
     seed : int
     variables : tuple of str
+    notes : tuple of str
     """
 
     auc: float
     interval: tuple[float, float]
+    excess: Excess
+    panel: pd.DataFrame
     advantage: float
     adversarial_accuracy: float
     adversarial_accuracy_holdout: float
@@ -76,7 +89,8 @@ class Membership(Result):
     confidence: float
     seed: int
     variables: tuple[str, ...]
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the measures."""
@@ -95,14 +109,16 @@ class Membership(Result):
         """Say what the area means."""
         low, high = self.interval
         one = "person" if self.unit == "records" else "household"
+        n_attacks = len(self.panel)
+        which = f"the strongest of {n_attacks} attacks, {self.method}"
         text = (
-            f"Membership inference ({self.method}): shown a {one} of the original and one that was "
-            f"not in it, an intruder with the synthetic file picks the right one with probability "
-            f"{self.auc:.3f} ({self.confidence:.0%} interval {low:.3f} to {high:.3f}; 0.5 is "
-            f"guessing)."
+            f"Membership inference ({which if n_attacks > 1 else self.method}): shown a {one} of "
+            f"the original and one that was not in it, an intruder with the synthetic file picks "
+            f"the right one with probability {self.auc:.3f} ({self.confidence:.0%} interval "
+            f"{low:.3f} to {high:.3f}; 0.5 is guessing)."
         )
         if low <= 0.5:
-            text += " This attack does not tell them apart; a stronger one might."
+            text += " These attacks do not tell them apart; a stronger one might."
         else:
             text += " The synthetic file gives away who was in the survey."
         if not np.isnan(self.privacy_loss):
@@ -110,7 +126,7 @@ class Membership(Result):
                 f" Nearest-neighbour privacy loss {self.privacy_loss:+.3f} (0: no nearer to "
                 "members than to strangers)."
             )
-        return f"{text} There is no published threshold.{self.told}"
+        return f"{text} There is no published threshold.{as_sentences(self.notes)}{self.footnote}"
 
 
 def membership(
@@ -119,10 +135,12 @@ def membership(
     variables: Scenario | Sequence[str] | str,
     *,
     holdout: Any,
-    method: str = "density",
+    method: str = "panel",
     neighbours: int = 5,
     household: str | None = None,
+    categorical: Sequence[str] | str = (),
     most_records: int = 10_000,
+    most_synthetic: int = 100_000,
     confidence: float = 0.95,
     workers: int = 1,
     on_event: Listener | None = None,
@@ -140,21 +158,25 @@ def membership(
         What the intruder knows about a person; numbers and categories (Gower distance). Of a
         Scenario: keys and targets, the household if that is the unit, and which numbers are
         categories; whom it looks for has no part here, which the summary says.
-    method : {"density", "nearest"}
-        "density": score is the log ratio of the density of the synthetic file and of a reference
-        file at the person (half of the hold-out, drawn at random; the other half are the
-        strangers), both from the distance to the k-th neighbour, after DOMIAS. "nearest": score is
-        minus the distance to the nearest synthetic record; with it nearest-neighbour adversarial
-        accuracy.
+    method : {"panel", "nearest", "density"}
+        "nearest": score is minus the distance to the nearest synthetic record. "density": score is
+        the log ratio of the density of the synthetic file and of a reference file at the person
+        (half of the hold-out, drawn at random; the other half are the strangers), both from the
+        distance to the k-th neighbour, after DOMIAS. "panel": the strongest of "nearest" and of
+        "density" with one neighbour and with `neighbours`.
     neighbours : int, at least 1
         k of method "density".
     household : str, optional
-        Column of all files with the number of the household: the unit is then the household, told
-        by its size, by mean, smallest and largest value of each number over its members, and by
-        the number of members of each level.
+        Column of all files with the number of the household: the unit is then the household,
+        described by its size, by mean, smallest and largest value of each number over its members,
+        and by the number of members of each level.
+    categorical : names of variables, optional
+        Numeric columns that are codes of categories.
     most_records : int
-        Of each file at most so many records (households) are used, drawn at random; method
-        "nearest" draws as many from each as the smallest has.
+        Of original and hold-out at most so many records (households) are judged, drawn at random.
+    most_synthetic : int
+        At most so many synthetic records (households) are compared with, drawn at random. A copy
+        is seen only when it is drawn, which the notes say.
     confidence : float in (0, 1)
     workers : int
         Threads; the result does not depend on them.
@@ -170,96 +192,169 @@ def membership(
     Raises
     ------
     InputError
-        Missing columns, fewer than four hold-out records, values out of range.
+        Missing columns, fewer than four hold-out records, values out of range, categories without
+        any level in common.
 
     Notes
     -----
-    Missing values are left out of the comparison of a pair. All pairs are compared. Source: van
-    Breugel et al. (2023), Membership inference attacks against synthetic data through overfitting
-    detection; Yale et al. (2020), doi:10.1016/j.neucom.2019.12.136.
+    Missing values are left out of the comparison of a pair. All pairs are compared. With fewer than
+    25 strangers the interval is Newcombe's (2006), which is wide. What these attacks cannot see:
+    members whose records the generator changed more than strangers' differ from the nearest
+    synthetic one. Source: van Breugel et al. (2023), Membership inference attacks against synthetic
+    data through overfitting detection; Yale et al. (2020), doi:10.1016/j.neucom.2019.12.136.
 
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "c"])
-    >>> risk = membership(people[:300], people[:300], ["a", "b", "c"], holdout=people[300:],
-    ...                   method="nearest", seed=1)
-    >>> risk.auc
-    1.0
+    >>> risk = membership(people[:300], people[:300], ["a", "b", "c"], holdout=people[300:], seed=1)
+    >>> risk.auc, risk.excess.is_above
+    (1.0, True)
     """
     faults = Faults("membership")
-    ask = read_ask("membership", variables, household=household, honoured=HONOURED)
-    check_choice(faults, "method", method, ["density", "nearest"])
-    check_numbers(
-        faults, confidence, neighbours=neighbours, most_records=most_records, workers=workers
+    request = read_request(
+        "membership", variables, household=household, categorical=categorical, honoured=HONOURED
     )
+    check_choice(faults, "method", method, METHODS)
+    check_numbers(
+        faults, confidence, neighbours=neighbours, most_records=most_records,
+        most_synthetic=most_synthetic, workers=workers,
+    )  # fmt: skip
     parts = {"original": original, "holdout": holdout}
-    frames = read_frames(faults, parts, ask, least={"holdout": 4})
+    frames = read_frames(faults, parts, request, least={"holdout": LEAST})
     seed = resolve_seed(seed)
     streams = Streams(seed)
-    frames["synthetic"], _ = draw_synthetic(synthetic, ask, most_records, streams)
-    points, weights = as_points(frames, ask)
-    check_units(points, {"holdout": 4})
-    if method == "nearest":  # nearness inside and between files compares files of equal size
-        most_records = min(most_records, *map(len, points.values()))
+    frames["synthetic"], _ = draw_synthetic(synthetic, request, most_synthetic, streams)
+    notes = codes_note(frames["original"], variables_of(request), request.categorical, "by its gap")
+    points, weights = as_points(frames, request)
+    check_units(points, {"holdout": LEAST})
+    if len(points["synthetic"]) == most_synthetic:
+        notes.append(f"at most {most_synthetic:,} synthetic {request.unit} were compared with")
     drawn = {
-        role: sample(len(it), most_records, streams.at("membership", role))
-        for role, it in points.items()
+        role: sample(len(points[role]), most_records, streams.at("membership", role))
+        for role in ("original", "holdout")
     }
-    taken = {role: Points(points[role].numbers[r], points[role].codes[r])
-             for role, r in drawn.items()}  # fmt: skip
-    n, m, t = (len(drawn[role]) for role in ("original", "holdout", "synthetic"))
-    watch = Watch("membership", 2 * (n + m - m // 2) if method == "density" else 3 * n + 3 * m
-                   + 4 * t, on_event)  # fmt: skip
-    space = Space(taken, weights, len(ask.needed), workers=workers, step=watch.step)
+    taken = {
+        role: Points(points[role].numbers[rows], points[role].codes[rows])
+        for role, rows in drawn.items()
+    } | {"synthetic": points["synthetic"]}
+    panel = _panel(method, neighbours)
+    progress = Progress("membership", _rows_to_compare(panel, taken), on_event)
+    space = Space(taken, weights, len(request.needed), workers=workers, step=progress.step)
+    # 1. Scores of members and strangers by every attack
+    m = len(drawn["holdout"])
+    order = streams.at("membership", "reference").permutation(m)
+    halves = order[: m // 2], np.sort(order[m // 2 :])
+    scores = {name: _scores(space, k, halves, m) for name, k in panel.items()}
+    # 2. The strongest one: the largest lower end of the interval
+    level = corrected(confidence, len(panel))
+    areas = {name: auc(*both[:2], level) for name, both in scores.items()}
+    best = max(areas, key=lambda name: areas[name][1])
     accuracy = accuracy_holdout = float("nan")
-    strangers = np.arange(m)
-    if method == "density":
-        order = streams.at("membership", "reference").permutation(m)
-        reference, strangers = order[: m // 2], np.sort(order[m // 2 :])
-        scores = [
-            space.log_density("synthetic", None, role, rows, neighbours)
-            - space.log_density("holdout", reference, role, rows, neighbours)
-            for role, rows in (("original", None), ("holdout", strangers))
-        ]
-    else:
-        scores = [-space.nearest("synthetic", role)[:, 0] for role in ("original", "holdout")]
-        accuracy = _adversarial_accuracy(space, "original")
-        accuracy_holdout = _adversarial_accuracy(space, "holdout")
-    watch.end()
-    area, low, high = auc(scores[0], scores[1], confidence)
-    per_record = pd.DataFrame(
-        {
-            "member": np.repeat([True, False], [len(scores[0]), len(scores[1])]),
-            "row": np.concatenate([drawn["original"], drawn["holdout"][strangers]]),
-            "score": np.concatenate(scores),
-        }
-    )
+    if method != "density":
+        accuracy, accuracy_holdout = _adversarial_accuracies(space, streams)
+    progress.end()
+    members, others, strangers = scores[best]
+    if len(others) < FEW:
+        notes.append(f"the hold-out has only {len(others)} strangers, so the interval is wide")
+    area, low, high = areas[best]
     return Membership(
         auc=area,
         interval=(low, high),
-        advantage=_advantage(scores[0], scores[1]),
+        excess=Excess(
+            area,
+            0.5,
+            area - 0.5,
+            low - 0.5,
+            high - 0.5,
+            len(members),
+            len(others),
+            confidence,
+            len(panel),
+        ),
+        panel=pd.DataFrame(
+            [(name, *areas[name], len(scores[name][1])) for name in panel],
+            columns=["attack", "auc", "lower", "upper", "strangers"],
+        ),
+        advantage=_advantage(members, others),
         adversarial_accuracy=accuracy,
         adversarial_accuracy_holdout=accuracy_holdout,
         privacy_loss=accuracy_holdout - accuracy,
-        per_record=per_record,
-        unit=ask.unit,
-        method=method,
+        per_record=pd.DataFrame(
+            {
+                "member": np.repeat([True, False], [len(members), len(others)]),
+                "row": np.concatenate([drawn["original"], drawn["holdout"][strangers]]),
+                "score": np.concatenate([members, others]),
+            }
+        ),
+        unit=request.unit,
+        method=best,
         confidence=confidence,
         seed=seed,
-        variables=variables_of(ask),
-        told=told_of(ask),
+        variables=variables_of(request),
+        notes=tuple(notes),
+        footnote=footnote_of(request),
     )
 
 
-def _adversarial_accuracy(space: Space, real: str) -> float:
-    """Nearest-neighbour adversarial accuracy of a real file against the synthetic one."""
-    shares = []
-    for own, other in ((real, "synthetic"), ("synthetic", real)):
-        across = space.nearest(other, own)[:, 0]
-        inside = space.nearest(own, own, leave_out=True)[:, 0]
-        shares.append((across > inside).mean())
-    return float(np.mean(shares))
+def _panel(method: str, neighbours: int) -> dict[str, int]:
+    """Attacks by name, with the number of neighbours; 0 for the nearest record."""
+    density = {f"density, {k} neighbour{'s' if k > 1 else ''}": k for k in (1, neighbours)}
+    if method == "nearest":
+        return {"nearest": 0}
+    if method == "density":
+        return {name: k for name, k in density.items() if k == neighbours}
+    return {"nearest": 0} | density
+
+
+def _rows_to_compare(panel: dict[str, int], points: dict[str, Points]) -> int:
+    n, m = len(points["original"]), len(points["holdout"])
+    n_density = sum(k > 0 for k in panel.values())
+    total = n_density * 2 * (n + m - m // 2)
+    if 0 in panel.values():
+        total += n + m + 8 * min(len(it) for it in points.values())
+    return total
+
+
+def _scores(
+    space: Space, k: int, halves: tuple[np.ndarray, np.ndarray], m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of members and of strangers by one attack, and which of the hold-out these are."""
+    if k == 0:
+        members, others = (-space.nearest("synthetic", role)[:, 0] for role in _REAL)
+        return members, others, np.arange(m)
+    reference, strangers = halves
+    members, others = (
+        space.log_density("synthetic", None, role, rows, k)
+        - space.log_density("holdout", reference, role, rows, k)
+        for role, rows in zip(_REAL, (None, strangers), strict=True)
+    )
+    return members, others, strangers
+
+
+_REAL = ("original", "holdout")
+
+
+def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, float]:
+    """Nearest-neighbour adversarial accuracy of both real files against the synthetic one.
+
+    Nearness inside and between files compares files of equal size, so all are cut to the smallest.
+    """
+    n = min(len(it) for it in space.points.values())
+    rows = {
+        role: sample(len(it), n, streams.at("membership", "equal size", role))
+        for role, it in space.points.items()
+    }
+    values = []
+    for real in _REAL:
+        shares = []
+        for own, other in ((real, "synthetic"), ("synthetic", real)):
+            across = space.nearest(other, own, rows[own], among=rows[other])[:, 0]
+            inside = space.nearest(own, own, rows[own], among=rows[own], leave_out=True)[:, 0]
+            ties = np.abs(across - inside) <= TINY
+            shares.append(np.where(ties, 0.5, across > inside).mean())
+        values.append(float(np.mean(shares)))
+    return values[0], values[1]
 
 
 def _advantage(members: np.ndarray, others: np.ndarray) -> float:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.blocks import iter_frames
-from riskeval.attacks.prediction.features import Levels, as_numbers, is_number
-from riskeval.attacks.unit_of_attack import Households, check_households
+from riskeval.attacks.request import check_households
+from riskeval.attacks.targets import HouseholdNumbers
+from riskeval.attacks.values import as_numbers
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults
 
@@ -85,27 +87,29 @@ class Space:
         """Distances of records of `asked` to the k nearest of `base`: shape (rows, k)."""
         from riskeval.kernels.linkage import gower_nearest
 
-        there, here = self.points[base], self.points[asked]
-        rows = np.arange(len(here)) if rows is None else rows
-        among = np.arange(len(there)) if among is None else among
-        skip = rows.astype(np.int64) if leave_out else np.full(len(rows), -1, dtype=np.int64)
-        numbers, codes = there.numbers[among], there.codes[among]
+        records, points = self.points[base], self.points[asked]
+        rows = np.arange(len(points)) if rows is None else rows
+        among = np.arange(len(records)) if among is None else among
+        skip = np.full(len(rows), -1, dtype=np.int64)
+        if leave_out:  # a record is not its own neighbour; both are sorted
+            skip = np.searchsorted(among, rows).astype(np.int64)
+        numbers, codes = records.numbers[among], records.codes[among]
 
         def part(at: int) -> np.ndarray:
             chosen = rows[at : at + AT_ONCE]
-            found: np.ndarray = gower_nearest(
-                numbers, here.numbers[chosen], self.ranges, self.weights[0], codes,
-                here.codes[chosen], self.weights[1], skip[at : at + AT_ONCE], k,
+            distances: np.ndarray = gower_nearest(
+                numbers, points.numbers[chosen], self.ranges, self.weights[0], codes,
+                points.codes[chosen], self.weights[1], skip[at : at + AT_ONCE], k,
             )  # fmt: skip
-            return found
+            return distances
 
-        found = []
+        parts = []
         with ThreadPoolExecutor(self.workers) as pool:
             for distances in pool.map(part, range(0, len(rows), AT_ONCE)):
-                found.append(distances)
+                parts.append(distances)
                 if self.step is not None:
                     self.step(len(distances))
-        return np.concatenate(found) if found else np.empty((0, k))
+        return np.concatenate(parts) if parts else np.empty((0, k))
 
     def log_density(
         self, base: str, among: np.ndarray | None, asked: str, rows: np.ndarray | None, k: int
@@ -119,11 +123,10 @@ class Space:
 
 
 def person_points(
-    frames: Mapping[str, pd.DataFrame], names: Sequence[str], categorical: Sequence[str] = ()
+    frames: Mapping[str, pd.DataFrame], names: Sequence[str], numeric: Sequence[str]
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
-    """Return points of persons and weights of 1: numbers that are numbers in every file, codes."""
-    numeric = _numeric(frames, names, categorical)
-    levels = {name: Levels() for name in names if name not in numeric}
+    """Return points of persons and weights of 1; variables that are not numeric are coded."""
+    levels = {name: LevelCoder(()) for name in names if name not in numeric}
     points = {}
     for role, frame in frames.items():
         numbers = [as_numbers(frame[name]) for name in numeric]
@@ -139,47 +142,36 @@ def household_points(
     frames: Mapping[str, pd.DataFrame],
     names: Sequence[str],
     household: str,
-    categorical: Sequence[str] = (),
+    numeric: Sequence[str],
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
     """Return households as profiles: size; mean, smallest and largest of numbers; counts of levels.
 
     Every variable, and the size, has weight 1 in all. Missing values of members are left out; a
     number that no member has is missing.
     """
-    numeric = _numeric(frames, names, categorical)
-    levels = {name: Levels() for name in names if name not in numeric}
+    levels = {name: LevelCoder(()) for name in names if name not in numeric}
     codes = {
         role: {name: it.code(frame[name]) for name, it in levels.items()}
         for role, frame in frames.items()
     }
     points = {}
     for role, frame in frames.items():
-        home = Households().number(frame[household])
+        home = HouseholdNumbers().number(frame[household])
         n = int(home.max(initial=-1)) + 1
         columns = [np.bincount(home, minlength=n).astype(np.float64)]
         for name in numeric:
             groups = pd.Series(as_numbers(frame[name])).groupby(home)
             columns += [groups.mean().to_numpy(), groups.min().to_numpy(), groups.max().to_numpy()]
         for name, it in levels.items():
-            size = len(it.named)
+            size = it.size
             table = np.bincount(home * size + codes[role][name], minlength=n * size)
             columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
         points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int64))
     weights = [np.ones(1), *[np.full(3, 1 / 3) for _ in numeric]]
     for it in levels.values():
-        n_levels = len(it.named) - 1
+        n_levels = it.size - 1
         weights.append(np.full(n_levels, 1 / max(n_levels, 1)))
     return points, (np.concatenate(weights), np.empty(0))
-
-
-def _numeric(
-    frames: Mapping[str, pd.DataFrame], names: Sequence[str], categorical: Sequence[str]
-) -> list[str]:
-    return [
-        name
-        for name in names
-        if name not in categorical and all(is_number(frame[name]) for frame in frames.values())
-    ]
 
 
 def draw_households(
@@ -206,7 +198,7 @@ def draw_households(
     >>> drawn[0]["h"].nunique()
     1
     """
-    homes = Households()
+    homes = HouseholdNumbers()
     marks = np.empty(0)
     cut = np.inf
     kept: list[pd.DataFrame] = []

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.household import WholeHouseholds, runs_of
-from riskeval.attacks.matching.key_tree import KeyCoder
-from riskeval.attacks.matching.matchers import CategoryTrack, NumberTrack, Sight, truth_intervals
+from riskeval.attacks.matching.lookup import PopulationLookup
+from riskeval.attacks.matching.matchers import (
+    CategoricalMatcher,
+    MatchEvidence,
+    NumericMatcher,
+    truth_intervals,
+)
 from riskeval.attacks.matching.models import Fitted, Learner, learner
-from riskeval.attacks.matching.persons import Party, Units, known_keys, sample_unique
-from riskeval.attacks.requests import SUBJECT, Request, check_block
-from synthpop.microdata.codes import encode
+from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_block
+from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event
 from synthpop.microdata.streams import Streams
@@ -24,82 +29,71 @@ CHUNK = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attack:
+class FileEvidence:
     """What the population shows about the persons of one file.
 
     Attributes
     ----------
-    units : Units
+    targets : AttackTargets
         Persons or households of the file, and which are looked for.
     rows : int64, shape (r,)
         Rows of the units that are looked for.
     truth : dict of target to array, shape (n,)
-    sights : dict of target to Sight
+    evidence : dict of target to MatchEvidence
     n_population : int
         Persons of the population.
     """
 
-    units: Units
+    targets: AttackTargets
     rows: np.ndarray
     truth: dict[str, np.ndarray]
-    sights: dict[str, Sight]
+    evidence: dict[str, MatchEvidence]
     n_population: int
 
 
-def attack(request: Request) -> tuple[Attack, Attack | None]:
+def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]:
     """Read the population once and note what it shows about the sample, and about a hold-out."""
-    files = [request.sample] if request.holdout is None else [request.sample, request.holdout]
-    known = [_known(request, frame, role) for role, frame in enumerate(files)]
-    coders = [_coder([frame[key] for frame in known]) for key in request.scenario.keys]
-    parties = [
-        Party(request.scenario, frame, own, coders, request.missing)
-        for frame, own in zip(files, known, strict=True)
+    files = {"original": request.sample}
+    if request.holdout is not None:
+        files["hold-out"] = request.holdout
+    scenario = request.scenario
+    coders = level_coders(list(files.values()), scenario.keys)
+    targets = attack_targets(
+        files, scenario, coders, request.seed, match_missing=request.missing == "category"
+    )
+    radix = [coder.radix for coder in coders]
+    lookups = [
+        PopulationLookup(one, radix, scenario.household is not None) for one in targets.values()
     ]
     for coder in coders:
         coder.start()
-    watched = [_watch(request, target, files, parties) for target in request.scenario.targets]
+    watched = [_watch(request, name, list(files.values()), lookups) for name in scenario.targets]
     total = 0
     request.on_event(Event("start", SUBJECT, detail="persons read"))
     for chunk in _chunks(request):
-        starts = None
-        if request.scenario.household is not None:
-            starts = runs_of(chunk[request.scenario.household])
-        codes = np.empty((len(coders), len(chunk)), dtype=np.int32)
-        for k, key in enumerate(request.scenario.keys):
-            codes[k] = coders[k].code(chunk[key])
-        states = [party.find(codes, starts) for party in parties]
+        starts = None if scenario.household is None else runs_of(chunk[scenario.household])
+        codes = np.stack(
+            [coder.code(chunk[key]) for coder, key in zip(coders, scenario.keys, strict=True)]
+        )
+        states = [lookup.find(codes, starts) for lookup in lookups]
         for target in watched:
             target.read(chunk, total, states, codes, [coder.size for coder in coders])
         total += len(chunk)
         request.on_event(Event("progress", SUBJECT, total, detail="persons read"))
     _check_common_levels(request, coders, total)
-    sights = [target.sights(request, total) for target in watched]
+    evidence = [target.evidence(request, total) for target in watched]
     request.on_event(Event("end", SUBJECT, total, total, detail="persons read"))
-    names = request.scenario.targets
-    found = [
-        Attack(
-            party.units,
-            party.rows,
-            {name: _values(file[name], name in request.categorical) for name in names},
-            {name: sight[i] for name, sight in zip(names, sights, strict=True)},
+    result = [
+        FileEvidence(
+            lookup.targets,
+            lookup.rows,
+            {name: _values(file[name], name in request.categorical) for name in scenario.targets},
+            {name: part[i] for name, part in zip(scenario.targets, evidence, strict=True)},
             total,
         )
-        for i, (party, file) in enumerate(zip(parties, files, strict=True))
+        for i, (lookup, file) in enumerate(zip(lookups, files.values(), strict=True))
     ]
-    return found[0], found[1] if len(found) > 1 else None
-
-
-def _known(request: Request, frame: pd.DataFrame, role: int) -> pd.DataFrame:
-    streams = Streams(request.seed)
-    keys = request.scenario.keys
-    return known_keys(
-        frame, request.scenario, {key: streams.at("key error", key, role) for key in keys}
-    )
-
-
-def _coder(columns: Sequence[pd.Series]) -> KeyCoder:
-    levels = [encode(column)[1] for column in columns]
-    return KeyCoder(levels[0], levels[1] if len(levels) > 1 else ())
+    return result[0], result[1] if len(result) > 1 else None
 
 
 def _values(column: pd.Series, categorical: bool) -> np.ndarray:
@@ -109,7 +103,7 @@ def _values(column: pd.Series, categorical: bool) -> np.ndarray:
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _chunks(request: Request) -> Iterator[pd.DataFrame]:
+def _chunks(request: ScenarioRequest) -> Iterator[pd.DataFrame]:
     """Chunks of the population, each of whole households where households are attacked."""
     household = request.scenario.household
     whole = None if household is None else WholeHouseholds(household, CHUNK)
@@ -127,7 +121,10 @@ def _chunks(request: Request) -> Iterator[pd.DataFrame]:
 
 
 def _watch(
-    request: Request, target: str, files: list[pd.DataFrame], parties: list[Party]
+    request: ScenarioRequest,
+    target: str,
+    files: list[pd.DataFrame],
+    lookups: list[PopulationLookup],
 ) -> _Numbers | _Categories:
     rng = Streams(request.seed).at("scenario 5", target)
     fitting = None
@@ -135,25 +132,25 @@ def _watch(
         m = len(request.scenario.keys)
         fitting = learner(request.model, m, target in request.categorical, rng)
     if target in request.categorical:
-        return _Categories(target, files, parties, fitting)
-    return _Numbers(request, target, files, parties, fitting)
+        return _Categories(target, files, lookups, fitting)
+    return _Numbers(request, target, files, lookups, fitting)
 
 
 class _Numbers:
     """A target of numbers: what is noted about it for every file."""
 
     def __init__(
-        self, request: Request, target: str, files: list[pd.DataFrame], parties: list[Party],
-        fitting: Learner | None,
+        self, request: ScenarioRequest, target: str, files: list[pd.DataFrame],
+        lookups: list[PopulationLookup], fitting: Learner | None,
     ) -> None:  # fmt: skip
-        self.target, self.parties, self.fitting = target, parties, fitting
+        self.target, self.lookups, self.fitting = target, lookups, fitting
         self.bounds = request.bounds(target)
-        self.tracks = [
-            NumberTrack(
-                _values(file[target], False), party.rows, party.cell, party.n_cells,
+        self.matchers = [
+            NumericMatcher(
+                _values(file[target], False), lookup.rows, lookup.cell, lookup.n_cells,
                 request.scenario.accuracy, request.open_interval,
             )
-            for file, party in zip(files, parties, strict=True)
+            for file, lookup in zip(files, lookups, strict=True)
         ]  # fmt: skip
 
     def read(
@@ -162,21 +159,21 @@ class _Numbers:
     ) -> None:  # fmt: skip
         """Look at a chunk."""
         numbers = _numbers(chunk, self.target, self.bounds, offset)
-        for track, found in zip(self.tracks, states, strict=True):
-            track.read(found, numbers)
+        for matcher, cells in zip(self.matchers, states, strict=True):
+            matcher.read(cells, numbers)
         if self.fitting is not None:
             self.fitting.add(codes, sizes, numbers[0])
 
-    def sights(self, request: Request, total: int) -> list[Sight]:
+    def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
         """What was seen, of each file."""
         fitted = _solved(self.fitting, request, total)
         result = []
-        for track, party in zip(self.tracks, self.parties, strict=True):
-            predicted = np.full(len(party.codes), np.nan)
+        for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
+            predicted = np.full(len(lookup.targets.codes), np.nan)
             if fitted is not None:
-                predicted = fitted.predict(party.codes)
+                predicted = fitted.predict(lookup.targets.codes)
             text = "" if fitted is None else fitted.text
-            result.append(track.sight(party.n_matches, predicted, party.rows, text))
+            result.append(matcher.evidence(lookup.n_matches, predicted, lookup.rows, text))
         return result
 
 
@@ -184,16 +181,19 @@ class _Categories:
     """A target of categories: what is noted about it for every file."""
 
     def __init__(
-        self, target: str, files: list[pd.DataFrame], parties: list[Party], fitting: Learner | None
+        self, target: str, files: list[pd.DataFrame], lookups: list[PopulationLookup],
+        fitting: Learner | None,
     ) -> None:  # fmt: skip
-        self.target, self.parties, self.fitting = target, parties, fitting
-        self.coder = _coder([file[target] for file in files])
+        self.target, self.lookups, self.fitting = target, lookups, fitting
+        self.coder = level_coders(files, [target])[0]
         self.missing = self.coder.n_known
         self.persons = np.zeros(self.coder.size, dtype=np.int64)
-        self.tracks = []
-        for file, party in zip(files, parties, strict=True):
+        self.matchers = []
+        for file, lookup in zip(files, lookups, strict=True):
             level = self._levels(file[target])
-            self.tracks.append(CategoryTrack(level, party.rows, party.cell, party.n_cells))
+            self.matchers.append(
+                CategoricalMatcher(level, lookup.rows, lookup.cell, lookup.n_cells)
+            )
         self.coder.start()
 
     def _levels(self, column: pd.Series) -> np.ndarray:
@@ -208,31 +208,31 @@ class _Categories:
         level = self._levels(chunk[self.target])
         count = np.bincount(level[level >= 0], minlength=self.coder.size)
         self.persons = np.pad(self.persons, (0, len(count) - len(self.persons))) + count
-        for track, found in zip(self.tracks, states, strict=True):
-            track.read(found, level)
+        for matcher, cells in zip(self.matchers, states, strict=True):
+            matcher.read(cells, level)
         if self.fitting is not None:
             self.fitting.add(codes, sizes, level)
 
-    def sights(self, request: Request, total: int) -> list[Sight]:
+    def evidence(self, request: ScenarioRequest, total: int) -> list[MatchEvidence]:
         """What was seen, of each file."""
         _check_common_levels(request, [self.coder], total, [self.target])
         fitted = _solved(self.fitting, request, total)
         commonest = int(self.persons.argmax())
         result = []
-        for track, party in zip(self.tracks, self.parties, strict=True):
-            predicted = np.full(len(party.codes), -1)
+        for matcher, lookup in zip(self.matchers, self.lookups, strict=True):
+            predicted = np.full(len(lookup.targets.codes), -1)
             if fitted is not None:
-                predicted = fitted.predict(party.codes)
+                predicted = fitted.predict(lookup.targets.codes)
             text = "" if fitted is None else fitted.text
             result.append(
-                track.sight(
-                    party.n_matches, predicted, party.rows, text, commonest, self.coder.levels
+                matcher.evidence(
+                    lookup.n_matches, predicted, lookup.rows, text, commonest, self.coder.levels
                 )
             )
         return result
 
 
-def _solved(fitting: Learner | None, request: Request, total: int) -> Fitted | None:
+def _solved(fitting: Learner | None, request: ScenarioRequest, total: int) -> Fitted | None:
     return fitting.solve(request.on_event) if fitting is not None and total else None
 
 
@@ -258,21 +258,16 @@ def _numbers(
 
 
 def _check_common_levels(
-    request: Request, coders: list[KeyCoder], n_population: int, names: Any = None
+    request: ScenarioRequest, coders: list[LevelCoder], n_population: int, names: Any = None
 ) -> None:
     """A key without any common level is a mistake (codes against labels), never a zero risk."""
     faults = Faults(SUBJECT)
     if n_population == 0:
         faults.add("population", "has no persons")
     for name, coder in zip(names or request.scenario.keys, coders, strict=True):
-        if n_population and coder.n_known and not coder.met_known:
-            faults.add(
-                name,
-                "sample and population have no level in common "
-                f"({coder.shown_known()} in the sample, {coder.shown_new()} in the population)",
-                remedy="Code it in the same way in both files.",
-            )
+        if n_population:
+            coder.check_common(faults, name, "sample", "population")
     faults.raise_if_any()
 
 
-__all__ = ["CHUNK", "Attack", "attack", "sample_unique", "truth_intervals"]
+__all__ = ["CHUNK", "FileEvidence", "attack", "truth_intervals"]

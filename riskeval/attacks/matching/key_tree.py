@@ -1,77 +1,13 @@
-"""Keys of a sample and of a population in the same codes, and the tree of sample-unique keys."""
+"""The tree of key combinations that are looked for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from synthpop.microdata.codes import MISSING, encode
-
-
-class KeyCoder:
-    """Codes one key of any number of blocks: levels of the sample first, then those met later.
-
-    Code ``len(levels)`` is missing, a value of its own; levels of other files that are known
-    beforehand (`others`, a hold-out) and levels that are met later get the numbers after it.
-
-    Examples
-    --------
-    >>> coder = KeyCoder(("f", "m"))
-    >>> coder.code(pd.Series(["m", None, "x", "f"])).tolist(), coder.size
-    ([1, 2, 3, 0], 4)
-    """
-
-    def __init__(self, levels: Sequence[Any], others: Sequence[Any] = ()) -> None:
-        self.n_known = len(levels)
-        self._code = {level: code for code, level in enumerate(levels)}
-        for level in others:
-            self._code.setdefault(level, len(self._code) + 1)  # one number is that of missing
-        self.radix = self.size = len(self._code) + 1
-        self.met_known = False
-        self._last: tuple[Any, ...] = ()
-        self._table = np.array([self.n_known], dtype=np.int32)
-
-    def code(self, values: pd.Series) -> np.ndarray:
-        """Return the codes of one block, int32, shape (n,)."""
-        codes, levels = encode(values)
-        if levels != self._last:
-            self._table = np.array([*map(self._number, levels), self.n_known], dtype=np.int32)
-            self._last = levels
-        return self._table[codes]  # MISSING is the last entry
-
-    def start(self) -> None:
-        """Forget which levels were met: from here on, those of the population."""
-        self.met_known, self._last = False, ()
-        self._table = np.array([self.n_known], dtype=np.int32)
-
-    @property
-    def levels(self) -> list[Any]:
-        """The level of each code; None for missing."""
-        found = [None] * self.size
-        for level, code in self._code.items():
-            found[code] = level
-        return found
-
-    def shown_known(self) -> str:
-        """Return the first levels of the sample, for messages."""
-        return ", ".join(repr(level) for level in list(self._code)[: min(3, self.n_known)])
-
-    def shown_new(self) -> str:
-        """Return the first levels that only the population has, for messages."""
-        new = list(self._code)[self.radix - 1 : self.radix + 2]
-        return ", ".join(map(repr, new)) or "only missing values"
-
-    def _number(self, level: Any) -> int:
-        code = self._code.get(level)
-        if code is None:
-            code = self._code[level] = self.size
-            self.size += 1
-        self.met_known = self.met_known or code < self.n_known
-        return code
+from synthpop.microdata.codes import MISSING
 
 
 @dataclass(frozen=True, slots=True)

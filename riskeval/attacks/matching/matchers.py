@@ -26,7 +26,7 @@ def truth_intervals(target: np.ndarray, accuracy: tuple[float, ...]) -> np.ndarr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sight:
+class MatchEvidence:
     """What the population shows about one target of r rows that are looked for.
 
     Attributes
@@ -100,7 +100,7 @@ class _Points:
         return spread
 
 
-class NumberTrack:
+class NumericMatcher:
     """Matches and intervals of a target of numbers."""
 
     def __init__(
@@ -128,16 +128,16 @@ class NumberTrack:
             self.order, self.low, self.high, self.within, self.product,
         )  # fmt: skip
 
-    def sight(
+    def evidence(
         self, n_matches: np.ndarray, predicted: np.ndarray, rows: np.ndarray, model: str
-    ) -> Sight:
+    ) -> MatchEvidence:
         """Sum up after the last chunk; `predicted` holds values for all rows of the file."""
         largest = np.abs(predicted[~np.isnan(predicted)]).max(initial=0.0)
         slack = ROUNDING * largest
         own = predicted[rows][:, None]
         low, high = self.points.spread(self.low, np.nan), self.points.spread(self.high, np.nan)
         close = (own >= low - slack) & (own <= high + slack)
-        return Sight(
+        return MatchEvidence(
             known=self.known,
             n_matches=n_matches,
             all_right=self.points.spread(self.within.astype(np.float64), 0.0),
@@ -151,7 +151,7 @@ class NumberTrack:
         )
 
 
-class CategoryTrack:
+class CategoricalMatcher:
     """Matches by level of a target of categories."""
 
     def __init__(
@@ -171,7 +171,7 @@ class CategoryTrack:
         count_block(states, self.persons)
         levels_block(states, codes, self.points.first, self.points.value, self.right)
 
-    def sight(
+    def evidence(
         self,
         n_matches: np.ndarray,
         predicted: np.ndarray,
@@ -179,13 +179,13 @@ class CategoryTrack:
         model: str,
         commonest: int,
         levels: list[Any],
-    ) -> Sight:
+    ) -> MatchEvidence:
         """Sum up after the last chunk; `predicted` holds level codes for all rows of the file."""
         persons = self.persons[self.cell]
         right = self.points.spread(self.right.astype(np.float64), 0.0)
         own = predicted[rows]
         shown = np.array([*levels, None], dtype=object)
-        return Sight(
+        return MatchEvidence(
             known=self.known,
             n_matches=n_matches,
             all_right=(self.known & (right == persons)).astype(np.float64)[:, None],

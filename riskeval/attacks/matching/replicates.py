@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.attack import attack
+from riskeval.attacks.matching.request import ALL_SCENARIOS, read_scenario_request
 from riskeval.attacks.matching.scenarios import caveat, story_of
 from riskeval.attacks.matching.tables import risk_table
-from riskeval.attacks.requests import ALL_SCENARIOS, read_request
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
@@ -167,7 +167,7 @@ open_interval, holdout, model
     tables: list[pd.DataFrame] = []
     first: dict[str, Any] = {}
     for number, population in enumerate(populations):
-        request = read_request(
+        request = read_scenario_request(
             sample, population, keys, target, accuracy=accuracy, intervals=intervals,
             scenarios=scenarios, weights=weights, uniqueness=uniqueness, missing=missing,
             open_interval=open_interval, holdout=holdout, model=model, on_event=on_event,
@@ -177,11 +177,11 @@ open_interval, holdout, model
         tables.append(risk_table(request, found, others).assign(population=number))
         if not first:
             first = {
-                "n_sample": found.units.n,
+                "n_sample": found.targets.n,
                 "scenario": request.scenario,
                 "target": ", ".join(request.scenario.targets),
             }
-            n_asked = int(found.units.eligible.sum())
+            n_asked = int(found.targets.eligible.sum())
         on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
     if not tables:
         faults.add("populations", "holds no population")

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.attack import attack
-from riskeval.attacks.matching.tables import per_record, risk_table
-from riskeval.attacks.requests import ALL_SCENARIOS, NEED_INTERVALS, read_request
+from riskeval.attacks.matching.request import ALL_SCENARIOS, NEED_INTERVALS, read_scenario_request
+from riskeval.attacks.matching.tables import excesses, per_record, risk_table
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.shares import Excess
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -49,7 +50,8 @@ class IntruderRisk(Result):
     table : DataFrame
         One row a scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
         `tau` (expected number of sample records disclosed; of households in attacks on
-        households), `rate` (tau divided by the number of records), `tau_literal`, `rate_literal`
+        households), `rate` (tau divided by the number of records) with its 95 % Wilson interval
+        `lower`, `upper` (which persons are in the sample), `tau_literal`, `rate_literal`
         (the same when a record without any match counts as disclosed, as the printed product over
         an empty set has it), `tau_zero` (the part of tau whose true value is 0), `n_attacked`
         (records the scenario applies to) and `note`. With several targets also `target`; with a
@@ -82,6 +84,9 @@ class IntruderRisk(Result):
         What the intruder knows, whom they look for and what counts as success.
     uniqueness : PopulationUniqueness or None
         The estimate that was given.
+    excess : dict of (target, scenario, accuracy) to Excess
+        Success on the sample beyond that on the hold-out; accuracy is None for categories. Empty
+        without a hold-out.
     models : dict of target to str
         What was fitted in scenario 5; empty when it was not asked for.
     seed : int
@@ -100,6 +105,7 @@ class IntruderRisk(Result):
     keys: tuple[str, ...]
     scenario: Scenario
     uniqueness: PopulationUniqueness | None
+    excess: dict[tuple[str, int, float | None], Excess]
     models: dict[str, str]
     seed: int
 
@@ -322,30 +328,31 @@ def intruder_scenarios(
     >>> intruder_scenarios(sample, population, half, scenarios=[2]).table["tau"].tolist()
     [0.5]
     """
-    request = read_request(
+    request = read_scenario_request(
         sample, population, keys, target, accuracy=accuracy, intervals=intervals,
         scenarios=scenarios, weights=weights, uniqueness=uniqueness, missing=missing,
         open_interval=open_interval, holdout=holdout, model=model, seed=seed, on_event=on_event,
     )  # fmt: skip
-    found, others = attack(request)
+    file, others = attack(request)
     scenario = request.scenario
-    first = found.sights[scenario.targets[0]]
-    of_unit = found.units.of_row[found.rows]
-    lacking = [np.setdiff1d(of_unit, of_unit[it.known]) for it in found.sights.values()]
+    first = file.evidence[scenario.targets[0]]
+    of_unit = file.targets.unit[file.rows]
+    lacking = [np.setdiff1d(of_unit, of_unit[it.known]) for it in file.evidence.values()]
     return IntruderRisk(
-        table=risk_table(request, found, others),
-        per_record=per_record(request, found),
-        n_sample=found.units.n,
-        n_population=found.n_population,
-        n_unique=int((found.units.eligible & (found.units.frequency == 1)).sum()),
-        n_looked_for=int(found.units.looked_for.sum()),
+        table=risk_table(request, file, others),
+        per_record=per_record(request, file),
+        n_sample=file.targets.n,
+        n_population=file.n_population,
+        n_unique=int((file.targets.eligible & (file.targets.frequency == 1)).sum()),
+        n_looked_for=int(file.targets.looked_for.sum()),
         n_missing_target=len(np.unique(np.concatenate(lacking))),
         n_unmatched=len(np.unique(of_unit[first.n_matches == 0])),
         target=", ".join(scenario.targets),
         keys=scenario.keys,
         scenario=scenario,
         uniqueness=uniqueness,
-        models={name: sight.model for name, sight in found.sights.items() if sight.model},
+        excess=excesses(request, file, others),
+        models={name: evidence.model for name, evidence in file.evidence.items() if evidence.model},
         seed=request.seed,
     )
 

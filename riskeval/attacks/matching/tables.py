@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.matching.attack import Attack
-from riskeval.attacks.matching.matchers import Sight
-from riskeval.attacks.requests import Request
+from riskeval.attacks.matching.attack import FileEvidence
+from riskeval.attacks.matching.matchers import MatchEvidence
+from riskeval.attacks.matching.request import ScenarioRequest
+from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.targets import combine_probabilities
+from synthpop.microdata.intervals import wilson
+
+CONFIDENCE = 0.95
+"""Of the intervals of rates, and of all differences from a hold-out together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class UnitRisk:
     """One scenario and target by unit that is looked for (v of them).
 
     Attributes
@@ -41,46 +47,33 @@ class Found:
     baseline: np.ndarray
 
 
-def by_unit(request: Request, found: Attack, target: str, scenario: int) -> Found:
+def by_unit(request: ScenarioRequest, sample: FileEvidence, target: str, scenario: int) -> UnitRisk:
     """Sum one scenario up by unit: as it is for persons, any or every member for households."""
-    sight = found.sights[target]
-    attacked, risk = sight.attacked(scenario), sight.disclosed(scenario)
-    baseline = np.where(attacked, sight.commonest, 0.0)
-    empty = sight.known & (sight.n_matches == 0)
-    unit = found.units.of_row[found.rows]
+    evidence = sample.evidence[target]
+    attacked, risk = evidence.attacked(scenario), evidence.disclosed(scenario)
+    baseline = np.where(attacked, evidence.commonest, 0.0)
+    empty = evidence.known & (evidence.n_matches == 0)
+    unit = sample.targets.unit[sample.rows]
     if request.scenario.unit == "person":
-        return Found(unit, attacked, risk, empty, sight.zero, baseline)
+        return UnitRisk(unit, attacked, risk, empty, evidence.zero, baseline)
     distinct, own = np.unique(unit, return_inverse=True)
     own = own.reshape(-1)
-    known = sight.known
+    known = evidence.known
     n = len(distinct)
     some = np.bincount(own, weights=known, minlength=n) > 0
-    combine = _any if request.scenario.members == "any" else _every
-    nonzero = np.bincount(own, weights=known & ~sight.zero, minlength=n)
-    return Found(
+
+    def combined(chance: np.ndarray) -> np.ndarray:
+        return combine_probabilities(chance[known], own[known], n, request.scenario.members)
+
+    nonzero = np.bincount(own, weights=known & ~evidence.zero, minlength=n)
+    return UnitRisk(
         unit=distinct,
         attacked=np.bincount(own, weights=attacked, minlength=n) > 0,
-        risk=combine(risk, own, known, n),
+        risk=combined(risk),
         empty=some & (np.bincount(own, weights=known & ~empty, minlength=n) == 0),
         zero=some & (nonzero == 0),
-        baseline=combine(baseline[:, None], own, known, n)[:, 0],
+        baseline=combined(baseline),
     )
-
-
-def _any(risk: np.ndarray, own: np.ndarray, known: np.ndarray, n: int) -> np.ndarray:
-    """Probability that at least one member with a true value is disclosed."""
-    missed = np.ones((n, risk.shape[1]))
-    np.multiply.at(missed, own[known], 1.0 - risk[known])
-    return 1.0 - missed
-
-
-def _every(risk: np.ndarray, own: np.ndarray, known: np.ndarray, n: int) -> np.ndarray:
-    """Probability that all members with a true value are disclosed; 0 where there is none."""
-    all_found = np.ones((n, risk.shape[1]))
-    np.multiply.at(all_found, own[known], risk[known])
-    some = np.bincount(own, weights=known, minlength=n) > 0
-    result: np.ndarray = all_found * some[:, None]
-    return result
 
 
 def alone_in_register(
@@ -126,15 +119,18 @@ def alone_in_register(
     return right, right / d - right
 
 
-def risk_table(request: Request, found: Attack, others: Attack | None) -> pd.DataFrame:
+def risk_table(
+    request: ScenarioRequest, sample: FileEvidence, others: FileEvidence | None
+) -> pd.DataFrame:
     """One row a target, scenario and accuracy."""
     rows = [
         row
         for target in request.scenario.targets
         for scenario in request.scenarios
-        for row in _rows(request, found, others, target, scenario)
+        for row in _rows(request, sample, others, target, scenario)
     ]
-    columns = ["scenario", "accuracy", "tau", "rate", "tau_literal", "rate_literal", "tau_zero"]
+    columns = ["scenario", "accuracy", "tau", "rate", "lower", "upper"]
+    columns += ["tau_literal", "rate_literal", "tau_zero"]
     if len(request.scenario.targets) > 1:
         columns = ["target", *columns]
     if request.categorical:
@@ -151,11 +147,15 @@ def risk_table(request: Request, found: Attack, others: Attack | None) -> pd.Dat
 
 
 def _rows(
-    request: Request, found: Attack, others: Attack | None, target: str, scenario: int
+    request: ScenarioRequest,
+    sample: FileEvidence,
+    others: FileEvidence | None,
+    target: str,
+    scenario: int,
 ) -> list[dict[str, Any]]:
     skipped = scenario in request.skipped(target)
     coverage = request.scenario.coverage
-    own = None if skipped else by_unit(request, found, target, scenario)
+    own = None if skipped else by_unit(request, sample, target, scenario)
     other = None if skipped or others is None else by_unit(request, others, target, scenario)
     rows = []
     for a, p in enumerate(accuracies(request, target)):
@@ -163,82 +163,114 @@ def _rows(
         if own is None:
             row["note"] = "it needs the intervals of the synthetic values"
         else:
-            row |= _measures(request, found, own, scenario, a)
+            row |= _measures(request, sample, own, scenario, a)
         if others is not None:
-            row["n_holdout"] = int(others.units.eligible.sum())
+            row["n_holdout"] = int(others.targets.eligible.sum())
         if other is not None:
             row["rate_holdout"] = coverage * other.risk[:, a].sum() / row["n_holdout"]
         rows.append(row)
     return rows
 
 
-def accuracies(request: Request, target: str) -> tuple[float, ...]:
+def excesses(
+    request: ScenarioRequest, sample: FileEvidence, others: FileEvidence | None
+) -> dict[tuple[str, int, float | None], Excess]:
+    """Success on the sample beyond that on the hold-out, by target, scenario and accuracy.
+
+    Compared are units that are looked for; where these are uniques, those unique in both files
+    together. Intervals are corrected for the number of scenarios and accuracies of a target.
+    """
+    result: dict[tuple[str, int, float | None], Excess] = {}
+    if others is None:
+        return result
+    for target in request.scenario.targets:
+        scenarios = [it for it in request.scenarios if it not in request.skipped(target)]
+        levels = accuracies(request, target)
+        for scenario in scenarios:
+            files = [(it, by_unit(request, it, target, scenario)) for it in (sample, others)]
+            for a, p in enumerate(levels):
+                success = [
+                    units.risk[file.targets.comparable[units.unit], a] for file, units in files
+                ]
+                one = excess(
+                    success[0], success[1], CONFIDENCE, n_tests=len(scenarios) * len(levels),
+                    coverage=request.scenario.coverage,
+                )  # fmt: skip
+                if one is not None:
+                    result[target, scenario, None if np.isnan(p) else p] = one
+    return result
+
+
+def accuracies(request: ScenarioRequest, target: str) -> tuple[float, ...]:
     """Return the accuracies of a target; categories have one row, without any."""
     return (float("nan"),) if target in request.categorical else request.scenario.accuracy
 
 
 def _measures(
-    request: Request, found: Attack, own: Found, scenario: int, a: int
+    request: ScenarioRequest, sample: FileEvidence, own: UnitRisk, scenario: int, a: int
 ) -> dict[str, float]:
     coverage = request.scenario.coverage
-    n = int(found.units.eligible.sum())
+    n = int(sample.targets.eligible.sum())
     risk = coverage * own.risk[:, a]
     tau = float(risk.sum())
     literal = tau + (coverage * float(own.empty.sum()) if scenario in (3, 4) else 0.0)
     guessed = coverage * float(own.baseline.sum())
-    row = {"tau": tau, "rate": tau / n, "tau_literal": literal, "rate_literal": literal / n}
+    low, high = wilson(float(own.risk[:, a].sum()), n, CONFIDENCE)
+    row = {"tau": tau, "rate": tau / n, "lower": coverage * low, "upper": coverage * high}
+    row |= {"tau_literal": literal, "rate_literal": literal / n}
     row |= {"tau_zero": float(risk[own.zero].sum()), "n_attacked": int(own.attacked.sum())}
     row |= {"tau_baseline": guessed, "rate_baseline": guessed / n}
     at = own.unit
     if request.uniqueness is not None:
         share = request.uniqueness.tau1 / max(request.uniqueness.n_sample_uniques, 1)
-        unique = share * float(risk[found.units.frequency[at] == 1].sum())
+        unique = share * float(risk[sample.targets.frequency[at] == 1].sum())
         row |= {"tau_unique": unique, "rate_unique": unique / n}
     if request.weights is not None:
-        weight = found.units.mean(request.weights)
-        right, wrong = alone_in_register(weight[at], found.units.frequency[at], coverage)
+        weight = sample.targets.mean(request.weights)
+        right, wrong = alone_in_register(weight[at], sample.targets.frequency[at], coverage)
         stood_for = float(risk @ weight[at])
         expected = float(own.risk[:, a] @ right)
-        every = float(weight[found.units.eligible].sum())
+        every = float(weight[sample.targets.eligible].sum())
         row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / every}
         row |= {"tau_expected": expected, "rate_expected": expected / n}
         row |= {"false_matches": float(wrong[own.attacked].sum())}
     return row
 
 
-def per_record(request: Request, found: Attack) -> pd.DataFrame:
+def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
     """One row a record of the sample."""
-    units, at = found.units, found.rows
-    n = len(units.of_row)
-    sights = found.sights
+    targets, at = sample.targets, sample.rows
+    n = len(targets.unit)
     matches = pd.array([pd.NA] * n, dtype="Int64")
-    matches[at] = next(iter(sights.values())).n_matches
+    matches[at] = next(iter(sample.evidence.values())).n_matches
     columns: dict[str, Any] = {
-        "sample_unique": (units.frequency == 1)[units.of_row],
+        "sample_unique": (targets.frequency == 1)[targets.unit],
         "n_matches": matches,
     }
     if request.weights is not None:
-        weight = units.mean(request.weights)
-        right, _ = alone_in_register(weight, units.frequency, request.scenario.coverage)
-        columns["alone"] = np.where(units.frequency > 0, right, 0.0)[units.of_row]
-    for target, sight in sights.items():
-        end = f"_{target}" if len(sights) > 1 else ""
-        columns[f"target{end}"] = found.truth[target]
-        columns[f"predicted{end}"] = sight.predicted
-        columns |= {f"{name}{end}": risk for name, risk in _risks(request, found, target, sight)}
+        weight = targets.mean(request.weights)
+        right, _ = alone_in_register(weight, targets.frequency, request.scenario.coverage)
+        columns["alone"] = np.where(targets.frequency > 0, right, 0.0)[targets.unit]
+    for target, evidence in sample.evidence.items():
+        end = f"_{target}" if len(sample.evidence) > 1 else ""
+        columns[f"target{end}"] = sample.truth[target]
+        columns[f"predicted{end}"] = evidence.predicted
+        columns |= {
+            f"{name}{end}": risk for name, risk in _risks(request, sample, target, evidence)
+        }
     return pd.DataFrame(columns)
 
 
 def _risks(
-    request: Request, found: Attack, target: str, sight: Sight
+    request: ScenarioRequest, sample: FileEvidence, target: str, evidence: MatchEvidence
 ) -> list[tuple[str, np.ndarray]]:
     columns = []
     for scenario in request.scenarios:
         if scenario in request.skipped(target):
             continue
         for a, p in enumerate(accuracies(request, target)):
-            risk = np.zeros(len(found.units.of_row))
-            risk[found.rows] = sight.disclosed(scenario)[:, a]
+            risk = np.zeros(len(sample.targets.unit))
+            risk[sample.rows] = evidence.disclosed(scenario)[:, a]
             name = f"scenario_{scenario}" + ("" if np.isnan(p) else f"_{p:.12g}")
             columns.append((name, risk))
     return columns

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
+from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.values import as_numbers, is_number
 from synthpop.microdata.errors import Faults
 
 LARGEST = float(np.finfo(np.float32).max)
-
-
-def is_number(values: pd.Series) -> bool:
-    """Whether a column is numeric; True and False are categories."""
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-
-
-def as_numbers(values: pd.Series) -> np.ndarray:
-    """Return a numeric column as float64, shape (n,), NaN where missing."""
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> None:
@@ -36,35 +25,6 @@ def check_size(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: 
                     name, f"number of the {role} is infinite or above 3e38", rows=rows,
                     remedy=remedy,
                 )  # fmt: skip
-
-
-class Levels:
-    """Numbers levels by value, over any number of columns: 0 is missing, 1 is the first met.
-
-    Examples
-    --------
-    >>> levels = Levels()
-    >>> levels.code(pd.Series(["b", None, "a"])).tolist(), levels.code(pd.Series(["c"])).tolist()
-    ([2, 0, 1], [3])
-    >>> levels.named
-    [None, 'a', 'b', 'c']
-    """
-
-    def __init__(self) -> None:
-        self.named: list[Any] = [None]
-        self._code: dict[Any, int] = {}
-
-    def code(self, values: pd.Series) -> np.ndarray:
-        """Return the numbers of one column, int64, shape (n,)."""
-        codes, levels = encode(values)
-        table = np.zeros(len(levels) + 1, dtype=np.int64)
-        for place in np.unique(codes[codes >= 0]):
-            level = levels[place]
-            if level not in self._code:
-                self._code[level] = len(self.named)
-                self.named.append(level)
-            table[place] = self._code[level]
-        return table[codes]
 
 
 class Features:
@@ -92,10 +52,10 @@ class Features:
         filled: bool,
     ) -> None:
         self.names, self.numeric, self.dummies = tuple(names), frozenset(numeric), dummies
-        self.levels = {name: Levels() for name in names if name not in self.numeric}
+        self.levels = {name: LevelCoder(()) for name in names if name not in self.numeric}
         for name, levels in self.levels.items():
             levels.code(train[name])
-        self.n_levels = {name: len(levels.named) for name, levels in self.levels.items()}
+        self.n_levels = {name: levels.size for name, levels in self.levels.items()}
         self.fill = dict.fromkeys(numeric, np.nan)
         for name in numeric if filled else ():
             known = as_numbers(train[name])

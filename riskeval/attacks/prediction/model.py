@@ -1,4 +1,4 @@
-"""The intruder's model: trained on synthetic records, asked about the keys of real persons."""
+"""The intruder's models: trained on released records, asked about the keys of real persons."""
 
 from __future__ import annotations
 
@@ -10,89 +10,117 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.indexer import number_rows
-from riskeval.attacks.prediction.features import Features, Levels, as_numbers, is_number
-from riskeval.attacks.unit_of_attack import Ask, Households, joined
+from riskeval.attacks.indexer import number_rows
+from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.prediction.features import Features
+from riskeval.attacks.prediction.nearest import NearestKeys
+from riskeval.attacks.request import AttackRequest
+from riskeval.attacks.targets import AttackTargets, combine_members
+from riskeval.attacks.values import as_numbers
 
 ROUNDING = 1e-9
 AT_ONCE = 50_000
 TREES = 100
+PANEL = ("nearest", "forest", "boosting")
+MODELS = ("panel", *PANEL, "tree", "linear")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attack:
-    """The model of the intruder, trained on demand."""
+class TargetModel:
+    """One model of the target, trained on the release.
 
-    ask: Ask
+    Attributes
+    ----------
+    request : AttackRequest
+    model : str or estimator
+        One of `PANEL`, "tree", "linear", or an estimator of scikit-learn.
+    threshold : float
+        Gain above which a category is at risk.
+    limits : tuple of float
+        Tolerances of a numeric target.
+    original, train : DataFrame
+    numeric : tuple of str
+        Keys and target that are amounts in every file.
+    workers : int
+    """
+
+    request: AttackRequest
     model: Any
     threshold: float
     limits: tuple[float, ...]
     original: pd.DataFrame
     train: pd.DataFrame
+    numeric: tuple[str, ...]
     workers: int
-    features: Features = field(init=False)
-    heard: list[str] = field(init=False, default_factory=list)
+    features: Any = field(init=False)
+    messages: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        numeric = [
-            key for key in self.ask.keys
-            if is_number(self.train[key]) and is_number(self.original[key])
-        ]  # fmt: skip
-        own = isinstance(self.model, str)
-        made = Features(
-            self.train, self.ask.keys, numeric, dummies=own and self.model == "linear",
-            filled=not own or self.model == "linear",
-        )  # fmt: skip
+        keys = self.request.keys
+        numeric = [key for key in keys if key in self.numeric]
+        is_name = isinstance(self.model, str)
+        made: Any
+        if is_name and self.model == "nearest":
+            made = NearestKeys(self.train, keys, numeric)
+        else:
+            made = Features(
+                self.train, keys, numeric, dummies=is_name and self.model == "linear",
+                filled=not is_name or self.model == "linear",
+            )  # fmt: skip
         object.__setattr__(self, "features", made)
 
     @property
-    def target(self) -> str:
-        """Return the column that is predicted."""
-        return self.ask.targets[0]
+    def name(self) -> str:
+        """Name of the model, for sentences."""
+        return self.model if isinstance(self.model, str) else type(self.model).__name__
 
     @property
-    def numeric(self) -> bool:
-        """Whether the target is a number."""
-        number = is_number(self.original[self.target]) and is_number(self.train[self.target])
-        return number and self.target not in self.ask.categorical
+    def target(self) -> str:
+        """Column that is predicted."""
+        return self.request.targets[0]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the target is an amount."""
+        return self.target in self.numeric
 
     def warned(self) -> str:
         """Return what the model warned of, once each."""
-        return "; ".join(dict.fromkeys(self.heard))
+        return "; ".join(dict.fromkeys(self.messages))
 
-    def counted(
-        self, found: pd.DataFrame, frame: pd.DataFrame, whom: np.ndarray
-    ) -> tuple[float, int, int]:
-        """Rate, units at risk, and units judged, of those looked for."""
-        known = frame[self.target].notna().to_numpy()
-        flags = found["at_risk"].to_numpy(dtype=np.bool_)
-        if self.ask.household is not None:
-            unit = Households().number(frame[self.ask.household])
-            flags = joined(flags[known], unit[known], len(whom), self.ask.members)
-            known = joined(known, unit, len(whom), "any")
-        hits, n = int((flags & whom & known).sum()), int((known & whom).sum())
-        return (hits / n if n else float("nan")), hits, n
-
-    def rate(self, found: pd.DataFrame, frame: pd.DataFrame, whom: np.ndarray) -> float:
-        """Share at risk of units looked for."""
-        return self.counted(found, frame, whom)[0]
-
-    def judge(
+    def predict(
         self,
-        asked: pd.DataFrame,
-        truth: pd.DataFrame,
+        asked: list[pd.DataFrame],
+        truth: list[pd.DataFrame],
         rng: np.random.Generator,
         order: np.ndarray | None = None,
-    ) -> pd.DataFrame:
-        """Predict persons from keys, as the intruder believes them, and say who is at risk.
+    ) -> list[pd.DataFrame]:
+        """Train once, predict the persons of files from their keys, and say who is at risk.
 
-        The model is asked once for each distinct combination of keys. `order` shuffles the target
-        of the training records.
+        Parameters
+        ----------
+        asked, truth : lists of DataFrame
+            Files with the keys that the intruder believes, and with the true target.
+        order : int64, shape (n_train,), optional
+            Shuffles the target of the training records.
+
+        Returns
+        -------
+        list of DataFrame
+            ``at_risk``, ``score``, ``predicted`` of each person of each file.
         """
-        row, last = number_rows(self.features.of(asked))
-        points = self.features.of(asked.iloc[last])
-        judge = self._numbers if self.numeric else self._levels
-        return judge(points, row, truth[self.target], rng, order)
+        # 1. The model is asked once for each distinct combination of keys
+        every = pd.concat([frame[list(self.request.keys)] for frame in asked], ignore_index=True)
+        row, last = number_rows(self.features.of(every))
+        points = self.features.of(every.iloc[last])
+        # 2. Train and predict
+        predict = self._numbers if self.is_numeric else self._levels
+        true = pd.concat([frame[self.target] for frame in truth], ignore_index=True)
+        result = predict(points, row, true, rng, order)
+        # 3. Back to files
+        ends = np.cumsum([len(frame) for frame in asked])[:-1]
+        return [result.iloc[part].reset_index(drop=True)
+                for part in np.split(np.arange(len(result)), ends)]  # fmt: skip
 
     def _numbers(
         self,
@@ -104,12 +132,16 @@ class Attack:
     ) -> pd.DataFrame:
         values = as_numbers(self.train[self.target])
         learnt = values if order is None else values[order]
-        predicted = self._fitted(learnt, rng, points, "predict").astype(np.float64)[row]
+        if self.model == "nearest":
+            predicted = self.features.values(points, learnt)[row]
+        else:
+            predicted = self._fitted(learnt, rng, points, "predict").astype(np.float64)[row]
         truth = as_numbers(true)
         slack = ROUNDING * np.abs(values).max(initial=0.0)
         gap = np.abs(predicted - truth)
-        known = np.abs(truth) > 0
-        error = np.divide(gap, np.abs(truth), out=np.where(gap <= slack, 0.0, np.inf), where=known)
+        nonzero = np.abs(truth) > 0
+        zero_error = np.where(gap <= slack, 0.0, np.inf)
+        error = np.divide(gap, np.abs(truth), out=zero_error, where=nonzero)
         error = np.where(np.isnan(truth), np.nan, error)
         at_risk = gap <= max(self.limits) * np.abs(truth) + slack
         return pd.DataFrame({"at_risk": at_risk, "score": error, "predicted": predicted})
@@ -122,43 +154,91 @@ class Attack:
         rng: np.random.Generator,
         order: np.ndarray | None,
     ) -> pd.DataFrame:
-        levels = Levels()
-        codes = levels.code(self.train[self.target]) - 1
-        n_levels = len(levels.named) - 1
-        own = levels.code(self.original[self.target])
-        truth = levels.code(true)
-        shares = np.bincount(own[own > 0], minlength=len(levels.named)) / max((own > 0).sum(), 1)
+        coder = LevelCoder(())  # code 0 is missing, those of the training records come first
+        codes = coder.code(self.train[self.target]).astype(np.int64) - 1
+        n_levels = coder.size - 1
+        own = coder.code(self.original[self.target])
+        truth = coder.code(true)
+        shares = np.bincount(own[own > 0], minlength=coder.size) / max((own > 0).sum(), 1)
+        learnt = codes if order is None else codes[order]
         if n_levels == 1:
             chances = np.ones((len(points), 1))
+        elif self.model == "nearest":
+            chances = self.features.shares(points, learnt, n_levels)
         else:
-            learnt = codes if order is None else codes[order]
             chances = self._fitted(learnt, rng, points, "predict_proba")
-        known = (truth > 0) & (truth <= n_levels)  # a level that the model has met
-        guess = np.where(known, chances[row, np.where(known, truth - 1, 0)], 0.0)
+        met = (truth > 0) & (truth <= n_levels)  # a level that the model has met
+        guess = np.where(met, chances[row, np.where(met, truth - 1, 0)], 0.0)
         base = shares[truth]
         gain = np.divide(guess - base, 1 - base, out=np.zeros(len(base)), where=base < 1)
         gain = np.where(truth == 0, np.nan, gain)
-        named = np.array(levels.named[1 : n_levels + 1], dtype=object)
-        best = named[chances.argmax(axis=1)[row]]
+        levels = np.array(coder.levels[1 : n_levels + 1], dtype=object)
+        best = levels[chances.argmax(axis=1)[row]]
         return pd.DataFrame({"at_risk": gain > self.threshold, "score": gain, "predicted": best})
 
     def _fitted(
-        self, target: np.ndarray, rng: np.random.Generator, points: np.ndarray, ask: str
+        self, target: np.ndarray, rng: np.random.Generator, points: np.ndarray, method: str
     ) -> np.ndarray:
         """Train a fresh model and ask it about points, in parts that do not depend on workers."""
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = _estimator(self.model, self.numeric, rng, self.workers)
+            model = _estimator(self.model, self.is_numeric, rng, self.workers)
             model.fit(self.features.train, target)
             if self.model == "forest":
                 model.set_params(n_jobs=1)  # parts side by side instead, summed in one order
             parts = [points[at : at + AT_ONCE] for at in range(0, len(points), AT_ONCE)]
             with ThreadPoolExecutor(self.workers) as pool:
-                found = list(pool.map(getattr(model, ask), parts))
-        self.heard.extend(
-            f"{it.category.__name__}: {str(it.message).splitlines()[0]}" for it in said
+                predicted = list(pool.map(getattr(model, method), parts))
+        self.messages.extend(
+            f"{it.category.__name__}: {str(it.message).splitlines()[0]}" for it in caught
         )
-        return np.concatenate([np.asarray(part) for part in found])
+        return np.concatenate([np.asarray(part) for part in predicted])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitsAtRisk:
+    """Units at risk among those of one file with a true value.
+
+    Attributes
+    ----------
+    at_risk, judged, comparable : bool, shape (n_units,)
+        Whether a unit is predicted too well; whether it is looked for and has a true value;
+        whether it is, and can be compared with other files.
+    """
+
+    at_risk: np.ndarray
+    judged: np.ndarray
+    comparable: np.ndarray
+
+    @property
+    def hits(self) -> int:
+        """Judged units at risk."""
+        return int((self.at_risk & self.judged).sum())
+
+    @property
+    def n(self) -> int:
+        """Judged units."""
+        return int(self.judged.sum())
+
+    @property
+    def rate(self) -> float:
+        """Share of the judged units at risk."""
+        return self.hits / self.n if self.n else float("nan")
+
+
+def units_at_risk(
+    flags: np.ndarray, known: np.ndarray, targets: AttackTargets, members: str
+) -> UnitsAtRisk:
+    """Combine persons at risk to units; persons without a true value are left out.
+
+    Parameters
+    ----------
+    flags, known : bool, shape (n,)
+        Persons at risk, and with a true value.
+    """
+    at_risk = combine_members(flags[known], targets.unit[known], targets.n, members)
+    has_value = combine_members(known, targets.unit, targets.n, "any")
+    return UnitsAtRisk(at_risk, has_value & targets.looked_for, has_value & targets.comparable)
 
 
 def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int) -> Any:
@@ -182,7 +262,9 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         boosting = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
-        return boosting(random_state=state, early_stopping=False)
+        return boosting(
+            random_state=state, early_stopping=False, min_samples_leaf=1, max_iter=TREES
+        )
     if model == "tree":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -190,5 +272,6 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
         return tree(min_samples_leaf=5, random_state=state)
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+    # leaves of a single record: a forest that smooths does not see what was memorised
     forest = RandomForestRegressor if numeric else RandomForestClassifier
-    return forest(n_estimators=TREES, min_samples_leaf=5, random_state=state, n_jobs=workers)
+    return forest(n_estimators=TREES, min_samples_leaf=1, random_state=state, n_jobs=workers)

@@ -10,25 +10,38 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.blocks import draw_records
-from riskeval.attacks.prediction.features import check_size, is_number
-from riskeval.attacks.prediction.model import ROUNDING, Attack
-from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import (
-    Ask,
-    as_believed,
-    check_ask,
-    check_households,
-    looked_for,
-    read_ask,
+from riskeval.attacks.prediction.features import check_size
+from riskeval.attacks.prediction.model import (
+    MODELS,
+    PANEL,
+    ROUNDING,
+    TargetModel,
+    UnitsAtRisk,
+    units_at_risk,
 )
+from riskeval.attacks.request import (
+    AttackRequest,
+    as_sentences,
+    check_households,
+    check_request,
+    read_request,
+)
+from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.shares import Excess, corrected, excess
+from riskeval.attacks.targets import (
+    AttackTargets,
+    attack_targets,
+    level_coders,
+    with_believed_keys,
+)
+from riskeval.attacks.values import codes_note, same_kind
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
-from synthpop.microdata.intervals import newcombe, wilson
+from synthpop.microdata.intervals import wilson
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 
-MODELS = ("forest", "tree", "boosting", "linear")
 HONOURED = (
     "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",
     "categorical",
@@ -42,44 +55,53 @@ class Rapid(Result):
     Attributes
     ----------
     rate : float
-        Share of judged records at risk.
+        Share of judged records at risk, by the strongest model of the panel.
     interval : (float, float)
-        Wilson interval of `rate` at `confidence`, units taken as independent; it covers which
-        persons are in the original, not the draw of the synthetic file.
+        Wilson interval of `rate` at `confidence`, corrected for the choice of the model; units
+        taken as independent. It covers which persons are in the original, not the draw of the
+        synthetic file.
     permuted_rate : float
         Mean share at risk when the target of the synthetic file is shuffled before training: what
-        the intruder reaches without any relation between keys and target. NaN for no permutations.
-    holdout_rate, excess : float
-        The share among persons who were not in the original, and `rate` minus it; NaN without
-        hold-out.
-    excess_interval : (float, float)
-        Newcombe interval of `excess`.
+        the same model reaches without any relation between keys and target. NaN for no
+        permutations.
+    holdout_rate : float
+        The share of persons of the hold-out, by the same model; NaN without hold-out.
+    excess : Excess or None
+        What the strongest model finds about the original beyond what it finds about strangers, on
+        those who can be compared, with Newcombe's interval corrected for the choice of the model.
+    panel : DataFrame
+        One row a model: ``model``, ``rate``, ``lower``, ``upper``, and with a hold-out
+        ``holdout_rate``, ``excess``, ``excess_lower``, ``excess_upper``.
+    by_tolerance : dict
+        Rate within each tolerance; empty for a categorical target.
     per_record : DataFrame
         ``at_risk`` (False where not judged), ``score`` (categorical: normalised gain; numeric:
-        relative error), ``predicted``; in the order of the original.
+        relative error), ``predicted``; in the order of the original, by the strongest model.
     kind : {"categorical", "numeric"}
     limit : float
         Threshold of the score, or tolerance.
-    by_tolerance : dict
-        Rate within each tolerance; empty for a categorical target.
     n_judged, n_missing : int
         Units looked for with a true value, and records of the original without one.
     unit : {"records", "households"}
     target : str
     keys : tuple of str
     model : str
+        The strongest model: with a hold-out the one with the largest lower end of `excess`, else
+        the one with the largest rate.
     warned : str
-        Warnings of the model while training; empty when there were none.
+        Warnings of the models while training; empty when there were none.
     confidence : float
     seed : int
+    notes : tuple of str
+        Rules that the numbers rest on.
     """
 
     rate: float
     interval: tuple[float, float]
     permuted_rate: float
     holdout_rate: float
-    excess: float
-    excess_interval: tuple[float, float]
+    excess: Excess | None
+    panel: pd.DataFrame
     by_tolerance: dict[float, float]
     per_record: pd.DataFrame
     kind: str
@@ -93,25 +115,25 @@ class Rapid(Result):
     warned: str
     confidence: float
     seed: int
-    told: str = ""
+    notes: tuple[str, ...] = ()
+    footnote: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return rates and baselines."""
-        names = ["original", "permuted", "holdout", "excess"]
-        values = [self.rate, self.permuted_rate, self.holdout_rate, self.excess]
         none = (np.nan, np.nan)
-        ends = [self.interval, none, none, self.excess_interval]
-        names += [f"original within {limit:g}" for limit in self.by_tolerance]
-        values += list(self.by_tolerance.values())
-        ends += [none] * len(self.by_tolerance)
-        return pd.DataFrame(
-            {
-                "measure": names,
-                "rate": values,
-                "lower": [end[0] for end in ends],
-                "upper": [end[1] for end in ends],
-            }
-        )
+        beyond, ends = np.nan, none
+        if self.excess is not None:
+            beyond, ends = self.excess.difference, (self.excess.lower, self.excess.upper)
+        rows = [
+            ("original", self.rate, *self.interval),
+            ("permuted", self.permuted_rate, *none),
+            ("holdout", self.holdout_rate, *none),
+            ("excess", beyond, *ends),
+        ]
+        rows += [
+            (f"original within {limit:g}", rate, *none) for limit, rate in self.by_tolerance.items()
+        ]
+        return pd.DataFrame(rows, columns=["measure", "rate", "lower", "upper"])
 
     def summary(self) -> str:
         """Say what the rate means and what to compare it with."""
@@ -122,25 +144,27 @@ class Rapid(Result):
             else f"with a gain above {self.limit:.3g} (0 is the share of the level in the "
             "original, 1 is certainty)"
         )
+        which = f"the strongest of {len(self.panel)} models" if len(self.panel) > 1 else "a model"
         text = (
-            f"RAPID: a {self.model} model trained on the synthetic file predicts {self.target} "
+            f"RAPID: {which} trained on the synthetic file ({self.model}) predicts {self.target} "
             f"{meaning} for {self.rate:.2%} of {self.n_judged:,} original {self.unit} "
             f"({self.confidence:.0%} interval {low:.2%} to {high:.2%})."
         )
         if self.warned:
-            text += f" The model warned: {self.warned}."
+            text += f" A model warned: {self.warned}."
         if not np.isnan(self.permuted_rate):
             text += f" Without any relation to the keys it would be {self.permuted_rate:.2%}."
-        if not np.isnan(self.holdout_rate):
-            low, high = self.excess_interval
-            text += (
-                f" Of persons who were not in the original it finds {self.holdout_rate:.2%}: "
-                f"being in the file costs {self.excess:+.2%} ({low:+.2%} to {high:+.2%}), the rest "
-                "is what anybody's keys tell."
-            )
-        else:
+        if self.excess is None:
             text += " Without a hold-out, what keys tell about anybody is counted as risk too."
-        return f"{text} The limit is a choice of policy.{self.told}"
+        else:
+            one = self.excess
+            text += (
+                f" Of persons who were not in the original it finds {self.holdout_rate:.2%}: the "
+                f"excess risk of participation is {100 * one.difference:+.2f} points "
+                f"({100 * one.lower:+.2f} to {100 * one.upper:+.2f}), the rest is what the keys "
+                "tell about anybody."
+            )
+        return f"{text} The limit is a choice of policy.{as_sentences(self.notes)}{self.footnote}"
 
 
 def rapid(
@@ -149,12 +173,13 @@ def rapid(
     keys: Scenario | Sequence[str] | str,
     target: str | None = None,
     *,
-    model: Any = "forest",
+    model: Any = "panel",
     threshold: float = 0.3,
     tolerance: Sequence[float] | float = 0.05,
     holdout: Any = None,
     household: str | None = None,
     members: str = "any",
+    categorical: Sequence[str] | str = (),
     permutations: int = 3,
     train_rows: int = 100_000,
     confidence: float = 0.95,
@@ -183,20 +208,24 @@ def rapid(
         ``(g - b) / (1 - b)`` exceeds `threshold`, g being the predicted probability of the true
         level and b the share of that level in the original. Missing in the original: not judged;
         missing in the synthetic file: not trained on.
-    model : {"forest", "tree", "boosting", "linear"} or scikit-learn estimator
-        A given estimator is cloned.
+    model : {"panel", "nearest", "forest", "boosting", "tree", "linear"} or estimator
+        "panel": the strongest of "nearest" (the released records whose keys are nearest, over the
+        keys that both have), "forest" (leaves of single records) and "boosting". A given estimator
+        of scikit-learn is cloned.
     threshold, tolerance : float in (0, 1)
         See `target`. Choices of policy: no published norm. Of several tolerances the largest makes
         the rates; `by_tolerance` has them all.
     holdout : DataFrame, optional
-        Real persons who were not in the original; their keys are known without error.
+        Real persons who were not in the original; the intruder errs about their keys as often.
     household : str, optional
         Column of the original (and the hold-out) with the number of the household: the unit is then
         the household, whose members are predicted one by one from their own keys.
     members : {"any", "every"}
         A household is at risk when any or every member with a true value is.
+    categorical : names of keys or of the target, optional
+        Numeric columns that are codes of categories.
     permutations : int
-        How many times to train on a shuffled target.
+        How many times to train the strongest model on a shuffled target.
     train_rows : int
         The model is trained on at most so many synthetic records, drawn at random.
     confidence : float in (0, 1)
@@ -215,7 +244,7 @@ def rapid(
     Raises
     ------
     InputError
-        Missing columns, a target that is a number in one file only, values out of range, nothing to
+        Missing columns, categories without any level in common, values out of range, nothing to
         train on.
 
     Notes
@@ -233,93 +262,168 @@ def rapid(
     (1.0, 0.0)
     """
     faults = Faults("rapid")
-    ask = read_ask(
-        "rapid", keys, target, household=household, members=members, honoured=HONOURED, n_targets=1
-    )
-    frame = as_frame(original, "original")
-    others = None if holdout is None else as_frame(holdout, "holdout")
-    limits = _limits(faults, ask, tolerance, confidence, threshold)
-    _check(faults, ask, model, permutations=permutations, train_rows=train_rows, workers=workers)
-    check_ask(faults, ask, frame)
-    columns = (*ask.keys, *ask.targets)
-    check_size(faults, frame, columns, "original")
-    if others is not None:
-        _check_holdout(faults, others, ask)
-    faults.raise_if_any()
+    request = read_request(
+        "rapid", keys, target, household=household, members=members, categorical=categorical,
+        honoured=HONOURED, n_targets=1,
+    )  # fmt: skip
+    limits = _limits(faults, request, tolerance, confidence, threshold)
+    counts = {"permutations": permutations, "train_rows": train_rows, "workers": workers}
+    _check(faults, request, model, counts)
+    files = _files(faults, original, holdout, request)
     seed = resolve_seed(seed)
-    train = draw_records(
-        synthetic, "synthetic", columns, train_rows, Streams(seed).at("rapid", "train")
-    )
-    train = _trainable(faults, train, frame, others, ask)
+    streams = Streams(seed)
+    names = (*request.keys, *request.targets)
+    train = draw_records(synthetic, "synthetic", names, train_rows, streams.at("rapid", "train"))
+    same, numeric = _trainable(faults, files, train, request)
+    people = {role: same[role] for role in files}
+    coders = level_coders(list(people.values()), request.keys)
+    targets = attack_targets(people, request, coders, seed)
+    asked = [with_believed_keys(frame, request, seed, role) for role, frame in people.items()]
+    models = PANEL if isinstance(model, str) and model == "panel" else (model,)
+    total = permutations + len(models)
     watched = on_event or silent
-    attack = Attack(ask, model, threshold, limits, frame, train, workers)
-    whom = looked_for(frame, ask)
-    total = permutations + 1 + (others is not None)
     watched(Event("start", "rapid", 0, total, "training"))
-    asked = as_believed(frame, ask, seed)
-    per_record = attack.judge(asked, frame, Streams(seed).at("rapid", "model"))
-    watched(Event("progress", "rapid", 1, total, "original"))
+    # 1. Every model of the panel predicts everybody
+    attempts = []
+    for done, one in enumerate(models, 1):
+        trained = TargetModel(
+            request, one, threshold, limits, people["original"], same["synthetic"],
+            tuple(numeric), workers,
+        )  # fmt: skip
+        predicted = trained.predict(asked, list(people.values()), streams.at("rapid", "model"))
+        attempts.append(_attempt(trained, predicted, people, targets, confidence, len(models)))
+        watched(Event("progress", "rapid", done, total, trained.name))
+    # 2. The strongest one: beyond strangers where there are any, else by its rate
+    best = max(attempts, key=_Attempt.strength)
+    # 3. What it reaches when the keys tell nothing
     permuted = []
     for i in range(permutations):
-        rng = Streams(seed).at("rapid", i)
-        shuffled = attack.judge(asked, frame, rng, order=rng.permutation(len(train)))
-        permuted.append(attack.rate(shuffled, frame, whom))
-        watched(Event("progress", "rapid", i + 2, total, "shuffled target"))
-    rate, hits, n = attack.counted(per_record, frame, whom)
-    excess, gap, held = float("nan"), (float("nan"), float("nan")), float("nan")
-    if others is not None:
-        found = attack.judge(others, others, Streams(seed).at("rapid", "model"))
-        watched(Event("progress", "rapid", total, total, "hold-out"))
-        held, their_hits, m = attack.counted(found, others, looked_for(others, ask))
-        if n and m:
-            excess = rate - held
-            gap = newcombe(hits, n, their_hits, m, confidence)
+        rng = streams.at("rapid", i)
+        shuffled = best.model.predict(
+            asked[:1], [people["original"]], rng, order=rng.permutation(len(same["synthetic"]))
+        )
+        permuted.append(_units(best.model, shuffled[0], people, targets, "original").rate)
+        watched(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
     watched(Event("end", "rapid", total, total))
-    share = ask.coverage
+    share, trained = request.coverage, best.model
+    rule = f"within {max(limits):g} of the value, or near as a key"
+    notes = codes_note(
+        files["original"], [name for name in names if name in numeric], request.categorical, rule
+    )
+    warned = [one.model.warned() for one in attempts]
     return Rapid(
-        rate=rate * share,
-        interval=_times(wilson(hits, n, confidence), share),
+        rate=best.units.rate * share,
+        interval=best.interval,
         permuted_rate=float(np.mean(permuted)) * share if permuted else float("nan"),
-        holdout_rate=held * share,
-        excess=excess * share,
-        excess_interval=_times(gap, share),
-        by_tolerance=_by_tolerance(attack, per_record, frame, whom, limits),
-        per_record=per_record,
-        kind="numeric" if attack.numeric else "categorical",
-        limit=max(limits) if attack.numeric else threshold,
-        n_judged=n,
-        n_missing=int(frame[ask.targets[0]].isna().sum()),
-        unit=ask.unit,
-        target=ask.targets[0],
-        keys=ask.keys,
-        model=model if isinstance(model, str) else type(model).__name__,
-        warned=attack.warned(),
+        holdout_rate=best.holdout_rate,
+        excess=best.excess,
+        panel=pd.DataFrame([one.row() for one in attempts]),
+        by_tolerance=_by_tolerance(best, people, targets, limits),
+        per_record=best.per_record,
+        kind="numeric" if trained.is_numeric else "categorical",
+        limit=max(limits) if trained.is_numeric else threshold,
+        n_judged=best.units.n,
+        n_missing=int(people["original"][request.targets[0]].isna().sum()),
+        unit=request.unit,
+        target=request.targets[0],
+        keys=request.keys,
+        model=trained.name,
+        warned="; ".join(dict.fromkeys(text for text in warned if text)),
         confidence=confidence,
         seed=seed,
-        told=ask.told(),
+        notes=tuple(notes),
+        footnote=request.footnote,
     )
 
 
-def _times(ends: tuple[float, float], factor: float) -> tuple[float, float]:
-    return ends[0] * factor, ends[1] * factor
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """What one model of the panel predicts."""
+
+    model: TargetModel
+    per_record: pd.DataFrame
+    units: UnitsAtRisk
+    interval: tuple[float, float]
+    holdout_rate: float
+    excess: Excess | None
+
+    def strength(self) -> float:
+        if self.excess is not None:
+            return self.excess.lower
+        return self.units.rate if self.units.n else 0.0
+
+    def row(self) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "model": self.model.name,
+            "rate": self.units.rate * self.model.request.coverage,
+            "lower": self.interval[0],
+            "upper": self.interval[1],
+        }
+        if self.excess is not None:
+            row |= {
+                "holdout_rate": self.holdout_rate,
+                "excess": self.excess.difference,
+                "excess_lower": self.excess.lower,
+                "excess_upper": self.excess.upper,
+            }
+        return row
+
+
+def _attempt(
+    model: TargetModel,
+    predicted: list[pd.DataFrame],
+    people: dict[str, pd.DataFrame],
+    targets: dict[str, AttackTargets],
+    confidence: float,
+    n_models: int,
+) -> _Attempt:
+    share = model.request.coverage
+    units = _units(model, predicted[0], people, targets, "original")
+    low, high = wilson(units.hits, units.n, corrected(confidence, n_models))
+    holdout_rate, beyond = float("nan"), None
+    if "hold-out" in people:
+        strangers = _units(model, predicted[1], people, targets, "hold-out")
+        holdout_rate = strangers.rate * share
+        beyond = excess(
+            units.at_risk[units.comparable], strangers.at_risk[strangers.comparable], confidence,
+            n_tests=n_models, coverage=share,
+        )  # fmt: skip
+    return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
+
+
+def _units(
+    model: TargetModel,
+    predicted: pd.DataFrame,
+    people: dict[str, pd.DataFrame],
+    targets: dict[str, AttackTargets],
+    role: str,
+) -> UnitsAtRisk:
+    known = people[role][model.target].notna().to_numpy()
+    flags = predicted["at_risk"].to_numpy(dtype=np.bool_)
+    return units_at_risk(flags, known, targets[role], model.request.members)
 
 
 def _limits(
-    faults: Faults, ask: Ask, tolerance: Any, confidence: object, threshold: object
+    faults: Faults, request: AttackRequest, tolerance: Any, confidence: object, threshold: object
 ) -> tuple[float, ...]:
     """Tolerances, those of the Scenario where there is one."""
-    given = ask.accuracy or (tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,))
-    named = [("tolerance", it) for it in given or (None,)]
+    limits = request.accuracy
+    if not limits:
+        limits = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
+    named = [("tolerance", it) for it in limits or (None,)]
     for name, value in [*named, ("threshold", threshold), ("confidence", confidence)]:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
             faults.add(name, f"{value!r} is not a number between 0 and 1")
-    return given
+    return limits
 
 
-def _check(faults: Faults, ask: Ask, model: Any, **counts: Any) -> None:
-    if len(ask.targets) != 1:
-        what = f"{len(ask.targets)} targets are given, 1 wanted"
+def _check(faults: Faults, request: AttackRequest, model: Any, counts: dict[str, Any]) -> None:
+    if len(request.targets) != 1:
+        what = f"{len(request.targets)} targets are given, 1 wanted"
         faults.add("target", what, remedy="Name what the intruder looks for.")
+    for name in request.categorical:
+        if name not in (*request.keys, *request.targets):
+            faults.add("categorical", f"{name!r} is neither a key nor the target")
     if isinstance(model, str):
         check_choice(faults, "model", model, MODELS)
     elif not (hasattr(model, "fit") and hasattr(model, "predict")):
@@ -330,55 +434,57 @@ def _check(faults: Faults, ask: Ask, model: Any, **counts: Any) -> None:
             faults.add(name, f"{count!r} is not a whole number of at least {least}")
 
 
-def _check_holdout(faults: Faults, others: pd.DataFrame, ask: Ask) -> None:
-    columns = (*ask.keys, *ask.targets)
-    check_columns(faults, others, columns, "key or target of the holdout")
-    check_size(faults, others, columns, "holdout")
-    if ask.household is not None:
-        check_households(faults, others, ask.household, "holdout")
-    if ask.rows is not None:
-        check_columns(faults, others, [ask.rows], "rows looked for of the holdout")
-    if len(others) == 0:
-        faults.add("holdout", "has no records")
+def _files(
+    faults: Faults, original: Any, holdout: Any, request: AttackRequest
+) -> dict[str, pd.DataFrame]:
+    """Files of real persons, with every fault of them noted and raised."""
+    names = (*request.keys, *request.targets)
+    files = {"original": as_frame(original, "original")}
+    check_request(faults, request, files["original"])
+    check_size(faults, files["original"], names, "original")
+    if holdout is not None:
+        others = files["hold-out"] = as_frame(holdout, "holdout")
+        check_columns(faults, others, names, "key or target of the holdout")
+        check_size(faults, others, names, "holdout")
+        if request.household is not None:
+            check_households(faults, others, request.household, "holdout")
+        if request.rows is not None:
+            check_columns(faults, others, [request.rows], "rows looked for of the holdout")
+        if len(others) == 0:
+            faults.add("holdout", "has no records")
+    faults.raise_if_any()
+    return files
 
 
 def _trainable(
-    faults: Faults,
-    train: pd.DataFrame,
-    frame: pd.DataFrame,
-    others: pd.DataFrame | None,
-    ask: Ask,
-) -> pd.DataFrame:
-    """Synthetic records with a target of the same type as the others'."""
-    target = ask.targets[0]
-    check_size(faults, train, (*ask.keys, target), "synthetic file")
-    known = train[train[target].notna()].reset_index(drop=True)
-    if len(known) == 0:
+    faults: Faults, files: dict[str, pd.DataFrame], train: pd.DataFrame, request: AttackRequest
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """All files with columns of the same kind, synthetic records with a target only."""
+    names = (*request.keys, *request.targets)
+    check_size(faults, train, names, "synthetic file")
+    train = train[train[request.targets[0]].notna()].reset_index(drop=True)
+    if len(train) == 0:
         faults.add("synthetic", "has no record with a value of the target")
-    sides = [("synthetic", train), ("holdout", others)]
-    for role, side in sides if target not in ask.categorical else ():
-        if side is None or not (side[target].notna().any() and frame[target].notna().any()):
-            continue
-        if is_number(frame[target]) != is_number(side[target]):
-            what = f"is {frame[target].dtype} in the original, {side[target].dtype} in the {role}"
-            faults.add(target, what, remedy="Give both the same type.")
+        faults.raise_if_any()
+    frames = {"original": files["original"], "synthetic": train, **files}
+    same, numeric = same_kind(faults, frames, names, request.categorical)
     faults.raise_if_any()
-    return known
+    return same, numeric
 
 
 def _by_tolerance(
-    attack: Attack,
-    per_record: pd.DataFrame,
-    frame: pd.DataFrame,
-    whom: np.ndarray,
+    best: _Attempt,
+    people: dict[str, pd.DataFrame],
+    targets: dict[str, AttackTargets],
     limits: tuple[float, ...],
 ) -> dict[float, float]:
     """Rate within each tolerance; empty for a categorical target."""
-    if not attack.numeric:
+    if not best.model.is_numeric:
         return {}
-    found = {}
+    rates = {}
     for limit in sorted(limits):
-        near = per_record["score"].to_numpy() <= limit + ROUNDING
-        rates = attack.counted(per_record.assign(at_risk=near), frame, whom)
-        found[limit] = rates[0] * attack.ask.coverage
-    return found
+        near = best.per_record["score"].to_numpy() <= limit + ROUNDING
+        records = best.per_record.assign(at_risk=near)
+        units = _units(best.model, records, people, targets, "original")
+        rates[limit] = units.rate * best.model.request.coverage
+    return rates

@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from riskeval.attacks.assess_synthetic import judge_synthetic
-from riskeval.attacks.registry import INTRUDERS
+from riskeval.attacks.assess_synthetic import assess_synthetic
+from riskeval.attacks.registry import ATTACKS
 from synthpop.microdata.errors import InputError
 
 KEYS, TARGETS = ["age", "sex", "région"], ["status", "income"]
@@ -89,7 +89,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_any_synthetic_file_is_judged(name: str) -> None:
     synthetic = FILES[name](people(100, 2))
-    risk = judge_synthetic(
+    risk = assess_synthetic(
         people(90, 1), synthetic, KEYS, TARGETS, holdout=people(80, 3), seed=1
     )  # fmt: skip
     check(risk)
@@ -100,9 +100,9 @@ def test_any_original_is_judged(name: str) -> None:
     original = FILES[name](people(90, 1))
     if isinstance(original, list):
         with pytest.raises(InputError, match="original: is a list"):
-            judge_synthetic(original, people(100, 2), KEYS, TARGETS)
+            assess_synthetic(original, people(100, 2), KEYS, TARGETS)
         return
-    risk = judge_synthetic(
+    risk = assess_synthetic(
         original, people(100, 2), KEYS, TARGETS, holdout=people(80, 3), seed=1
     )  # fmt: skip
     check(risk)
@@ -111,9 +111,9 @@ def test_any_original_is_judged(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_any_file_is_judged_by_households(name: str) -> None:
     synthetic = FILES[name](people(100, 2))
-    risk = judge_synthetic(
+    risk = assess_synthetic(
         people(90, 1), synthetic, KEYS, TARGETS, household="h", holdout=people(80, 3), seed=1,
-        attacks=[attack for attack in INTRUDERS if attack != "rapid"],
+        attacks=[attack for attack in ATTACKS if attack != "rapid"],
     )  # fmt: skip
     check(risk)
 
@@ -136,19 +136,19 @@ def check(risk) -> None:
 def test_the_same_file_in_other_types_has_the_same_risk() -> None:
     original, synthetic = people(90, 1), people(100, 2)
     asked = {"attacks": ["replicated_uniques", "disco", "tcap", "distance_screen"], "seed": 1}
-    plain = judge_synthetic(original, synthetic, KEYS, TARGETS, **asked).table
+    plain = assess_synthetic(original, synthetic, KEYS, TARGETS, **asked).table
     same = ["other order of columns, one more, no weights", "arrow types", "another index",
             "categories with unused levels", "float codes", "arrow table"]  # fmt: skip
     for name in same:
-        found = judge_synthetic(original, FILES[name](synthetic), KEYS, TARGETS, **asked).table
+        found = assess_synthetic(original, FILES[name](synthetic), KEYS, TARGETS, **asked).table
         pd.testing.assert_frame_equal(plain, found)
 
 
 @pytest.mark.parametrize("key", [["age"], ["région", "sex"]])
 def test_hold_out_of_another_type(key: list[str]) -> None:
     holdout = nullable(people(60, 3))
-    risk = judge_synthetic(people(90, 1), people(100, 2), key, TARGETS, holdout=holdout, seed=1)
+    risk = assess_synthetic(people(90, 1), people(100, 2), key, TARGETS, holdout=holdout, seed=1)
     check(risk)
     strange = people(60, 3).assign(income="much")
-    risk = judge_synthetic(people(90, 1), people(100, 2), key, TARGETS, holdout=strange, seed=1)
+    risk = assess_synthetic(people(90, 1), people(100, 2), key, TARGETS, holdout=strange, seed=1)
     assert "rapid" in {attack for attack, _ in risk.skipped}

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
-from riskeval.attacks.matching.key_tree import KeyCoder, key_tree
+from riskeval.attacks.matching.key_tree import key_tree
 from riskeval.kernels.scenarios import moments_block
 
 
@@ -89,13 +90,13 @@ def test_tree_finds_every_combination_and_no_other() -> None:
 
 
 def test_coder_remembers_new_levels_between_blocks() -> None:
-    coder = KeyCoder(("a", "b"))
+    coder = LevelCoder(("a", "b"))
     assert coder.code(pd.Series(["x", "a"])).tolist() == [3, 0]
     assert coder.code(pd.Series(["y", None, "x"])).tolist() == [4, 2, 3]
     assert coder.size == 5
-    assert coder.met_known
+    assert coder.absent() == 1
 
 
 @pytest.mark.parametrize("levels", [(1, 2), (1.0, 2.0)])
 def test_numbers_are_compared_by_value(levels: tuple[float, ...]) -> None:
-    assert KeyCoder(levels).code(pd.Series([2, 1, 3])).tolist() == [1, 0, 3]
+    assert LevelCoder(levels).code(pd.Series([2, 1, 3])).tolist() == [1, 0, 3]

@@ -47,7 +47,7 @@ class TestMembership:
     def test_fresh_records_tell_nothing(self, method: str) -> None:
         risk = self.ask(people(300, 2), method=method)
         assert risk.interval[0] < 0.5 < risk.interval[1]
-        assert "does not tell them apart" in risk.summary()
+        assert "not tell them apart" in risk.summary()
 
     def test_adversarial_accuracy(self) -> None:
         copied = self.ask(people(300, 1), method="nearest")
@@ -55,12 +55,12 @@ class TestMembership:
         assert copied.privacy_loss == copied.adversarial_accuracy_holdout > 0.4
         fresh = self.ask(people(300, 2), method="nearest")
         assert abs(fresh.privacy_loss) < 0.1
-        assert np.isnan(self.ask(people(300, 2)).privacy_loss)
+        assert np.isnan(self.ask(people(300, 2), method="density").privacy_loss)
         assert "privacy loss" in fresh.summary()
 
     def test_neighbours(self) -> None:
-        one = self.ask(memorised(people(300, 1)), neighbours=1)
-        many = self.ask(memorised(people(300, 1)), neighbours=50)
+        one = self.ask(memorised(people(300, 1)), neighbours=1, method="density")
+        many = self.ask(memorised(people(300, 1)), neighbours=50, method="density")
         assert one.auc > many.auc
         assert self.ask(people(20, 2), neighbours=500).auc > 0
 
@@ -74,7 +74,7 @@ class TestMembership:
         first = self.ask(people(300, 2), seed=None)
         again = self.ask(people(300, 2), seed=first.seed)
         assert first.auc == again.auc
-        assert self.ask(people(300, 2), seed=first.seed + 1).auc != first.auc
+        assert not self.ask(people(300, 2), seed=first.seed + 1).panel.equals(first.panel)
         wide = self.ask(people(300, 2), confidence=0.99)
         assert wide.interval[0] < self.ask(people(300, 2)).interval[0]
         assert wide.to_frame()["value"].iloc[0] == wide.auc
@@ -161,7 +161,7 @@ def test_compiled_and_plain_nearest_agree_with_all_pairs() -> None:
     frames = {"one": people(25, 1), "two": people(8, 2)}
     frames["one"].loc[3, "a"] = np.nan
     frames["two"].loc[1, ["a", "b"]] = np.nan
-    points, weights = person_points(frames, ("a", "b", "c"))
+    points, weights = person_points(frames, ("a", "b", "c"), ["a", "b"])
     space = Space(points, weights, 3)
     one, two = points["one"], points["two"]
     found = space.nearest("one", "two", k=3)
@@ -184,11 +184,11 @@ class TestWorkedByHand:
         s = pd.DataFrame({"a": [0.0, 4.0, 8.0, 9.0]})
         other = pd.DataFrame({"a": [2.0, 2.0, 2.0, 2.0]})
         risk = membership(t, s, "a", holdout=other, method="nearest", seed=1)
-        # d_TS: 0 1 1 1, d_TT: 1 1 4 5 -> none is greater; d_ST: 0 1 2 1, d_SS: 4 4 1 1 -> one (8)
-        assert risk.adversarial_accuracy == (0 / 4 + 1 / 4) / 2
+        # d_TS: 0 1 1 1, d_TT: 1 1 4 5 -> one tie; d_ST: 0 1 2 1, d_SS: 4 4 1 1 -> one (8) and a tie
+        assert risk.adversarial_accuracy == (0.5 / 4 + 1.5 / 4) / 2
         # hold-out: d_TS 2 (all), d_TT 0 -> all; d_ST: 2 2 6 7, d_SS: 4 4 1 1 -> two
         assert risk.adversarial_accuracy_holdout == (4 / 4 + 2 / 4) / 2
-        assert risk.privacy_loss == 0.75 - 0.125
+        assert risk.privacy_loss == 0.75 - 0.25
         assert risk.per_record["score"].tolist() == [0, -0.1, -0.1, -0.1, *[-0.2] * 4]
 
     def test_log_ratio_of_densities(self) -> None:
@@ -211,11 +211,11 @@ def homes(n: int, seed: int) -> pd.DataFrame:
 class TestHouseholds:
     def test_profiles_by_hand(self) -> None:
         frame = pd.DataFrame({"h": [9, 5, 9], "a": [1.0, 4.0, 3.0], "c": ["x", None, "y"]})
-        points, weights = household_points({"one": frame}, ["a", "c"], "h")
+        points, weights = household_points({"one": frame}, ["a", "c"], "h", ["a"])
         # size; mean, smallest, largest a; members with x, with y
         assert points["one"].numbers.tolist() == [[2, 2, 1, 3, 1, 1], [1, 4, 4, 4, 0, 0]]
         assert weights[0].tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3, 1 / 2, 1 / 2])
-        flat, _ = household_points({"one": frame}, ["a"], "h", categorical=["a"])
+        flat, _ = household_points({"one": frame}, ["a"], "h", [])
         assert flat["one"].numbers.shape == (2, 4)
 
     def test_copied_households_are_found(self) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.matching.persons import known_keys
 from riskeval.attacks.matching.replicates import scenario_replicates
 from riskeval.attacks.matching.scenarios import CAVEAT, intruder_scenarios
 from riskeval.attacks.matching.tables import alone_in_register
@@ -86,47 +85,6 @@ class TestCoverage:
 
 
 class TestKeyErrors:
-    def known(self, p: float, seed: int = 1, **options: object) -> tuple[pd.DataFrame, pd.Series]:
-        rng = np.random.default_rng(0)
-        frame = pd.DataFrame(
-            {
-                "k": rng.choice(["a", "b", "c"], 20_000, p=[0.6, 0.3, 0.1]),
-                "other": 1,
-                "id": np.arange(20_000) // 4,
-            }
-        )
-        frame.loc[:99, "k"] = None
-        scenario = Scenario(["k", "other"], key_errors={"k": p, "other": p}, **options)
-        streams = {key: np.random.default_rng(seed) for key in scenario.keys}
-        return frame, known_keys(frame, scenario, streams)["k"].astype(object)
-
-    def test_share_and_levels_of_wrong_values(self) -> None:
-        frame, known = self.known(0.2)
-        there = frame["k"].notna()
-        wrong = there & (known != frame["k"])
-        assert known[~there].isna().all()
-        assert wrong.sum() / there.sum() == pytest.approx(0.2, abs=0.01)
-        drawn = known[wrong & (frame["k"] == "a")].value_counts(normalize=True)
-        assert set(drawn.index) == {"b", "c"}
-        assert drawn["b"] == pytest.approx(0.75, abs=0.03)
-
-    def test_a_key_with_one_level_stays(self) -> None:
-        scenario = Scenario("k", key_errors={"k": 0.9})
-        frame = pd.DataFrame({"k": ["a", "a", None]})
-        known = known_keys(frame, scenario, {"k": np.random.default_rng(1)})
-        assert known["k"].tolist()[:2] == ["a", "a"]
-
-    def test_a_key_of_the_household_is_wrong_for_all_its_members(self) -> None:
-        options = {"unit": "household", "household": "id"}
-        frame, known = self.known(0.5, **options)
-        shared = pd.DataFrame({"k": np.repeat(["a", "b", "a", "c"], 500)})
-        shared["id"] = np.arange(2000) // 4
-        scenario = Scenario("k", key_errors={"k": 0.5}, **options)
-        together = known_keys(shared, scenario, {"k": np.random.default_rng(1)})
-        assert together.groupby(shared["id"])["k"].nunique().max() == 1
-        assert 0.4 < (together["k"].astype(object) != shared["k"]).mean() < 0.6
-        assert known.groupby(frame["id"]).nunique().max() > 1
-
     def test_attack_uses_wrong_keys_and_true_targets(self) -> None:
         n = 400
         sample = pd.DataFrame({"k": np.arange(n), "y": np.arange(n) + 1000.0})

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.attacks.matching.attack import sample_unique, truth_intervals
+from riskeval.attacks.matching.attack import truth_intervals
 from riskeval.attacks.matching.scenarios import CAVEAT, IntruderRisk, intruder_scenarios
 from riskeval.kernels import scenarios as kernels
-from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import InputError
 from tests.riskeval.attacks.naive_scenarios import naive
 
@@ -164,8 +163,8 @@ class TestDecisions:
 
     def test_uniqueness_counts_records_without_a_true_value(self) -> None:
         sample = pd.DataFrame({"k": ["A", "A"], "y": [1.0, math.nan]})
-        keys = encode_keys(sample, ["k"])
-        assert sample_unique(keys, "category").tolist() == []
+        risk = intruder_scenarios(sample, sample, "k", "y")
+        assert (risk.n_unique, risk.n_looked_for) == (0, 0)
 
     def test_levels_that_only_one_file_has(self) -> None:
         sample = pd.DataFrame({"k": ["A", "X"], "y": [1.0, 5.0]})

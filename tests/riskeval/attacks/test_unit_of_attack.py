@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.unit_of_attack import joined, joint_chance, wrong_codes
 from synthpop.microdata.errors import InputError
 
 
@@ -140,8 +139,8 @@ class TestScenario:
         intruder = Scenario(["age", "sex"], "ill", who="everyone")
         told = disco(own, other, intruder, seed=1)
         pd.testing.assert_frame_equal(plain.to_frame(), told.to_frame())
-        assert "Asked: The intruder knows age and sex" in told.summary()
-        assert "Asked" not in plain.summary()
+        assert "Scenario: The intruder knows age and sex" in told.summary()
+        assert "Scenario:" not in plain.summary()
 
     def test_who_and_rows(self) -> None:
         own, other = self.people(200, 1), self.people(300, 2)
@@ -234,27 +233,3 @@ class TestFaults:
             disco(ORIGINAL, SYNTHETIC, "k", "t", household=3)
         with pytest.raises(InputError, match="0 targets are given, 1 wanted"):
             disco(ORIGINAL, SYNTHETIC, "k")
-
-
-class TestWrongCodes:
-    def test_shares_of_the_other_levels(self) -> None:
-        codes = np.repeat([0, 1, 2, 3], [6000, 3000, 1000, 500])  # 3: missing
-        found = wrong_codes(codes, 0.4, 3, np.random.default_rng(1))
-        wrong = found[:6000][found[:6000] != 0]
-        assert len(wrong) / 6000 == pytest.approx(0.4, abs=0.03)
-        assert (wrong == 1).mean() == pytest.approx(0.75, abs=0.03)
-        middle = found[6000:9000][found[6000:9000] != 1]
-        assert (middle == 0).mean() == pytest.approx(6 / 7, abs=0.03)
-        assert (found[codes == 3] == 3).all()
-        assert (found <= 3).all()
-
-    def test_one_level_stays(self) -> None:
-        assert wrong_codes(np.zeros(9, int), 0.9, 1, np.random.default_rng(1)).sum() == 0
-
-
-def test_members_together() -> None:
-    unit = np.array([0, 0, 1])
-    assert joined(np.array([True, False, True]), unit, 3, "any").tolist() == [True, True, False]
-    assert joined(np.array([True, False, True]), unit, 3, "every").tolist() == [False, True, False]
-    both = joint_chance(np.array([1.0, 0.0, 0.5]), unit, 3, "every")
-    assert both.tolist() == [0, 0.5, 0]

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.attacks.assess_synthetic import judge_synthetic
+from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.counting.attribution import disco, tcap
-from riskeval.attacks.registry import INTRUDERS, Case
+from riskeval.attacks.registry import ATTACKS, AttackInput
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
@@ -30,74 +30,83 @@ def people(n: int, seed: int) -> pd.DataFrame:
     return frame
 
 
-def case() -> Case:
+def case() -> AttackInput:
     keys, targets = ("age", "sex"), ("status", "income")
-    return Case(people(150, 1), people(200, 2), keys, targets, people(120, 3), 7)
+    return AttackInput(people(150, 1), people(200, 2), keys, targets, people(120, 3), 7)
 
 
-@pytest.mark.parametrize("name", INTRUDERS)
+@pytest.mark.parametrize("name", ATTACKS)
 class TestEveryIntruder:
     def target(self, name: str) -> str:
         kinds = {"categorical": "status", "any": "income", "none": ""}
-        return kinds[INTRUDERS[name].target]
+        return kinds[ATTACKS[name].target]
 
     def test_inputs_are_unchanged_and_runs_repeat(self, name: str) -> None:
         asked, fresh = case(), case()
-        first = INTRUDERS[name].run(asked, self.target(name))
+        first = ATTACKS[name].run(asked, self.target(name))
         for part in ("original", "synthetic", "holdout"):
             pd.testing.assert_frame_equal(getattr(asked, part), getattr(fresh, part))
-        again = INTRUDERS[name].run(fresh, self.target(name))
+        again = ATTACKS[name].run(fresh, self.target(name))
         pd.testing.assert_frame_equal(first.to_frame(), again.to_frame())
 
     def test_words_and_findings(self, name: str) -> None:
-        result = INTRUDERS[name].run(case(), self.target(name))
+        result = ATTACKS[name].run(case(), self.target(name))
         assert len(result.summary()) > 80
         assert "<table" in result._repr_html_()
-        for finding in INTRUDERS[name].findings(result):
-            assert 0 <= finding.value <= 1
-            assert not finding.lower > finding.value
-            assert not finding.upper < finding.value
+        for number in ATTACKS[name].numbers(result):
+            one = number.measurement
+            assert 0 <= one.value <= 1
+            assert not one.lower > one.value
+            assert not one.upper < one.value
+            assert number.excess is not None
+            assert number.reading().endswith("above the hold-out")
 
     def test_blocks_give_the_same(self, name: str) -> None:
-        whole = INTRUDERS[name].run(case(), self.target(name))
+        whole = ATTACKS[name].run(case(), self.target(name))
         given = case()
         blocks = [given.synthetic.iloc[:70], given.synthetic.iloc[70:]]
-        parts = Case(given.original, blocks, given.keys, given.targets, given.holdout, given.seed)
-        found = INTRUDERS[name].run(parts, self.target(name))
+        parts = AttackInput(
+            given.original, blocks, given.keys, given.targets, given.holdout, given.seed
+        )
+        found = ATTACKS[name].run(parts, self.target(name))
         pd.testing.assert_frame_equal(whole.to_frame(), found.to_frame())
 
     def test_one_record_each(self, name: str) -> None:
         given = case()
-        few = Case(
+        few = AttackInput(
             given.original.head(2), given.original.head(1), given.keys, given.targets,
             given.holdout, 1,
         )  # fmt: skip
-        assert INTRUDERS[name].run(few, self.target(name)).summary()
+        assert ATTACKS[name].run(few, self.target(name)).summary()
 
 
 class TestJudge:
     def ask(self, **options):
         given = case()
-        return judge_synthetic(
+        return assess_synthetic(
             given.original, given.synthetic, given.keys, given.targets, seed=1, **options
         )
 
     def test_all_attacks(self) -> None:
         risk = self.ask(holdout=people(120, 3))
-        assert set(risk.table["attack"]) == set(INTRUDERS)
+        assert set(risk.table["attack"]) == set(ATTACKS)
         assert set(risk.table.loc[risk.table["attack"] == "rapid", "target"]) == {
             "status", "income",
         }  # fmt: skip
-        assert risk.skipped[("disco", "income")].startswith("it needs a categorical target")
+        assert risk.notes["disco", "income"].startswith("income is compared in 10 groups")
         assert "No number proves the file safe" in risk.summary()
-        assert "DiSCO on income was left out" in risk.summary()
+        assert risk.skipped == {}
         rapid = risk.table[risk.table["attack"] == "rapid"]
         assert (rapid["against"] == "persons outside the original").all()
 
     def test_without_holdout(self) -> None:
+        """There is a baseline, and no verdict."""
         risk = self.ask(attacks=["membership", "rapid"])
         assert risk.skipped == {("membership", ""): "it needs a hold-out"}
         assert (risk.table["against"] == "shuffled target").all()
+        assert (risk.table["reading"] == "no verdict without a hold-out").all()
+        assert risk.table["excess_lower"].isna().all()
+        assert risk.summary().startswith("No verdict: without a hold-out")
 
     def test_attacks_and_seed(self) -> None:
         one = self.ask(attacks="replicated_uniques")
@@ -107,7 +116,7 @@ class TestJudge:
     def test_faults_together(self) -> None:
         given = case()
         with pytest.raises(InputError) as caught:
-            judge_synthetic(
+            assess_synthetic(
                 given.original, iter([given.synthetic]), "aged", "state", attacks=["magic"]
             )
         text = str(caught.value)
@@ -126,11 +135,11 @@ class TestWhom:
 
     def test_households(self) -> None:
         own, other, holdout = self.files()
-        risk = judge_synthetic(
+        risk = assess_synthetic(
             own, other, ["age", "sex"], ["status", "income"], household="h", members="every",
             holdout=holdout, seed=1,
         )  # fmt: skip
-        assert set(risk.table["attack"]) == set(INTRUDERS)
+        assert set(risk.table["attack"]) == set(ATTACKS)
         single = disco(own, other, ["age", "sex"], "status", household="h", members="every", seed=1)
         found = risk.results["disco", "status"]
         pd.testing.assert_frame_equal(found.to_frame(), single.to_frame())
@@ -144,7 +153,7 @@ class TestWhom:
             ["age", "sex"], ["status", "income"], coverage=0.5, key_errors={"sex": 0.1},
             accuracy=[0.1, 0.3],
         )  # fmt: skip
-        risk = judge_synthetic(own, other, intruder, holdout=holdout, seed=1)
+        risk = assess_synthetic(own, other, intruder, holdout=holdout, seed=1)
         about = Scenario(["age", "sex"], "status", coverage=0.5, key_errors={"sex": 0.1})
         single = tcap(own, other, about, seed=1)
         assert risk.results["tcap", "status"].table.equals(single.table)
@@ -159,14 +168,14 @@ class TestWhom:
     def test_targets_that_are_codes(self) -> None:
         own, other, _ = self.files()
         intruder = Scenario(["sex"], "age", categorical="age", who="everyone")
-        risk = judge_synthetic(own, other, intruder, attacks=["disco", "rapid"], seed=1)
+        risk = assess_synthetic(own, other, intruder, attacks=["disco", "rapid"], seed=1)
         assert risk.skipped == {}
         assert risk.results["rapid", "age"].kind == "categorical"
 
     def test_replicates(self) -> None:
         own, other, _ = self.files()
         more = [people(200, seed) for seed in (5, 6)]
-        risk = judge_synthetic(
+        risk = assess_synthetic(
             own, other, ["age", "sex"], "status", replicates=more, seed=1,
             attacks=["replicated_uniques", "tcap", "rapid"],
         )  # fmt: skip
@@ -178,32 +187,35 @@ class TestWhom:
         own, other, holdout = self.files()
         asked = {"holdout": holdout, "seed": 1, "attacks": ["disco", "rapid", "distance_screen"]}
         seen: list[Event] = []
-        two = judge_synthetic(
+        two = assess_synthetic(
             own, other, ["age", "sex"], "status", workers=2, on_event=seen.append, **asked
         )
-        mine = [event for event in seen if event.job == "judge_synthetic"]
+        mine = [event for event in seen if event.job == "assess_synthetic"]
         assert [event.kind for event in mine] == ["start", *["progress"] * 3, "end"]
         assert [event.detail for event in mine[1:4]][1] == "RAPID on status"
-        assert {event.job for event in seen} == {"judge_synthetic", "rapid", "distance_screen"}
-        one = judge_synthetic(own, other, ["age", "sex"], "status", **asked)
+        assert {event.job for event in seen} == {"assess_synthetic", "rapid", "distance_screen"}
+        one = assess_synthetic(own, other, ["age", "sex"], "status", **asked)
         pd.testing.assert_frame_equal(one.table, two.table)
 
     def test_readings(self) -> None:
         own = people(300, 1)
         own["status"] = np.where(own["age"] % 2 == 0, "works", "studies")
-        risk = judge_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
+        risk = assess_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
         reading = risk.table.set_index(["attack", "measure"])["reading"]
-        assert reading["replicated_uniques", "repU"] == "100% of what the original tells"
-        assert reading["tcap", "DCAP_matched"] == "above the baseline"
-        assert reading["distance_screen", "identical records"] == ""
-        first = next(line for line in risk.summary().splitlines() if line.startswith("Above"))
+        assert reading["replicated_uniques", "repU"] == (
+            "100% of what the original tells; above the hold-out"
+        )
+        assert reading["tcap", "DCAP"] == "above the hold-out"
+        assert reading["distance_screen", "identical"] == "above the hold-out"
+        first = risk.summary().splitlines()[0]
+        assert first.startswith("The synthetic file tells more about persons of the original")
         assert "Membership inference" in first
         assert "Correct attribution on status" in first
 
     def test_faults(self) -> None:
         own, other, holdout = self.files()
         with pytest.raises(InputError) as caught:
-            judge_synthetic(
+            assess_synthetic(
                 own, other.drop(columns="age"), ["age"], "status", workers=0, replicates=other,
                 holdout=holdout.drop(columns="status"),
             )  # fmt: skip
@@ -211,6 +223,6 @@ class TestWhom:
         for part in ("of the synthetic file", "0 is not a whole", "not a list", "of the holdout"):
             assert part in text
         with pytest.raises(InputError, match="replicates: can be read only once"):
-            judge_synthetic(own, other, "age", "status", replicates=[iter([other])])
+            assess_synthetic(own, other, "age", "status", replicates=[iter([other])])
         with pytest.raises(InputError, match="household: is given beside"):
-            judge_synthetic(own, other, Scenario("age", "status"), household="h")
+            assess_synthetic(own, other, Scenario("age", "status"), household="h")

@@ -34,7 +34,7 @@ SUBJECT = "intruder_scenarios"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class ScenarioRequest:
     """A checked request; `population` yields frames once.
 
     Attributes
@@ -83,7 +83,7 @@ class Request:
         return self.intervals.get(target) if used else None
 
 
-def read_request(
+def read_scenario_request(
     sample: Any,
     population: Any,
     keys: Scenario | Sequence[str] | str,
@@ -100,7 +100,7 @@ def read_request(
     model: Any,
     seed: int | None,
     on_event: Listener,
-) -> Request:
+) -> ScenarioRequest:
     """Check the arguments of `intruder_scenarios` and the first block of the population."""
     faults = Faults(SUBJECT)
     scenario = _scenario(faults, keys, target, accuracy)
@@ -127,7 +127,7 @@ def read_request(
     values = _weights(faults, survey, weights)
     _check_uniqueness(faults, scenario, uniqueness)
     faults.raise_if_any()
-    return Request(
+    return ScenarioRequest(
         scenario, survey, others, chain([first], frames), categorical, bounds, asked, values,
         uniqueness, missing, open_interval, model, resolve_seed(seed), on_event,
     )  # fmt: skip

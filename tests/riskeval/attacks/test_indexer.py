@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.attacks.counting.indexer import BagNumberer, Numberer, RowNumberer, pair_up
+from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up
 from riskeval.kernels.numbering import number_values
 
 
@@ -16,7 +16,7 @@ def by_dictionary(values: list) -> list[int]:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(-(2**62), 2**62), max_size=9), max_size=6))
 def test_numbers_agree_with_a_dictionary(parts: list[list[int]]) -> None:
-    numberer = Numberer()
+    numberer = Indexer()
     found = [numberer.number(np.array(part, dtype=np.int64)).tolist() for part in parts]
     expected = by_dictionary([value for part in parts for value in part])
     assert [number for part in found for number in part] == expected
@@ -24,7 +24,7 @@ def test_numbers_agree_with_a_dictionary(parts: list[list[int]]) -> None:
 
 
 def test_many_values_and_growth() -> None:
-    numberer = Numberer()
+    numberer = Indexer()
     values = np.arange(5000) << 31
     for part in np.split(values, 50):
         numberer.number(part)
@@ -47,7 +47,7 @@ CODES = st.lists(st.tuples(*[st.integers(0, 40)] * 3), min_size=1, max_size=12)
 @given(CODES, st.sampled_from([[2, 3, 2], [2**29, 2**29, 2**29]]))
 def test_rows(rows: list[tuple[int, ...]], sizes: list[int]) -> None:
     """Codes beyond the expected range, and sizes that do not fit into one integer."""
-    numberer = RowNumberer(sizes)
+    numberer = RowIndexer(sizes)
     assert numberer.number(np.array(rows).T).tolist() == by_dictionary(rows)
     assert numberer.size == len(set(rows))
 
@@ -58,7 +58,7 @@ def test_multisets(bags: list[list[int]]) -> None:
     codes = np.array([code for bag in bags for code in bag])
     place = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
     shuffle = np.random.default_rng(1).permutation(len(codes))
-    numberer = BagNumberer()
+    numberer = Multiset()
     found = numberer.number(codes[shuffle], place[shuffle], len(bags))
     assert found.tolist() == by_dictionary([tuple(sorted(bag)) for bag in bags])
     assert numberer.size == len({tuple(sorted(bag)) for bag in bags})

@@ -11,12 +11,12 @@ HALF = 31
 """Codes and numbers stay below 2 ** 31, so that two of them fit into one 64-bit integer."""
 
 
-class Numberer:
+class Indexer:
     """Numbers 64-bit integers 0, 1, 2 ... in the order in which they are first met.
 
     Examples
     --------
-    >>> numberer = Numberer()
+    >>> numberer = Indexer()
     >>> numberer.number(np.array([7, -2, 7])).tolist(), numberer.number(np.array([5, -2])).tolist()
     ([0, 1, 0], [2, 1])
     """
@@ -53,7 +53,7 @@ class Numberer:
         number_values(old, self._keys, self._numbers, 0, np.empty(len(old), dtype=np.int64))
 
 
-class RowNumberer:
+class RowIndexer:
     """Numbers rows of codes.
 
     Codes in the range that is expected are packed into one integer; rows with larger codes, or of
@@ -66,15 +66,18 @@ class RowNumberer:
 
     Examples
     --------
-    >>> rows = RowNumberer([2, 3])
+    >>> rows = RowIndexer([2, 3])
     >>> rows.number(np.array([[1, 0, 1, 900], [2, 2, 2, 2]])).tolist(), rows.size
     ([0, 1, 0, 2], 3)
+    >>> rows.rows().tolist()
+    [[1, 2], [0, 2], [900, 2]]
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
+        self._rows: list[np.ndarray] = []
         self._bits = [(4 * int(size)).bit_length() for size in sizes]
-        self._all = Numberer()
-        self._steps = [Numberer() for _ in sizes]
+        self._all = Indexer()
+        self._steps = [Indexer() for _ in sizes]
         self._fits = sum(self._bits) <= 2 * HALF
 
     @property
@@ -92,7 +95,17 @@ class RowNumberer:
                 large |= column >> bits > 0
         if large.any():
             packed[large] = -1 - self._by_column(columns[:, large])
-        return self._all.number(packed)
+        before = self.size
+        numbers = self._all.number(packed)
+        new = np.flatnonzero(numbers >= before)
+        first = np.empty(self.size - before, dtype=np.int64)
+        first[numbers[new[::-1]] - before] = new[::-1]
+        self._rows.append(columns[:, first].T.astype(np.int32))
+        return numbers
+
+    def rows(self) -> np.ndarray:
+        """Return the distinct rows in the order of their numbers, int32, shape (size, m)."""
+        return np.concatenate([np.empty((0, len(self._bits)), dtype=np.int32), *self._rows])
 
     def _by_column(self, columns: np.ndarray) -> np.ndarray:
         state = np.zeros(columns.shape[1], dtype=np.int64)
@@ -101,19 +114,19 @@ class RowNumberer:
         return state
 
 
-class BagNumberer:
+class Multiset:
     """Numbers multisets of codes: the order of the members does not matter, how often does.
 
     Examples
     --------
-    >>> bags = BagNumberer()
+    >>> bags = Multiset()
     >>> bags.number(np.array([5, 3, 3, 3, 5, 3]), np.array([0, 0, 1, 1, 2, 2]), 3).tolist()
     [0, 1, 0]
     """
 
     def __init__(self) -> None:
-        self._paths = Numberer()
-        self._bags = Numberer()
+        self._paths = Indexer()
+        self._bags = Indexer()
 
     @property
     def size(self) -> int:
@@ -156,7 +169,7 @@ def number_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     row = np.zeros(len(matrix), dtype=np.int64)
     for column in matrix.T:
         bits = np.ascontiguousarray(column, dtype=np.float64).view(np.int64)
-        row = Numberer().number(pair_up(row, Numberer().number(bits)))
+        row = Indexer().number(pair_up(row, Indexer().number(bits)))
     last = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
     last[row] = np.arange(len(row))
     return row, last
@@ -166,6 +179,17 @@ def pair_up(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return one 64-bit integer for each pair of numbers below 2 ** 31."""
     joined: np.ndarray = (first.astype(np.int64) << HALF) | second.astype(np.int64)
     return joined
+
+
+def unpair(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two numbers of each pair.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in unpair(pair_up(np.array([3, 4]), np.array([0, 9])))]
+    [[3, 4], [0, 9]]
+    """
+    return pairs >> HALF, pairs & ((1 << HALF) - 1)
 
 
 def _stirred(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,162 @@
+"""Arguments of the counting measures, checked once, and the counts of every release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.counting.key_tables import KeyTable, count_keys
+from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
+from riskeval.attacks.matching.blocks import iter_frames
+from riskeval.attacks.request import AttackRequest, read_request
+from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.values import is_number, number_groups
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import resolve_seed
+
+HONOURED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
+"""Fields of a Scenario that the counting measures follow."""
+MANY_LEVELS = 50
+"""Distinct numbers of a target from which each hardly occurs twice."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountingRequest:
+    """A checked request of a counting measure.
+
+    Attributes
+    ----------
+    name : str
+    request : AttackRequest
+    files : dict of role to DataFrame
+        "original" and, where it is given, "hold-out".
+    releases : tuple
+        The release, then further files of the same fit.
+    missing : str
+    draws : int
+    confidence : float
+    seed : int
+    breaks : float64 array or None
+        Limits of the groups of a numeric target.
+    notes : tuple of str
+    """
+
+    name: str
+    request: AttackRequest
+    files: dict[str, pd.DataFrame]
+    releases: tuple[Any, ...]
+    missing: str
+    draws: int
+    confidence: float
+    seed: int
+    breaks: np.ndarray | None
+    notes: tuple[str, ...]
+
+    def counts(self) -> Iterator[KeyTable]:
+        """Count every release against the files of real persons."""
+        files = {role: self._grouped(frame) for role, frame in self.files.items()}
+        for release in self.releases:
+            frames: Any = release
+            if self.breaks is not None:
+                blocks = iter_frames(release, "synthetic", self.request.needed)
+                frames = (self._grouped(block) for block in blocks)
+            yield count_keys(self.name, files, frames, self.request, self.missing, self.seed)
+
+    def intervals(
+        self, values: Sequence[dict[str, Ratio]], others: Sequence[dict[str, float]]
+    ) -> Intervals:
+        """Intervals over the units of the original, or of the mean over several releases."""
+        if len(values) > 1:
+            rows = [
+                {name: ratio.value for name, ratio in ratios.items()} | more
+                for ratios, more in zip(values, others, strict=True)
+            ]
+            return over_files(rows, confidence=self.confidence, seed=self.seed)
+        return over_units(
+            values[0], others[0], unit=self.request.unit, draws=self.draws,
+            confidence=self.confidence, seed=self.seed,
+        )  # fmt: skip
+
+    def _grouped(self, frame: pd.DataFrame) -> pd.DataFrame:
+        if self.breaks is None or self.request.targets[0] not in frame:
+            return frame
+        target = self.request.targets[0]
+        return frame.assign(**{target: number_groups(frame[target], self.breaks)})
+
+
+def read_counting(
+    name: str,
+    original: Any,
+    release: Any,
+    keys: Scenario | Sequence[str] | str,
+    target: str | None = None,
+    *,
+    n_targets: int,
+    holdout: Any,
+    missing: str,
+    household: str | None,
+    members: str = "any",
+    n_groups: int | None = None,
+    replicates: Iterable[Any],
+    draws: int,
+    confidence: float,
+    seed: int | None,
+) -> CountingRequest:
+    """Check the arguments of a counting measure."""
+    honoured = (
+        HONOURED if n_targets else [f for f in HONOURED if f not in ("members", "categorical")]
+    )
+    request = read_request(
+        name, keys, target, household=household, members=members, honoured=honoured,
+        n_targets=n_targets if n_targets or isinstance(keys, Scenario) else None,
+    )  # fmt: skip
+    faults = Faults(name)
+    if len(request.targets) != n_targets:
+        what = f"{len(request.targets)} targets are given, {n_targets} wanted"
+        faults.add("target", what, remedy="Name what the intruder looks for.")
+    further = check_intervals(faults, draws, confidence, replicates)
+    if n_groups is not None and (
+        isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2
+    ):
+        faults.add("n_groups", f"{n_groups!r} is not a whole number of at least 2")
+    faults.raise_if_any()
+    files = {"original": as_frame(original, "original")}
+    if holdout is not None:
+        files["hold-out"] = as_frame(holdout, "holdout")
+    breaks: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    if n_targets and check_columns(Faults(name), files["original"], request.targets, "target"):
+        breaks, notes = _groups(files["original"][request.targets[0]], request, n_groups)
+    return CountingRequest(
+        name, request, files, (release, *further), missing, draws, confidence, resolve_seed(seed),
+        breaks, notes,
+    )  # fmt: skip
+
+
+def _groups(
+    values: pd.Series, request: AttackRequest, n_groups: int | None
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Limits of the groups of a numeric target, and what to say about them."""
+    name = request.targets[0]
+    if not is_number(values) or name in request.categorical:
+        return None, ()
+    n_distinct = values.nunique()
+    if n_groups is None:
+        if n_distinct <= MANY_LEVELS:
+            return None, ()
+        what = (
+            f"each of the {n_distinct:,} different values of {name} counts as a level of its own, "
+            "so that near values count as wrong: give n_groups to compare groups of values"
+        )
+        return None, (what,)
+    if n_distinct <= n_groups:
+        return None, ()
+    cuts = np.quantile(values.dropna().to_numpy(np.float64), np.arange(1, n_groups) / n_groups)
+    breaks = np.unique(cuts)
+    what = f"{name} is compared in {len(breaks) + 1} groups, cut at quantiles of the original"
+    return breaks, (what,)

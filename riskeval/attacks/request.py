@@ -1,0 +1,158 @@
+"""What an attack is asked: keys, targets, and persons or households as the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.scenario import Scenario, to_scenario
+from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.errors import Faults, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class AttackRequest:
+    """A scenario, or keys and targets given by themselves, as one record.
+
+    Attributes
+    ----------
+    keys, targets : tuple of str
+    household : str or None
+        Column with the number of the household when that is the unit, else None.
+    members : {"any", "every"}
+        When a household counts as disclosed.
+    errors : mapping of key to float
+        Probability that the intruder's value of a key is wrong.
+    coverage : float
+        Share of the units that the intruder has in a register.
+    who : {"everyone", "sample uniques"}
+    rows : str or None
+    accuracy : tuple of float
+        Empty without a scenario.
+    categorical : tuple of str
+    story : str
+        The scenario in sentences; empty without one.
+    """
+
+    keys: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    household: str | None = None
+    members: str = "any"
+    errors: Mapping[str, float] = field(default_factory=dict)
+    coverage: float = 1.0
+    who: str = "everyone"
+    rows: str | None = None
+    accuracy: tuple[float, ...] = ()
+    categorical: tuple[str, ...] = ()
+    story: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Return what one attack is about, in the plural, for sentences."""
+        return "records" if self.household is None else "households"
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Return the columns that both files must have."""
+        return (*self.keys, *self.targets, *([] if self.household is None else [self.household]))
+
+    @property
+    def footnote(self) -> str:
+        """Return the story as a last sentence; empty when there is none."""
+        return f" Scenario: {self.story}" if self.story else ""
+
+
+def read_request(
+    name: str,
+    keys: Scenario | Sequence[str] | str,
+    targets: Sequence[str] | str | None = None,
+    *,
+    household: str | None = None,
+    members: str = "any",
+    categorical: Sequence[str] | str = (),
+    honoured: Sequence[str] | None = None,
+    n_targets: int | None = None,
+) -> AttackRequest:
+    """Read the arguments of an attack; a Scenario holds everything, so nothing may be beside it.
+
+    Raises
+    ------
+    InputError
+        What `to_scenario` finds; household, members or categorical beside a Scenario.
+    """
+    declared = _as_tuple(categorical)
+    if not isinstance(keys, Scenario):
+        wanted = () if targets is None else _as_tuple(targets)
+        return AttackRequest(
+            _as_tuple(keys), wanted, household=household, members=members, categorical=declared
+        )
+    faults = Faults(name)
+    arguments = {"household": household is not None, "members": members != "any",
+                 "categorical": bool(declared)}  # fmt: skip
+    for argument, is_set in arguments.items():
+        if is_set:
+            faults.add(argument, "is given beside a Scenario", remedy="The Scenario holds it.")
+    faults.raise_if_any()
+    scenario = to_scenario(name, keys, targets, honoured=honoured, n_targets=n_targets)
+    return AttackRequest(
+        scenario.keys, scenario.targets, scenario.household, scenario.members, scenario.errors,
+        scenario.coverage, scenario.who, scenario.rows, scenario.accuracy, scenario.categorical,
+        scenario.story(),
+    )  # fmt: skip
+
+
+def _as_tuple(names: Sequence[str] | str) -> tuple[Any, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -> None:
+    """Note what is wrong with keys, targets and households, and columns the original lacks."""
+    if not request.keys:
+        faults.add("keys", "no key is given", remedy="Name the columns that the intruder knows.")
+    for key in dict.fromkeys(request.keys):
+        if request.keys.count(key) > 1:
+            faults.add("keys", f"{key!r} is given {request.keys.count(key)} times")
+    for target in request.targets:
+        if target in request.keys:
+            faults.add("target", f"{target!r} is also a key", remedy="The intruder looks for it.")
+    check_choice(faults, "members", request.members, ["any", "every"])
+    if request.household is None and request.members != "any":
+        faults.add("members", "has no effect without households", remedy="Name the household.")
+    check_columns(faults, frame, request.keys, "key of the original")
+    check_columns(faults, frame, request.targets, "target of the original")
+    if len(frame) == 0:
+        faults.add("original", "has no records")
+    if request.household is not None:
+        if request.household in (*request.keys, *request.targets):
+            what = f"{request.household!r} is also a key or a target"
+            faults.add("household", what, remedy="The number of a household is not known outside.")
+        check_households(faults, frame, request.household, "original")
+    if request.rows is not None and check_columns(faults, frame, [request.rows], "rows looked for"):
+        flags = frame[request.rows]
+        if not pd.api.types.is_bool_dtype(flags.dtype) or bool(flags.isna().any()):
+            faults.add(
+                request.rows, "rows looked for are not True and False", remedy="Convert them."
+            )
+
+
+def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> None:
+    """Note a missing column of households, and persons without a household."""
+    if not isinstance(name, str):
+        remedy = did_you_mean(name, frame.columns)
+        faults.add("household", f"{name!r} is not the name of a column", remedy=remedy)
+    elif check_columns(faults, frame, [name], f"household of the {role}"):
+        absent = frame[name].isna().to_numpy()
+        if absent.any():
+            what = f"number of the household is missing in the {role}"
+            faults.add(
+                name, what, rows=np.flatnonzero(absent), remedy="Give a number for every person."
+            )
+
+
+def as_sentences(notes: Sequence[str]) -> str:
+    """Return notes as sentences that follow a summary."""
+    return "".join(f" {note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes))

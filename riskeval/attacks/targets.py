@@ -1,0 +1,348 @@
+"""Whom an attack looks for, and which keys the intruder believes them to have.
+
+Every attack reads a scenario here, so that all of them attack the same persons with the same
+(partly wrong) knowledge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
+from riskeval.attacks.levels import LevelCoder
+from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys
+from synthpop.microdata.streams import Streams
+
+
+class Knowledge(Protocol):
+    """The part of a Scenario (or of an `AttackRequest`) that this module reads."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that the intruder knows."""
+
+    @property
+    def household(self) -> str | None:
+        """Column with the number of the household when that is the unit."""
+
+    @property
+    def errors(self) -> Mapping[str, float]:
+        """Probability that the intruder's value of a key is wrong."""
+
+    @property
+    def who(self) -> str:
+        """Whom the intruder looks for."""
+
+    @property
+    def rows(self) -> str | None:
+        """Column with True for whom the intruder looks for."""
+
+
+def believed_keys(
+    frame: pd.DataFrame, scenario: Knowledge, streams: Streams, role: str = "original"
+) -> CodedKeys:
+    """Return the keys of real persons as the intruder believes them to be.
+
+    Parameters
+    ----------
+    frame : DataFrame, n rows
+    scenario : Scenario or AttackRequest
+        Each key with an error p is wrong with probability p: it gets another of its levels in the
+        file, drawn in proportion to how often they occur there. Missing values stay missing, and
+        a key with a single level stays as it is. Errors are drawn person by person; in attacks
+        on households a key that all members of a household share (those with a value) is wrong for
+        the household as a whole. That is decided for each household by itself.
+    streams : Streams
+        One stream a key and `role`; the same seed gives the same errors in every attack.
+    role : str
+        Name of the file.
+
+    Returns
+    -------
+    CodedKeys
+        ``codes`` int32, shape (n, m), -1 where missing.
+
+    Examples
+    --------
+    >>> from riskeval.attacks.scenario import Scenario
+    >>> frame = pd.DataFrame({"region": ["N", "N", "S", "S"], "h": [1, 1, 2, 2]})
+    >>> scenario = Scenario("region", key_errors={"region": 0.5}, unit="household", household="h")
+    >>> believed_keys(frame, scenario, Streams(3)).codes[:, 0].tolist()
+    [0, 0, 0, 0]
+    """
+    true = encode_keys(frame, scenario.keys)
+    codes = true.codes.copy()
+    unit = units_of(frame, scenario.household)
+    for k, key in enumerate(scenario.keys):
+        error = scenario.errors.get(key, 0.0)
+        if error > 0:
+            rng = streams.at("believed keys", role, key)
+            # 1. One pair of uniform numbers for each person: is the key wrong, and which level
+            #    takes its place.
+            is_wrong, place = rng.random(len(frame)) < error, rng.random(len(frame))
+            # 2. Members of a household that shares the key use those of its first member.
+            if scenario.household is not None:
+                drawer = _drawing_member(codes[:, k], unit)
+                is_wrong, place = is_wrong[drawer], place[drawer]
+            codes[:, k] = _other_level(codes[:, k], len(true.levels[k]), is_wrong, place)
+    return CodedKeys(true.names, codes, true.levels)
+
+
+def with_believed_keys(
+    frame: pd.DataFrame, scenario: Knowledge, seed: int, role: str = "original"
+) -> pd.DataFrame:
+    """Return a file of real persons with the keys of `believed_keys` in place of their own."""
+    if not any(scenario.errors.values()):
+        return frame
+    believed = believed_keys(frame, scenario, Streams(seed), role)
+    true = encode_keys(frame, scenario.keys)
+    columns = {}
+    for k, key in enumerate(scenario.keys):
+        codes = true.codes[:, k]
+        first = np.zeros(len(true.levels[k]) + 1, dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(frame))[::-1]  # a row that has each level
+        columns[key] = frame[key].iloc[first[believed.codes[:, k]]].set_axis(frame.index)
+    return frame.assign(**columns)
+
+
+def _drawing_member(codes: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Row whose draws a person uses: the first of the household where the key is shared."""
+    n_units = int(unit.max(initial=-1)) + 1
+    first = np.zeros(n_units, dtype=np.int64)
+    first[unit[::-1]] = np.arange(len(unit))[::-1]
+    lowest = np.full(n_units, np.iinfo(np.int32).max, dtype=np.int64)
+    highest = np.full(n_units, MISSING, dtype=np.int64)
+    present = codes >= 0
+    np.minimum.at(lowest, unit[present], codes[present])
+    np.maximum.at(highest, unit[present], codes[present])
+    is_shared = lowest >= highest
+    return np.where(is_shared[unit], first[unit], np.arange(len(unit)))
+
+
+def _other_level(
+    codes: np.ndarray, n_levels: int, is_wrong: np.ndarray, place: np.ndarray
+) -> np.ndarray:
+    """Replace wrong codes by another level, drawn in proportion to the frequencies of the others.
+
+    `place` in [0, 1) points to the line of all counts without the stretch of the own level.
+    """
+    struck = is_wrong & (codes >= 0)
+    counts = np.bincount(codes[codes >= 0], minlength=n_levels).astype(np.float64)
+    top = np.cumsum(counts)
+    level = codes[struck].astype(np.int64)
+    if len(level) == 0:
+        return codes
+    others = top[-1] - counts[level]
+    mark = place[struck] * others
+    mark = np.where(mark >= top[level] - counts[level], mark + counts[level], mark)
+    drawn = np.minimum(np.searchsorted(top, mark, side="right"), n_levels - 1)
+    result = codes.copy()
+    result[struck] = np.where(others > 0, drawn, level)
+    return result
+
+
+class HouseholdNumbers:
+    """Numbers the households of a file that is read in parts; members need not be neighbours."""
+
+    def __init__(self) -> None:
+        self._numbers = Indexer()
+        self._levels = LevelCoder(())
+        self._offset = 1 << 40
+
+    def number(self, values: pd.Series) -> np.ndarray:
+        """Return the household 0, 1, 2 ... of each person, in order of appearance."""
+        if pd.api.types.is_integer_dtype(values.dtype):
+            return self._numbers.number(values.to_numpy(dtype=np.int64))
+        codes = self._levels.code(values).astype(np.int64)
+        return self._numbers.number(codes + self._offset)
+
+    @property
+    def size(self) -> int:
+        """Return how many there are."""
+        return self._numbers.size
+
+
+def units_of(frame: pd.DataFrame, household: str | None) -> np.ndarray:
+    """Unit of each row, int64, shape (n,): the row itself, or its household in order of appearance.
+
+    Examples
+    --------
+    >>> units_of(pd.DataFrame({"h": [7, 3, 7]}), "h").tolist()
+    [0, 1, 0]
+    """
+    if household is None:
+        return np.arange(len(frame))
+    return HouseholdNumbers().number(frame[household])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttackTargets:
+    """The persons or households of one file, as an attack sees them.
+
+    Attributes
+    ----------
+    codes, true_codes : int32, shape (n, m)
+        Keys as the intruder believes them, and as they are, in the codes of the `LevelCoder`.
+    unit : int64, shape (n,)
+        Unit of each row: the row itself, or its household.
+    combination, true_combination : int64, shape (units,)
+        Number of the key combination of a person, or of the multiset of them in a household, as
+        believed and as it is; the same numbers in all files that were read together.
+    frequency : int64, shape (units,)
+        Units of the file with the same believed keys; 0 where a missing key matches nothing.
+    eligible : bool, shape (units,)
+        Units among which the intruder looks (all without a condition).
+    looked_for : bool, shape (units,)
+    comparable : bool, shape (units,)
+        Units on which files are compared: those looked for; where the intruder looks for uniques,
+        those that are unique in all files together. (Who is unique in a file depends on its size.)
+    unique, unique_in_all : bool, shape (units,)
+        Units that are unique by their true keys: in the file, and in all files together.
+    """
+
+    codes: np.ndarray
+    true_codes: np.ndarray
+    unit: np.ndarray
+    combination: np.ndarray
+    true_combination: np.ndarray
+    frequency: np.ndarray
+    eligible: np.ndarray
+    looked_for: np.ndarray
+    comparable: np.ndarray
+    unique: np.ndarray
+    unique_in_all: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of units."""
+        return len(self.frequency)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Mean of values of rows, by unit."""
+        count = np.bincount(self.unit, minlength=self.n)
+        total = np.bincount(self.unit, weights=values, minlength=self.n)
+        result: np.ndarray = total / np.maximum(count, 1)
+        return result
+
+
+def level_coders(frames: Sequence[pd.DataFrame], keys: Sequence[str]) -> list[LevelCoder]:
+    """One coder a key, which knows the levels of files of real persons."""
+    levels = [encode_keys(frame, keys).levels for frame in frames]
+    coders = [
+        LevelCoder(first, [level for more in rest for level in more])
+        for first, *rest in zip(*levels, strict=True)
+    ]
+    return coders
+
+
+def attack_targets(
+    frames: Mapping[str, pd.DataFrame],
+    scenario: Knowledge,
+    coders: Sequence[LevelCoder],
+    seed: int,
+    *,
+    match_missing: bool = True,
+) -> dict[str, AttackTargets]:
+    """Describe the persons or households of files of real persons, all in the same codes.
+
+    Parameters
+    ----------
+    frames : mapping of role to DataFrame
+        The original, then a hold-out.
+    match_missing : bool
+        Whether missing keys are a value of their own, or match nothing.
+    """
+    streams = Streams(seed)
+    rows, multisets = RowIndexer([coder.radix for coder in coders]), Multiset()
+    files = {}
+    for role, frame in frames.items():
+        unit = units_of(frame, scenario.household)
+        n_units = int(unit.max(initial=-1)) + 1
+        believed = believed_keys(frame, scenario, streams, role)
+        true = encode_keys(frame, scenario.keys)
+        codes = [_recoded(keys, coders) for keys in (believed, true)]
+        combination = [rows.number(part.T) for part in codes]
+        if scenario.household is not None:
+            combination = [multisets.number(part, unit, n_units) for part in combination]
+        matchable = np.ones(n_units, dtype=np.bool_)
+        if not match_missing:
+            lacking = (true.codes == MISSING).any(axis=1)
+            matchable = np.bincount(unit, weights=lacking, minlength=n_units) == 0
+        eligible = np.ones(n_units, dtype=np.bool_)
+        if scenario.rows is not None:
+            flags = frame[scenario.rows].to_numpy(dtype=np.bool_)
+            eligible = combine_members(flags, unit, n_units, "any")
+        files[role] = (*codes, unit, *combination, matchable, eligible)
+    frequency, everywhere = _frequencies([part[3] for part in files.values()])
+    true_frequency, true_everywhere = _frequencies([part[4] for part in files.values()])
+    everyone = scenario.who == "everyone"
+    result = {}
+    for i, (role, part) in enumerate(files.items()):
+        codes_, true_codes, unit, combination_, true_combination, matchable, eligible = part
+        result[role] = AttackTargets(
+            codes_, true_codes, unit, combination_, true_combination,
+            np.where(matchable, frequency[i], 0), eligible,
+            looked_for=eligible & (everyone | (matchable & (frequency[i] == 1))),
+            comparable=eligible & (everyone | (matchable & (everywhere[i] == 1))),
+            unique=matchable & (true_frequency[i] == 1),
+            unique_in_all=matchable & (true_everywhere[i] == 1),
+        )  # fmt: skip
+    return result
+
+
+def _frequencies(combinations: list[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Units with the same combination in the own file, and in all files, of each file."""
+    n_kinds = 1 + max(int(part.max(initial=-1)) for part in combinations)
+    counts = [np.bincount(part, minlength=n_kinds) for part in combinations]
+    total = np.sum(counts, axis=0)
+    own = [count[part] for count, part in zip(counts, combinations, strict=True)]
+    return own, [total[part] for part in combinations]
+
+
+def _recoded(keys: CodedKeys, coders: Sequence[LevelCoder]) -> np.ndarray:
+    columns = [
+        coder.recode(codes, levels)
+        for coder, codes, levels in zip(coders, keys.codes.T, keys.levels, strict=True)
+    ]
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+def combine_members(flags: np.ndarray, unit: np.ndarray, n_units: int, members: str) -> np.ndarray:
+    """Whether any or every member's flag is set, bool, shape (n_units,); False without members."""
+    count = np.bincount(unit, minlength=n_units)
+    n_set = np.bincount(unit, weights=flags, minlength=n_units)
+    combined: np.ndarray = n_set > 0 if members == "any" else (n_set == count) & (count > 0)
+    return combined
+
+
+def combine_probabilities(
+    probabilities: np.ndarray, unit: np.ndarray, n_units: int, members: str
+) -> np.ndarray:
+    """Probability that independent guesses are right for any or for every member.
+
+    Parameters
+    ----------
+    probabilities : float64, shape (n,) or (n, a)
+    unit : int64, shape (n,)
+
+    Returns
+    -------
+    float64, shape (n_units,) or (n_units, a); 0 without members.
+
+    Examples
+    --------
+    >>> rates, unit = np.array([0.5, 0.5, 1.0]), np.array([0, 0, 1])
+    >>> combine_probabilities(rates, unit, 2, "any").tolist()
+    [0.75, 1.0]
+    """
+    product = np.ones((n_units, *probabilities.shape[1:]))
+    np.multiply.at(product, unit, 1 - probabilities if members == "any" else probabilities)
+    empty = np.bincount(unit, minlength=n_units) == 0
+    combined: np.ndarray = 1 - product if members == "any" else product
+    combined[empty] = 0.0
+    return combined

@@ -1,0 +1,116 @@
+"""Whether a column holds amounts or categories, and amounts as groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.levels import LevelCoder
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+
+FEW_VALUES = 20
+"""Up to so many different whole numbers may be codes of categories."""
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column is numeric; True and False are categories."""
+    dtype = values.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def as_numbers(values: pd.Series) -> np.ndarray:
+    """Return a numeric column as float64, shape (n,), NaN where missing."""
+    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def may_be_codes(values: pd.Series) -> bool:
+    """Whether a numeric column has only a few whole values, as codes of categories have.
+
+    Examples
+    --------
+    >>> may_be_codes(pd.Series([1, 2, 2, 4])), may_be_codes(pd.Series([0.5, 2]))
+    (True, False)
+    """
+    if not is_number(values):
+        return False
+    distinct = np.unique(as_numbers(values.dropna()))
+    return 0 < len(distinct) <= FEW_VALUES and bool((distinct == np.round(distinct)).all())
+
+
+def codes_note(
+    frame: pd.DataFrame, names: Sequence[str], categorical: Sequence[str], rule: str
+) -> list[str]:
+    """Name numeric columns that may be codes, the rule that treats them, and the remedy."""
+    notes = []
+    for name in names:
+        if name not in categorical and may_be_codes(frame[name]):
+            n_values = frame[name].nunique()
+            notes.append(
+                f"{name} has only {n_values} different whole values and counts as an amount "
+                f"({rule}); if these are codes of categories, name it in categorical"
+            )
+    return notes
+
+
+def number_groups(values: pd.Series, breaks: np.ndarray) -> pd.Series:
+    """Group numbers at `breaks` (each group includes its upper limit); missing stays missing.
+
+    Examples
+    --------
+    >>> number_groups(pd.Series([1.0, 5.0, None, 7.0]), np.array([5.0])).tolist()
+    ['1', '1', nan, '2']
+    """
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    names = np.array([str(group + 1) for group in range(len(breaks) + 1)], dtype=object)
+    groups = pd.Series(names[np.searchsorted(breaks, numbers, side="left").clip(0, len(breaks))])
+    return groups.where(~np.isnan(numbers)).set_axis(values.index)
+
+
+def same_kind(
+    faults: Faults,
+    frames: Mapping[str, pd.DataFrame],
+    names: Sequence[str],
+    categorical: Sequence[str] = (),
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Bring columns of several files to the same kind: amounts everywhere, or categories.
+
+    A column is an amount when it is numeric in the first file, can be read as numbers in every
+    other one, and is not declared categorical. Categories without any level in common are a fault.
+
+    Returns
+    -------
+    frames : dict of role to DataFrame
+    numeric : list of str
+
+    Examples
+    --------
+    >>> files = {"original": pd.DataFrame({"age": [1, 2]})}
+    >>> files["release"] = pd.DataFrame({"age": ["2.0"]})
+    >>> same, numeric = same_kind(Faults("attack"), files, ["age"])
+    >>> same["release"]["age"].tolist(), numeric
+    ([2.0], ['age'])
+    """
+    frames = dict(frames)
+    first, *others = frames
+    numeric = []
+    for name in names:
+        columns = {role: frame[name] for role, frame in frames.items()}
+        if name not in categorical and is_number(columns[first]):
+            numbers = {role: pd.to_numeric(c, errors="coerce") for role, c in columns.items()}
+            if all(numbers[role].notna().sum() == c.notna().sum() for role, c in columns.items()):
+                numeric.append(name)
+                for role in others:
+                    if not is_number(columns[role]):
+                        frames[role] = frames[role].assign(**{name: numbers[role]})
+                continue
+        codes, levels = encode(columns[first])
+        for role in others:
+            coder = LevelCoder([levels[code] for code in np.unique(codes[codes >= 0])])
+            coder.code(columns[role])
+            both_numbers = is_number(columns[first]) and is_number(columns[role])
+            if columns[role].notna().any() and not both_numbers:
+                coder.check_common(faults, name, first, role)
+    return frames, numeric
