@@ -32,7 +32,8 @@ class SyntheticRisk(Result):
         One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
         `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
         `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
-        hold-out), `reading` (how the value stands to its baseline), `detail` (such as the
+        hold-out), `above_among_all` (whether the excess is clear even as the most striking of all
+        attacks), `reading` (how the value stands to its baseline), `detail` (such as the
         strongest model).
     results : dict
         Result of each attack, by (attack, target).
@@ -59,9 +60,17 @@ class SyntheticRisk(Result):
 
     @property
     def above(self) -> list[str]:
-        """Attacks that find clearly more about the original than about strangers."""
-        rows = self.table[self.table["excess_lower"] > 0].to_dict("records")
-        return list(dict.fromkeys(_title(row["attack"], row["target"]) for row in rows))
+        """Attacks that find clearly more on the original than on strangers, each by itself."""
+        return self._titles(self.table["excess_lower"] > 0)
+
+    @property
+    def above_together(self) -> list[str]:
+        """Those of them that chance does not explain even as the most striking of all attacks."""
+        return self._titles(self.table["above_among_all"])
+
+    def _titles(self, rows: pd.Series) -> list[str]:
+        chosen = self.table[rows].to_dict("records")
+        return list(dict.fromkeys(_title(row["attack"], row["target"]) for row in chosen))
 
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""
@@ -92,10 +101,18 @@ class SyntheticRisk(Result):
         """Return the first line: what is known to be wrong, or that nothing is known."""
         n_attacks = plural(len(self.results), "attack")
         skipped = f", {len(self.skipped)} left out" if self.skipped else ""
-        if self.above:
+        if self.above_together:
+            others = [title for title in self.above if title not in self.above_together]
+            weaker = f"; weaker signs: {'; '.join(others)}" if others else ""
             return (
                 "The synthetic file tells more about persons of the original than about "
-                f"strangers: {'; '.join(self.above)} ({n_attacks}{skipped})."
+                f"strangers: {'; '.join(self.above_together)}{weaker} ({n_attacks}{skipped})."
+            )
+        if self.above:
+            return (
+                "Signs that the synthetic file tells more about persons of the original than about "
+                f"strangers, which {n_attacks} may also show by chance: {'; '.join(self.above)}"
+                f"{skipped}."
             )
         if self.table["excess"].isna().all():
             return (
@@ -218,30 +235,31 @@ def assess_synthetic(
         note = _note(name, given, result)
         if note:
             notes[name, target] = note
-        rows += [_row(name, target, number) for number in ATTACKS[name].numbers(result)]
+        rows += [_row(name, target, one, len(jobs)) for one in ATTACKS[name].numbers(result)]
     given.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
     story = "" if given.scenario is None else given.scenario.story()
-    table = pd.DataFrame(rows, columns=COLUMNS)
+    table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
     return SyntheticRisk(table, results, skipped, notes, story, given.seed)
 
 
 SUBJECT = "assess_synthetic"
 COLUMNS = [
     "attack", "target", "measure", "value", "lower", "upper", "baseline", "against", "excess",
-    "excess_lower", "excess_upper", "reading", "detail",
+    "excess_lower", "excess_upper", "above_among_all", "reading", "detail",
 ]  # fmt: skip
 
 
-def _row(attack: str, target: str, number: AttackNumber) -> dict[str, Any]:
+def _row(attack: str, target: str, number: AttackNumber, n_attacks: int) -> dict[str, Any]:
     one, beyond = number.measurement, number.excess
     nothing = (np.nan, np.nan, np.nan)
+    is_clear = beyond is not None and beyond.is_above_among(n_attacks)
     values = nothing if beyond is None else (beyond.difference, beyond.lower, beyond.upper)
     return dict(
         zip(
             COLUMNS,
             [
                 attack, target, one.info.title, one.value, one.lower, one.upper, one.baseline,
-                one.against, *values, number.reading(), one.note,
+                one.against, *values, is_clear, number.reading(), one.note,
             ],
             strict=True,
         )

@@ -56,6 +56,19 @@ class Excess:
         """Whether the original is attacked with more success than strangers, beyond chance."""
         return self.lower > 0
 
+    def is_above_among(self, n_attacks: int) -> bool:
+        """Whether that still holds when it is the most striking of so many attacks (Bonferroni).
+
+        The distance to the lower end is stretched by the ratio of the normal quantiles.
+        """
+        from scipy.stats import norm
+
+        own, family = (
+            float(norm.ppf((1 + corrected(self.confidence, self.n_tests * n)) / 2))
+            for n in (1, n_attacks)
+        )
+        return self.difference - (self.difference - self.lower) * family / own > 0
+
 
 def excess(
     members: np.ndarray,
