@@ -339,7 +339,7 @@ def samples() -> list[np.ndarray]:
 
 
 @case
-def keys_with_holes() -> list[np.ndarray]:
+def nearest_despite_holes() -> list[np.ndarray]:
     """Nearest keys and households, some of them suppressed."""
     from riskeval.attacks.counting.compatible import compatible_households
     from riskeval.attacks.prediction.nearest import NearestKeys
