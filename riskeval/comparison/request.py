@@ -52,7 +52,7 @@ class Regression:
     ----------
     formula : str
         See `riskeval.utility.regression_comparison`.
-    family : {"linear", "logistic"}
+    family : {"linear", "logistic", "poisson", "gamma", "ordered"}
     """
 
     formula: str
@@ -216,6 +216,7 @@ def read_indicators(
 
 def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
     """Return the regressions; a text is the formula of a linear one."""
+    from riskeval.utility.families import FAMILIES
     from riskeval.utility.regressions import ALLOWED
 
     found = []
@@ -227,7 +228,7 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
         )
         if record is None:
             continue
-        check_choice(faults, "family of the regression", record.family, ("linear", "logistic"))
+        check_choice(faults, "family of the regression", record.family, FAMILIES)
         if read_formula(faults, record.formula, ALLOWED) is not None:
             check_columns(faults, frame, columns_of(record), f"part of {record.formula!r}")
         found.append(record)

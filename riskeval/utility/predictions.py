@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.utility.families import MEANS
 from riskeval.utility.pairs import check_option, ones, read_sides
 from riskeval.utility.regressions import build_model
 from synthpop.microdata.errors import Faults
@@ -117,7 +118,7 @@ def prediction_quality(
         alone = ~known & ~np.isnan(first.coefficients)
         outside = (np.nan_to_num(z[:, alone]) != 0).any(axis=1)
         score = z[:, known] @ second.coefficients[known]
-        values[1] = score if family == "linear" else 1 / (1 + np.exp(-np.clip(score, -30, 30)))
+        values[1] = MEANS.get(family, MEANS["linear"])(score)
         values[1, outside] = np.nan
     change = np.full(n, np.nan)
     nonzero = ~np.isnan(values).any(axis=0) & (values[0] != 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.utility.families import FAMILIES, fit_family
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.pairs import (
     Sides,
@@ -26,13 +28,18 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
-from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
-FAMILIES = ("linear", "logistic")
 ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
 INTERCEPT = "(Intercept)"
+LOWEST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": lambda values: np.zeros(len(values), dtype=np.bool_),
+    "poisson": lambda values: values < 0,
+    "gamma": lambda values: values <= 0,
+}
+"""Family -> which values its response cannot have."""
+WANTED = {"poisson": "counts below 0", "gamma": "values of 0 or less"}
 DEPENDENT = 1e-9
 
 
@@ -101,7 +108,8 @@ class Fitted:
     rows : int array
         Records that entered.
     values : float64, shape (rows,)
-        Fitted values (of the logarithm where the response is one; probabilities).
+        Fitted values (of the logarithm where the response is one; probabilities; linear
+        predictors of an ordered response).
     r_squared : float
     """
 
@@ -147,7 +155,10 @@ def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Mode
         return None
     logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
     numeric = [n for n in names if is_number(sides.x, n) and is_number(sides.y, n)]
-    needed = {*numeric, *logs, *((response.column,) if family == "linear" else ())}
+    if family == "ordered" and (sides.wx is not None or sides.wy is not None):
+        faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
+    measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
+    needed = {*numeric, *logs, *measured}
     if check_numbers(faults, sides, [n for n in names if n in needed], "formula"):
         for name in logs:
             for frame, side in ((sides.x, "original"), (sides.y, "release")):
@@ -159,24 +170,48 @@ def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Mode
     values = _response(faults, sides, response, family)
     if values is None:
         return None
-    labels, x, y = _matrices(sides, formula)
+    labels, x, y = _matrices(sides, formula, intercept=family != "ordered")
     return Model(labels, (x, y), values, sides, family)
 
 
 def _response(
     faults: Faults, sides: Sides, factor: Factor, family: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    if family == "linear":
-        return _numeric(sides.x, factor), _numeric(sides.y, factor)
+    if family in LOWEST:
+        values = _numeric(sides.x, factor), _numeric(sides.y, factor)
+        for side, part in zip(("original", "release"), values, strict=True):
+            rows = np.flatnonzero(LOWEST[family](part))
+            if len(rows):
+                faults.add(factor.label, f"{WANTED[family]} in the {side}", rows=rows)
+        return values
     both, single = common_levels(sides.x[factor.column], sides.y[factor.column])
     levels = both + single
-    if len(levels) != 2:
-        faults.add(factor.column, f"{plural(len(levels), 'level')}; a logistic response needs two")
+    if family == "ordered":
+        levels = tuple(_in_order(sides, factor.column, [*both, *single]))
+    if len(levels) < 2 or (family == "logistic" and len(levels) > 2):
+        needs = "two" if family == "logistic" else "two or more"
+        faults.add(
+            factor.column,
+            f"{plural(len(levels), 'level')}; {'a' if family == 'logistic' else 'an'} {family} "
+            f"response needs {needs}",
+        )
         return None
-    ordered = levels if single else both
-    found = [recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y)]
-    values = [np.where(codes < 0, np.nan, codes.astype(float)) for codes in found]
-    return values[0], values[1]
+    ordered = levels if single or family == "ordered" else both
+    one, two = (recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y))
+    return np.where(one < 0, np.nan, one.astype(float)), np.where(
+        two < 0, np.nan, two.astype(float)
+    )
+
+
+def _in_order(sides: Sides, name: str, levels: list[Any]) -> list[Any]:
+    """Levels of an ordered response: as its categories are ordered, or sorted."""
+    dtype = sides.x[name].dtype
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        rank = {str(level): j for j, level in enumerate(dtype.categories)}
+        return sorted(levels, key=lambda level: rank.get(str(level), len(rank)))
+    numeric = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce")
+    keys = list(numeric) if numeric.notna().all() else [str(level) for level in levels]
+    return [levels[j] for j in sorted(range(len(levels)), key=lambda j: keys[j])]
 
 
 def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
@@ -184,11 +219,15 @@ def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
     return np.log(values) if factor.function == "log" else values
 
 
-def _matrices(sides: Sides, formula: Formula) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+def _matrices(
+    sides: Sides, formula: Formula, intercept: bool
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Intercept, then the columns of each term; the first common level is the reference."""
     parts = {factor: _columns(sides, factor) for factor in formula.factors}
-    labels = [INTERCEPT]
-    columns: list[list[np.ndarray]] = [[np.ones((len(f), 1))] for f in (sides.x, sides.y)]
+    labels = [INTERCEPT] if intercept else []
+    columns: list[list[np.ndarray]] = [
+        [np.ones((len(f), int(intercept)))] for f in (sides.x, sides.y)
+    ]
     for term in formula.terms:
         names, matrices = parts[term[0]]
         for factor in term[1:]:
@@ -233,33 +272,19 @@ def _fit(
     beta, errors = np.full(k, np.nan), np.full(k, np.nan)
     if not len(rows):
         return Fitted(beta, errors, rows, np.zeros(0), np.nan)
-    cross = (z * w[:, None]).T @ z
-    kept = independent_columns(cross)
-    x = z[:, kept]
-    if family == "linear":
-        scale = np.sqrt(np.diag(cross)[kept])
-        root = np.sqrt(w)[:, None]
-        solved = np.linalg.lstsq(x / scale * root, y * root[:, 0], rcond=None)[0] / scale
-        values = x @ solved
-        bread = np.linalg.inv(cross[np.ix_(kept, kept)] / np.outer(scale, scale))
-        bread = bread / np.outer(scale, scale)
-        residuals = y - values
-        centred = y - np.average(y, weights=w)
-        spread = float(w @ centred**2)
-        r_squared = 1 - float(w @ residuals**2) / spread if spread > 0 else np.nan
-    else:
-        fit = fit_logistic(x, y, w)
-        solved, values, r_squared = fit.coefficients, fit.probabilities, np.nan
-        bread = np.linalg.pinv(fit.information, hermitian=True)
-        residuals = y - values
-    beta[kept] = solved
-    if len(rows) > len(kept):
-        influence = (x * (w * residuals)[:, None]) @ bread
+    constant = np.ones((len(z), int(family == "ordered")))  # the thresholds
+    whole = np.hstack([constant, z])
+    regular = independent_columns((whole * w[:, None]).T @ whole) - constant.shape[1]
+    regular = regular[regular >= 0]
+    x = z[:, regular]
+    estimate = fit_family(x, y, w, family)
+    beta[regular] = estimate.coefficients
+    if len(rows) > len(regular):
         units = sampled_units(len(rows), **design)
-        variances = [units.variance(column, None) for column in influence.T]
-        factor = (len(rows) - 1) / (len(rows) - len(kept))
-        errors[kept] = np.sqrt(np.array(variances) * factor)
-    return Fitted(beta, errors, rows, values, r_squared)
+        variances = [units.variance(column, None) for column in estimate.influence.T]
+        factor = (len(rows) - 1) / (len(rows) - len(regular))
+        errors[regular] = np.sqrt(np.array(variances) * factor)
+    return Fitted(beta, errors, rows, estimate.values, estimate.r_squared)
 
 
 def independent_columns(cross: np.ndarray) -> np.ndarray:
@@ -271,17 +296,19 @@ def independent_columns(cross: np.ndarray) -> np.ndarray:
     >>> independent_columns(z.T @ z).tolist()
     [0, 1]
     """
-    kept: list[int] = []
+    regular: list[int] = []
     scale = np.sqrt(np.maximum(np.diag(cross), np.finfo(float).tiny))
     unit = cross / np.outer(scale, scale)
     for j in range(len(cross)):
         if cross[j, j] <= 0:
             continue
-        inner = unit[np.ix_(kept, kept)]
-        rest = 1.0 - unit[j, kept] @ np.linalg.solve(inner, unit[kept, j]) if kept else 1.0
+        inner = unit[np.ix_(regular, regular)]
+        rest = 1.0
+        if regular:
+            rest -= unit[j, regular] @ np.linalg.solve(inner, unit[regular, j])
         if rest > DEPENDENT:
-            kept.append(j)
-    return np.array(kept, dtype=np.int64)
+            regular.append(j)
+    return np.array(regular, dtype=np.int64)
 
 
 def regression_comparison(
@@ -307,8 +334,11 @@ def regression_comparison(
         ``column:column``; the response a column or its logarithm. Numbers enter as numbers, other
         columns by their levels, the first level of the original that both have being the
         reference. The text is read, not evaluated.
-    family : {"linear", "logistic"}
-        The response of "logistic" has two levels; the second one is modelled.
+    family : {"linear", "logistic", "poisson", "gamma", "ordered"}
+        The response of "logistic" has two levels; the second one is modelled. "poisson" and
+        "gamma" have the logarithm as link. "ordered" is the proportional odds model of a response
+        with ordered levels (in the order of its categories, else sorted), whose thresholds are not
+        compared; it takes no weights.
     weights, released_weights : str or array, optional
         Weights of each file, shape (n,) and (m,).
     strata, cluster : str, optional

@@ -1,0 +1,149 @@
+"""Fits of regression families, by statsmodels, with what a design-based variance needs.
+
+Logistic models have an own loop (`synthpop.microdata.logistic`): releases of few records are often
+separated, which statsmodels ends with an error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthpop.microdata.logistic import fit_logistic
+
+LARGEST = 30.0
+
+
+def _by_score(score: np.ndarray) -> np.ndarray:
+    return score
+
+
+def _by_exponential(score: np.ndarray) -> np.ndarray:
+    return np.asarray(np.exp(np.clip(score, -LARGEST, LARGEST)))
+
+
+def _by_logistic(score: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / (1 + np.exp(-np.clip(score, -LARGEST, LARGEST))))
+
+
+MEANS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": _by_score,
+    "logistic": _by_logistic,
+    "poisson": _by_exponential,
+    "gamma": _by_exponential,
+}
+"""Family -> mean of the response at a linear predictor."""
+
+FAMILIES = (*MEANS, "ordered")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A fitted family.
+
+    Attributes
+    ----------
+    coefficients : float64, shape (k,)
+    values : float64, shape (n,)
+        Fitted means; linear predictors of "ordered".
+    influence : float64, shape (n, k)
+        Weighted score of each record times the inverse information: the variance of its sum over
+        the design is that of the coefficients (Binder 1983).
+    r_squared : float
+        NaN for all but "linear".
+    """
+
+    coefficients: np.ndarray
+    values: np.ndarray
+    influence: np.ndarray
+    r_squared: float = float("nan")
+
+
+def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -> Estimate:
+    """Fit a regression to independent columns.
+
+    Parameters
+    ----------
+    x : float64, shape (n, k)
+        With a column of ones; without one for "ordered".
+    y : float64, shape (n,)
+        0 or 1 for "logistic", codes of the levels from 0 for "ordered".
+    weights : float64, shape (n,)
+        Not used by "ordered".
+    family : one of `FAMILIES`
+        "poisson" and "gamma" have the logarithm as link.
+    """
+    # columns in units of their size: variables of very different size stay well conditioned
+    scale = np.sqrt(np.maximum((weights[:, None] * x**2).sum(axis=0), np.finfo(float).tiny))
+    fit = {"linear": _linear, "logistic": _logistic, "ordered": _ordered}.get(family)
+    found = fit(x / scale, y, weights) if fit else _log_link(x / scale, y, weights, family)
+    return Estimate(
+        found.coefficients / scale, found.values, found.influence / scale, found.r_squared
+    )
+
+
+def _linear(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Estimate:
+    import statsmodels.api as sm
+
+    fit = sm.WLS(y, x, weights=w).fit(method="qr")
+    values = x @ fit.params
+    residuals, centred = y - values, y - np.average(y, weights=w)
+    spread = float(w @ centred**2)
+    r_squared = 1 - float(w @ residuals**2) / spread if spread > 0 else float("nan")
+    influence = (x * (w * residuals)[:, None]) @ fit.normalized_cov_params
+    return Estimate(np.asarray(fit.params), values, influence, r_squared)
+
+
+def _logistic(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Estimate:
+    fit = fit_logistic(x, y, w)
+    bread = np.linalg.pinv(fit.information, hermitian=True)
+    influence = (x * (w * (y - fit.probabilities))[:, None]) @ bread
+    return Estimate(fit.coefficients, fit.probabilities, influence)
+
+
+def _log_link(x: np.ndarray, y: np.ndarray, w: np.ndarray, family: str) -> Estimate:
+    import statsmodels.api as sm
+
+    log = sm.families.links.Log()
+    law = sm.families.Poisson(log) if family == "poisson" else sm.families.Gamma(log)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the gradient is checked below
+        fit = sm.GLM(y, x, family=law, var_weights=w).fit(maxiter=200, tol=1e-12)
+    mean = np.asarray(fit.fittedvalues)
+    score = w * (y - mean) / (1.0 if family == "poisson" else mean)
+    influence = (x * score[:, None]) @ fit.normalized_cov_params
+    steps = influence.sum(axis=0)  # a Newton step that would still be taken
+    known = np.isfinite(fit.params).all() and np.abs(steps).max(initial=0) <= 1e-4 * max(
+        1.0, float(np.abs(fit.params).max(initial=0))
+    )
+    if not known:
+        return _nothing(x)
+    return Estimate(np.asarray(fit.params), mean, influence)
+
+
+def _nothing(x: np.ndarray) -> Estimate:
+    """Return an estimate of NaN: the fit found no finite solution."""
+    return Estimate(np.full(x.shape[1], np.nan), np.full(len(x), np.nan), np.full(x.shape, np.nan))
+
+
+def _ordered(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Estimate:
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    k, n = x.shape[1], len(y)
+    levels, codes = np.unique(y, return_inverse=True)  # a file may lack levels of the other
+    if len(levels) < 2:
+        return _nothing(x)
+    unit = np.sqrt(n)  # columns have length 1 here; the optimiser wants them of size 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # see `converged`
+        model = OrderedModel(codes, x * unit, distr="logit")
+        fit = model.fit(method="bfgs", disp=False, maxiter=500, gtol=1e-6)
+        scores = model.score_obs(fit.params)
+        bread = np.linalg.pinv(-model.hessian(fit.params), hermitian=True)
+    coefficients = np.asarray(fit.params[:k]) * unit
+    if not np.isfinite(coefficients).all() or np.abs(x @ coefficients).max(initial=0) > LARGEST:
+        return _nothing(x)  # separated
+    return Estimate(coefficients, x @ coefficients, (scores @ bread)[:, :k] * unit)
