@@ -1,0 +1,181 @@
+"""Coverage of intervals from replicates: `python -m benchmarks.coverage --samples 100`.
+
+Samples of a population that is known are drawn again and again; each is synthesised with
+``replicates(refit="bootstrap")``, and the intervals of `estimate_over_replicates` are compared with
+the truth. The truth is the population behind the demo survey (435,024 persons). The results go into
+a CSV file, one row a sample and estimand, so that a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from synthpop import (
+    Categorical,
+    Continuous,
+    Derive,
+    Pipeline,
+    Structure,
+    Survey,
+    estimate_over_replicates,
+    load_demo_population,
+)
+from synthpop.microdata.streams import Streams
+from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified
+from synthpop.sampling.draw import prepare
+
+COLUMNS = ["db030", "db040", "hsize", "age", "rb090", "relation", "pl030", "netIncome"]
+STATUS = ("full-time", "part-time", "unemployed", "retired", "education", "disabled", "domestic")
+SCALE = 0.1
+
+
+def recipe() -> Pipeline:
+    """Age, sex and relation by households; status and income by regression and classes."""
+    return Pipeline(
+        [
+            Structure(["age", "rb090", "relation"]),
+            Derive(
+                "age_class", source="age", breaks=[0, 9, 15, 19, 24, 29, 39, 49, 59, 64, 74, 120]
+            ),
+            Categorical("pl030", predictors=["age_class", "rb090", "hsize"]),
+            Continuous("netIncome", predictors=["age_class", "rb090", "hsize", "pl030"]),
+        ]
+    )
+
+
+def estimands(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
+    """Thirty numbers of a population, or of a survey with weights."""
+    w = np.asarray(weights, dtype=np.float64)
+    age, size = data["age"].to_numpy(float), data["hsize"].to_numpy(float)
+    region = data["db040"].astype(str).to_numpy()
+    woman = (data["rb090"].astype(str) == "female").to_numpy()
+    status = data["pl030"].astype(str).to_numpy()
+    income = data["netIncome"].to_numpy(float)
+    adult = np.isfinite(income)
+    x, v = income[adult], w[adult]
+    positive = adult & (income > 0)
+    result = {
+        "persons": w.sum(),
+        "mean age": np.average(age, weights=w),
+        "share aged 65 and more": np.average(age >= 65, weights=w),
+        "share under 16": np.average(age < 16, weights=w),
+        "share of women": np.average(woman, weights=w),
+        "share living alone": np.average(size == 1, weights=w),
+        "share in households of 4+": np.average(size >= 4, weights=w),
+        "share in the Capital": np.average(region == "Capital", weights=w),
+    }
+    for level in STATUS:
+        result[f"share {level}"] = np.average(status[adult] == level, weights=v)
+    result |= {
+        "mean income": np.average(x, weights=v),
+        "median income": _quantile(x, v, 0.5),
+        "25 % quantile": _quantile(x, v, 0.25),
+        "90 % quantile": _quantile(x, v, 0.9),
+        "share without income": np.average(x == 0, weights=v),
+        "Gini of positive incomes": _gini(income[positive], w[positive]),
+        "share below 60 % of median": np.average(x < 0.6 * _quantile(x, v, 0.5), weights=v),
+    }
+    groups = {
+        "Capital": region == "Capital",
+        "Westhaven": region == "Westhaven",
+        "women": woman,
+        "full-time": status == "full-time",
+        "retired": status == "retired",
+    }
+    for name, rows in groups.items():
+        part = adult & rows
+        result[f"mean income, {name}"] = np.average(income[part], weights=w[part])
+    capital = adult & (region == "Capital")
+    result["share retired, Capital"] = np.average(status[capital] == "retired", weights=w[capital])
+    slopes = _slopes(income, age, woman, w, status == "full-time")
+    return result | {"slope on age, full-time": slopes[0], "slope on sex, full-time": slopes[1]}
+
+
+def _quantile(x: np.ndarray, w: np.ndarray, p: float) -> float:
+    order = np.argsort(x)
+    total = np.cumsum(w[order])
+    return float(x[order][np.searchsorted(total, p * total[-1], side="right")])
+
+
+def _gini(x: np.ndarray, w: np.ndarray) -> float:
+    order = np.argsort(x)
+    x, w = x[order], w[order]
+    total = np.cumsum(w)
+    upper = 2 * np.sum(w * x * total) - np.sum(w**2 * x)
+    return float(100 * (upper / (total[-1] * np.sum(w * x)) - 1))
+
+
+def _slopes(
+    y: np.ndarray, age: np.ndarray, woman: np.ndarray, w: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    rows = rows & np.isfinite(y)
+    z = np.column_stack([np.ones(rows.sum()), age[rows], woman[rows]])
+    root = np.sqrt(w[rows])
+    return np.linalg.lstsq(z * root[:, None], y[rows] * root, rcond=None)[0][1:]
+
+
+def one_sample(sampler, number: int, n_replicates: int) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+    """Estimates and intervals of one sample."""
+    drawn = sampler.draw(Streams(number).at("coverage"))
+    frame = drawn.frame
+    survey = Survey(frame, weight="design_weight", household="db030", strata="db040")
+    fitted = recipe().fit(survey, seed=number)
+
+    def scaled(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
+        return estimands(data, weights / SCALE)
+
+    made = fitted.replicates(n_replicates, refit="bootstrap", scale=SCALE)
+    table = estimate_over_replicates(scaled, made).table
+    noise = [scaled(p.frame(), np.ones(p.n_persons)) for p in fitted.replicates(3, scale=SCALE)]
+    table["noise"] = pd.DataFrame(noise).std()
+    table["direct"] = pd.Series(estimands(frame, survey.weights))
+    return table.assign(sample=number).rename_axis("estimand").reset_index()
+
+
+def summary(rows: pd.DataFrame, truth: dict[str, float]) -> pd.DataFrame:
+    """Coverage, bias and ratio of standard errors of each estimand."""
+    lines = {}
+    for name, part in rows.groupby("estimand", sort=False):
+        true, sd = truth[str(name)], part["estimate"].std()
+        lines[name] = {
+            "truth": true,
+            "bias in standard errors": (part["estimate"].mean() - true) / sd,
+            "coverage, %": 100 * ((part["lower"] <= true) & (true <= part["upper"])).mean(),
+            "estimated / true standard error": part["standard_error"].mean() / sd,
+            "spread of one fit / true": part["noise"].mean() / sd,
+            "sd of direct estimates / of these": part["direct"].std() / sd,
+        }
+    return pd.DataFrame(lines).T
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--households", type=int, default=1000)
+    parser.add_argument("--out", type=Path, default=Path("coverage.csv"))
+    options = parser.parse_args()
+    people = load_demo_population()[COLUMNS]
+    truth = estimands(people, np.ones(len(people)))
+    households = Cluster("db030", SimpleRandom(1))
+    design = Stratified(Proportional(options.households), by="db040", within=households)
+    sampler = prepare(people, design)
+    finished = set()
+    if options.out.exists():
+        finished = set(pd.read_csv(options.out)["sample"])
+    for number in range(options.first, options.first + options.samples):
+        if number not in finished:
+            rows = one_sample(sampler, number, options.replicates)
+            rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
+    table = summary(pd.read_csv(options.out), truth)
+    print(table.round(3).to_string())
+    print(table["coverage, %"].between(93, 97).sum(), "of", len(table), "between 93 and 97 %")
+
+
+if __name__ == "__main__":
+    main()
