@@ -24,10 +24,16 @@ from synthpop.microdata.indicators.measures import (
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.indicators.semiparametric import TailFit, pareto_tail
 from synthpop.variance.bootstrap import Bootstrap, bootstrap
+from synthpop.variance.replicate_weights import (
+    ReplicateWeights,
+    replicate_weights,
+    replicate_weights_from,
+)
 
 __all__ = [
     "Bootstrap",
     "Indicator",
+    "ReplicateWeights",
     "TailFit",
     "at_risk_of_poverty",
     "at_risk_of_poverty_threshold",
@@ -47,4 +53,6 @@ __all__ = [
     "poverty_gap",
     "quantile",
     "quintile_share_ratio",
+    "replicate_weights",
+    "replicate_weights_from",
 ]
