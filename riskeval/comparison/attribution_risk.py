@@ -14,18 +14,57 @@ from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.registry import N_GROUPS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
-from riskeval.comparison.numbers import Number, attempt, left_out
-from riskeval.comparison.request import Request
+from riskeval.comparison.numbers import attempt, joined
+from riskeval.comparison.request import CompareRequest
+from riskeval.measurement import MeasureInfo, Measurement, not_measured
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
+UNIQUES = MeasureInfo(
+    "replicated_uniques", "attribution risk", "low", "share",
+    "share of the original records that are unique on the keys in both files (repU)",
+    "Raab, Nowok and Dibben 2024", "Replicated uniques",
+)  # fmt: skip
+DISCO = MeasureInfo(
+    "disco", "attribution risk", "low", "share",
+    "share of the original records whose keys lead to their own value, and no other, in the "
+    "release",
+    "Raab, Nowok and Dibben 2024", "DiSCO",
+)  # fmt: skip
+TCAP = MeasureInfo(
+    "tcap", "attribution risk", "low", "share",
+    "share of right values among the original records whose keys lead to one released value",
+    "Taub et al. 2018", "Correct attribution (TCAP)",
+)  # fmt: skip
+RAPID = MeasureInfo(
+    "rapid", "attribution risk", "low", "share",
+    "share of the original records whose value a model trained on the release predicts",
+    "Templ, Thees and Müller 2026", "Prediction (RAPID)",
+)  # fmt: skip
+IDENTICAL = MeasureInfo(
+    "identical", "attribution risk", "low", "share",
+    "share of the released records equal to an original one in all variables",
+    "a screen, never proof of safety (arXiv:2505.01524)", "Identical records",
+)  # fmt: skip
+CLOSE = MeasureInfo(
+    "close", "attribution risk", "low", "share",
+    "share of the released records nearer to an original one than 5 % of the original records are "
+    "to each other",
+    "a screen, never proof of safety (arXiv:2505.01524)", "Nearer than chance",
+)  # fmt: skip
+MEMBERSHIP = MeasureInfo(
+    "membership", "attribution risk", "low", "probability",
+    "probability that an intruder tells a member of the original from another person; 0.5 is "
+    "guessing",
+    "van Breugel et al. 2023", "Membership",
+)  # fmt: skip
 PERMUTATIONS = 1
 BASE = 4
 """Nearness is judged for some records, against so many times as many of the other file."""
 
 
-def attribution_risk(request: Request, aligned: Aligned) -> list[Number]:
+def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure uniques, attribution, prediction, nearness and membership."""
     keys = [name for name in request.keys if name not in aligned.lost]
     gone = [name for name in request.keys if name in aligned.lost]
@@ -35,41 +74,42 @@ def attribution_risk(request: Request, aligned: Aligned) -> list[Number]:
     note = f"without {', '.join(gone)}" if gone else ""
     x, y = aligned.x_keys, aligned.y
     held = None if request.holdout is None else aligned.translate(request.holdout)
-    found = attempt(["replicated_uniques"], "", lambda: [_uniques(x, y, keys, note)])
+    found = attempt([UNIQUES], "", lambda: [_uniques(x, y, keys, note)])
     for name in dict.fromkeys(targets):
         if name in aligned.lost:
-            found += left_out(f"{name} {aligned.lost[name]}", _about(request, name), [name])
+            found += not_measured(_about(request, name), f"{name} {aligned.lost[name]}", [name])
             continue
         if name not in request.numeric:
-            for measure, run in (("disco", _disco), ("tcap", _tcap)):
-                found += attempt([measure], name, _later(run, x, y, keys, name, note))
-        found += attempt(["rapid"], name, _later(_rapid, request, x, y, held, keys, name, note))
+            for info, run in ((DISCO, _disco), (TCAP, _tcap)):
+                found += attempt([info], name, _later(run, x, y, keys, name, note))
+        found += attempt([RAPID], name, _later(_rapid, request, x, y, held, keys, name, note))
     others = dict.fromkeys([*targets, *request.numeric])
     names = [*keys, *[name for name in others if name not in aligned.lost and name not in keys]]
     return found + _near(request, aligned, held, names)
 
 
-def _about(request: Request, target: str) -> list[str]:
+def _about(request: CompareRequest, target: str) -> list[MeasureInfo]:
     """Measures about one sensitive variable: numbers are predicted only."""
-    return ["rapid"] if target in request.numeric else ["disco", "tcap", "rapid"]
+    return [RAPID] if target in request.numeric else [DISCO, TCAP, RAPID]
 
 
-def _nothing(request: Request, targets: list[str], why: str) -> list[Number]:
-    found = left_out(why, ["replicated_uniques", "identical", "close", "membership"])
+def _nothing(request: CompareRequest, targets: list[str], why: str) -> list[Measurement]:
+    found = not_measured([UNIQUES, IDENTICAL, CLOSE, MEMBERSHIP], why)
     for name in targets:
-        found += left_out(why, _about(request, name), [name])
+        found += not_measured(_about(request, name), why, [name])
     return found
 
 
-def _later(run: Callable[..., list[Number]], *values: Any) -> Callable[[], list[Number]]:
+def _later(run: Callable[..., list[Measurement]], *values: Any) -> Callable[[], list[Measurement]]:
     return lambda: run(*values)
 
 
-def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Number:
+def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Measurement:
     found = replicated_uniques(x, y, keys, draws=0)
-    return Number(
-        "replicated_uniques",
+    return Measurement(
+        UNIQUES,
         found.rate,
+        records=len(x),
         baseline=found.unique_original,
         against="uniques of the original",
         note=note,
@@ -78,31 +118,52 @@ def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Nu
 
 def _disco(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
-) -> list[Number]:
+) -> list[Measurement]:
     found = disco(x, y, keys, target, n_groups=N_GROUPS, draws=0)
     original = found.disclosive_original
-    return [Number("disco", found.rate, target, original, "the original", note=note)]
+    return [
+        Measurement(
+            DISCO,
+            found.rate,
+            target,
+            records=len(x),
+            baseline=original,
+            against="the original",
+            note=note,
+        )
+    ]
 
 
 def _tcap(
     x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
-) -> list[Number]:
+) -> list[Measurement]:
     found = tcap(x, y, keys, target, n_groups=N_GROUPS, draws=0)
     value = found.value("TCAP_original")
+    targeted = found.table.loc[found.table["measure"] == "TCAP_original", "n"]
     if np.isnan(value):
-        note = "; ".join(text for text in (note, "no released group has one value") if text)
-    return [Number("tcap", value, target, found.baseline, "drawing without keys", note=note)]
+        note = joined(note, "no released group has one value")
+    return [
+        Measurement(
+            TCAP,
+            value,
+            target,
+            records=int(targeted.iloc[0]),
+            baseline=found.baseline,
+            against="drawing without keys",
+            note=note,
+        )
+    ]
 
 
 def _rapid(
-    request: Request,
+    request: CompareRequest,
     x: pd.DataFrame,
     y: pd.DataFrame,
     held: pd.DataFrame | None,
     keys: list[str],
     target: str,
     note: str,
-) -> list[Number]:
+) -> list[Measurement]:
     streams = Streams(request.seed)
     part = drawn(len(x), request.effort.prediction, streams, "prediction")
     judged = x.iloc[part].reset_index(drop=True)
@@ -120,21 +181,23 @@ def _rapid(
     more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(x) else ""
     outside = not np.isnan(found.holdout_rate)
     return [
-        Number(
-            "rapid",
+        Measurement(
+            RAPID,
             found.rate,
             target,
-            found.holdout_rate if outside else found.permuted_rate,
-            "persons outside the original" if outside else "shuffled target",
-            *found.interval,
-            note="; ".join(text for text in (note, more) if text),
+            records=len(part),
+            baseline=found.holdout_rate if outside else found.permuted_rate,
+            against="persons outside the original" if outside else "shuffled target",
+            lower=found.interval[0],
+            upper=found.interval[1],
+            note=joined(note, more),
         )
     ]
 
 
 def _near(
-    request: Request, aligned: Aligned, held: pd.DataFrame | None, names: list[str]
-) -> list[Number]:
+    request: CompareRequest, aligned: Aligned, held: pd.DataFrame | None, names: list[str]
+) -> list[Measurement]:
     """Distance screen, and membership where there is a hold-out, on all shared variables."""
     streams = Streams(request.seed)
     part = drawn(len(aligned.x), BASE * request.effort.screen, streams, "screen")
@@ -142,28 +205,48 @@ def _near(
     y = aligned.y
     seed = int(streams.at("compare", "screen").integers(2**62))
 
-    def screened() -> list[Number]:
+    def screened() -> list[Measurement]:
         most = request.effort.screen
         found = distance_screen(x, y, names, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
         more = f"{plural(most, 'record')} against {len(x):,}, drawn at random" if cut else ""
         return [
-            Number("identical", identical(aligned.x_keys, y, names)),
-            Number("close", found.close, "", 0.05, "real persons", *found.close_interval, more),
+            Measurement(IDENTICAL, identical(aligned.x_keys, y, names), records=len(y)),
+            Measurement(
+                CLOSE,
+                found.close,
+                records=min(most, len(y)),
+                baseline=0.05,
+                against="real persons",
+                lower=found.close_interval[0],
+                upper=found.close_interval[1],
+                note=more,
+            ),
         ]
 
-    found = attempt(["identical", "close"], "", screened)
+    found = attempt([IDENTICAL, CLOSE], "", screened)
     if held is None:
-        return found + left_out("needs a hold-out", ["membership"])
+        return found + not_measured([MEMBERSHIP], "needs a hold-out")
 
-    def judged() -> list[Number]:
+    def judged() -> list[Measurement]:
         some = drawn(len(x), request.effort.screen, streams, "members")
         members, most = x.iloc[some], BASE * request.effort.screen
         result = membership(members, y, names, holdout=held, most_records=most, seed=seed)
         note = f"{len(some):,} members, drawn at random" if len(some) < len(aligned.x) else ""
-        return [Number("membership", result.auc, "", 0.5, "guessing", *result.interval, note)]
+        return [
+            Measurement(
+                MEMBERSHIP,
+                result.auc,
+                records=len(some),
+                baseline=0.5,
+                against="guessing",
+                lower=result.interval[0],
+                upper=result.interval[1],
+                note=note,
+            )
+        ]
 
-    return found + attempt(["membership"], "", judged)
+    return found + attempt([MEMBERSHIP], "", judged)
 
 
 def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:

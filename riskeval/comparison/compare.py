@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.comparison.alignment import COLUMNS, align
 from riskeval.comparison.attribution_risk import attribution_risk
-from riskeval.comparison.catalogue import CATALOGUE
+from riskeval.comparison.changes import few_changes
 from riskeval.comparison.estimates import (
     OVERLAPS,
     REGRESSIONS,
@@ -22,11 +22,10 @@ from riskeval.comparison.estimates import (
 from riskeval.comparison.file_risk import file_risk
 from riskeval.comparison.link_risk import link_risk
 from riskeval.comparison.loss import loss
-from riskeval.comparison.numbers import Number
 from riskeval.comparison.releases import Side, check_finite, read_release
 from riskeval.comparison.request import (
+    CompareRequest,
     Effort,
-    Request,
     read_effort,
     read_holdout,
     read_indicators,
@@ -34,7 +33,9 @@ from riskeval.comparison.request import (
     read_names,
     read_regressions,
 )
-from riskeval.comparison.result import ORIGINAL, Comparison, group_of, limits_of
+from riskeval.comparison.result import ORIGINAL, Comparison
+from riskeval.comparison.worst_risk import worst_risk
+from riskeval.measurement import Measurement
 from riskeval.measures.request import Limits
 from riskeval.utility.pairs import check_level, check_numbers_of, read_weights
 from synthpop.microdata.checks import as_frame, check_columns
@@ -92,7 +93,8 @@ def compare(
     holdout : DataFrame, optional
         Persons of the population who are not in the original, for membership inference and RAPID.
     limits : Limits or mapping, optional
-        What is accepted: k (2, 3 or 5), mean individual risk, and l up to 2; None for no limit.
+        What is accepted, as in `assess`; None for no limit. Risks that mean nothing for a kind of
+        release (k-anonymity and individual risk of a synthetic file) are shown, and not judged.
     effort : Effort or mapping, optional
         Records that the slow measures take at most.
     level : float
@@ -102,7 +104,7 @@ def compare(
     seed : int, optional
         Of the draws of records, of models and starts; recorded.
     on_event : function of an Event
-        Told when a release is done.
+        Called when a release is done.
 
     Returns
     -------
@@ -175,7 +177,7 @@ def _request(
     effort: Any,
     level: float,
     seed: int | None,
-) -> Request:
+) -> CompareRequest:
     if len(frame) == 0:
         faults.add("original", "has no records")
     names = {
@@ -194,7 +196,7 @@ def _request(
             check_columns(faults, frame, [name], role)
     check_level(faults, level)
     values = read_weights(faults, frame, weights, "weights")
-    request = Request(
+    request = CompareRequest(
         frame, values, **names, household=household, strata=strata, design={},
         indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
         regressions=read_regressions(faults, frame, regressions),
@@ -208,7 +210,7 @@ def _request(
 def _sides(
     faults: Faults,
     releases: Any,
-    request: Request,
+    request: CompareRequest,
     index: pd.Index,
     weights: str | None,
 ) -> list[Side]:
@@ -227,58 +229,72 @@ def _sides(
     return found
 
 
-Measured = tuple[Side, list[Number], pd.DataFrame, pd.DataFrame, list[dict[str, Any]]]
+Measured = tuple[
+    Side, list[Measurement], pd.DataFrame, pd.DataFrame, list[dict[str, Any]], list[str]
+]
 
 
-def _run(sides: list[Side], request: Request, workers: int, on_event: Listener) -> list[Measured]:
+def _run(
+    sides: list[Side], request: CompareRequest, workers: int, on_event: Listener
+) -> list[Measured]:
     done = 0
 
-    def told(side: Side) -> Measured:
+    def announced(side: Side) -> Measured:
         nonlocal done
         on_event(Event("start", "compare", done, len(sides), side.name))
-        found = measure_release(side, request)
+        measured = measure_release(side, request)
         done += 1
         on_event(Event("progress", "compare", done, len(sides), side.name))
-        return found
+        return measured
 
     if workers == 1:
-        return [told(side) for side in sides]
+        return [announced(side) for side in sides]
     from joblib import Parallel, delayed
 
-    return list(Parallel(n_jobs=workers, backend="threading")(delayed(told)(s) for s in sides))
+    return list(Parallel(n_jobs=workers, backend="threading")(delayed(announced)(s) for s in sides))
 
 
-def measure_release(side: Side, request: Request) -> Measured:
+def measure_release(side: Side, request: CompareRequest) -> Measured:
     """Measure everything on one release; of the original, its risk alone."""
     aligned = align(request.original, side, request.roles())
-    found = file_risk(request, side.frame, side.weights, side.kind)
-    found += link_risk(request, aligned) + attribution_risk(request, aligned)
+    measured = file_risk(request, side.frame, side.weights, side.kind)
+    measured += link_risk(request, aligned) + attribution_risk(request, aligned)
     if side.kind == ORIGINAL:
-        return side, found, _empty(OVERLAPS), _empty(REGRESSIONS), []
-    found += loss(request, aligned)
+        return side, measured, _empty(OVERLAPS), _empty(REGRESSIONS), [], []
+    measured += loss(request, aligned)
     more, overlaps = compare_estimates(request, aligned)
     rest, regressions = compare_regressions(request, aligned)
-    return side, [*found, *more, *rest], overlaps, regressions, aligned.shared
+    changes = few_changes(aligned)
+    return side, [*measured, *more, *rest], overlaps, regressions, aligned.shared, changes
 
 
 def _empty(columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(columns=list(columns))
 
 
-def _result(measured: list[Measured], request: Request, weights: str | None) -> Comparison:
-    accepted = limits_of(request.limits)
-    named = [(side.name, number) for side, numbers, *_ in measured for number in numbers]
-    utilities = dict.fromkeys(
-        (number.measure, number.target)
-        for _, number in named
-        if group_of(number.measure) == "utility"
+def _result(measured: list[Measured], request: CompareRequest, weights: str | None) -> Comparison:
+    by_release = {side.name: {one.key: one for one in ones} for side, ones, *_ in measured}
+    own = by_release[ORIGINAL]
+    utilities = {
+        key: one
+        for ones in by_release.values()
+        for key, one in ones.items()
+        if one.info.group == "utility"
+    }
+    for ones in by_release.values():
+        worst = worst_risk(ones, own)
+        ones[worst.key] = worst
+    for key, one in utilities.items():
+        own[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
+    known = {key: one for ones in by_release.values() for key, one in ones.items()}
+    for ones in by_release.values():
+        for key, one in known.items():
+            if key not in ones:
+                ones[key] = Measurement(one.info, np.nan, one.target, note="not measured here")
+    measures = pd.DataFrame(
+        [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
     )
-    named += [
-        (ORIGINAL, Number(measure, CATALOGUE[measure].perfect, target, note="by definition"))
-        for measure, target in utilities
-    ]
-    measures = pd.DataFrame([_row(name, number, accepted) for name, number in named])
-    infos = pd.DataFrame([_info(side) for side, *_ in measured])
+    infos = pd.DataFrame([_info(side, few) for side, *_, few in measured])
     wide = measures.pivot(index="release", columns="name", values="value")
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
@@ -311,32 +327,36 @@ def _stacked(parts: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=True) if filled else _empty(columns)
 
 
-def _row(release: str, number: Number, accepted: dict[str, tuple[float, str]]) -> dict[str, Any]:
-    kind = CATALOGUE[number.measure]
-    limit, source = accepted.get(number.measure, (np.nan, ""))
-    known = not (np.isnan(limit) or np.isnan(number.value))
-    target = f": {number.target}" if number.target else ""
+def _row(release: str, one: Measurement) -> dict[str, Any]:
+    value = float(one.share)
     return {
         "release": release,
-        "group": group_of(number.measure),
-        "measure": number.measure,
-        "target": number.target,
-        "name": number.measure + target,
-        "title": kind.title + target.replace(": ", ", "),
-        "value": float(number.value),
-        "baseline": number.baseline,
-        "against": number.against,
-        "lower": number.lower,
-        "upper": number.upper,
-        "better": kind.better,
-        "limit": limit,
-        "within": bool(number.value <= limit + 1e-12) if known else None,
-        "limit_source": source,
-        "note": number.note or ("not defined on these data" if np.isnan(number.value) else ""),
+        "group": "utility" if one.info.group == "utility" else "risk",
+        "part": one.info.group,
+        "measure": one.info.name,
+        "target": one.target,
+        "name": one.key,
+        "title": one.title,
+        "value": value,
+        "unit": "share" if one.info.unit == "records" else one.info.unit,
+        "records": one.records,
+        "baseline": one.baseline,
+        "against": one.against,
+        "lower": one.lower,
+        "upper": one.upper,
+        "better": one.info.direction,
+        "limit": np.nan if one.limit is None else one.limit,
+        "within": one.within,
+        "applies": one.applies,
+        "single": one.info.single,
+        "limit_source": one.limit_source if one.limit is not None else "",
+        "meaning": one.info.meaning,
+        "source": one.info.source,
+        "note": one.note or ("not defined on these data" if np.isnan(value) else ""),
     }
 
 
-def _info(side: Side) -> dict[str, Any]:
+def _info(side: Side, few: list[str]) -> dict[str, Any]:
     return {
         "release": side.name,
         "kind": side.kind,
@@ -346,4 +366,5 @@ def _info(side: Side) -> dict[str, Any]:
         "linkable": side.rows is not None,
         "weighted": side.weights is not None,
         "notes": "; ".join(side.notes),
+        "few_changes": ", ".join(few),
     }

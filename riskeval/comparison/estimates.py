@@ -9,17 +9,51 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from riskeval.comparison.numbers import Number, left_out
-from riskeval.comparison.request import Indicators, Regression, Request, columns_of, domains_of
+from riskeval.comparison.changes import is_safe_pair
+from riskeval.comparison.request import (
+    CompareRequest,
+    Indicators,
+    Regression,
+    columns_of,
+    domains_of,
+)
+from riskeval.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.indicators import indicator_comparison
 from riskeval.utility.overlaps import mean_of
 from riskeval.utility.regressions import regression_comparison
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.suppression import is_safe_statistic, safe_domains
 
+OVERLAP = MeasureInfo(
+    "overlap", "utility", "high", "overlap",
+    "mean overlap of the confidence intervals of the estimates, all domains",
+    "Karr et al. 2006", "Interval overlap, estimates", perfect=1.0,
+)  # fmt: skip
+OVERLAP_DOMAINS = MeasureInfo(
+    "overlap_domains", "utility", "high", "overlap",
+    "mean overlap of the confidence intervals over the single domains",
+    "Karr et al. 2006", "Interval overlap, domains", perfect=1.0,
+)  # fmt: skip
+DIFFERENCE = MeasureInfo(
+    "difference", "utility", "low", "loss",
+    "mean relative difference of the estimates, as a share",
+    "Templ 2017, section 5.5.2", "Change of the estimates", perfect=0.0,
+)  # fmt: skip
+REGRESSION_OVERLAP = MeasureInfo(
+    "regression_overlap", "utility", "high", "overlap",
+    "mean overlap of the intervals of the coefficients",
+    "Karr et al. 2006", "Interval overlap, regression", perfect=1.0,
+)  # fmt: skip
+SAME_CONCLUSIONS = MeasureInfo(
+    "same_conclusions", "utility", "high", "overlap",
+    "share of the coefficients with the same conclusion about their sign",
+    "Templ 2017, section 5.5.5", "Same conclusions", perfect=1.0,
+)  # fmt: skip
 OVERLAPS = [
-    "release", "variable", "indicator", "domain", "records", "original", "released", "relative",
-    "lower_original", "upper_original", "lower_released", "upper_released", "overlap", "note",
+    "release", "variable", "indicator", "domain", "records", "safe", "original", "released",
+    "relative", "lower_original", "upper_original", "lower_released", "upper_released", "overlap",
+    "note",
 ]  # fmt: skip
 REGRESSIONS = [
     "release", "formula", "family", "term", "original", "released", "se_original", "se_released",
@@ -28,7 +62,7 @@ REGRESSIONS = [
 ]  # fmt: skip
 
 
-def common_design(request: Request, frames: Sequence[pd.DataFrame]) -> dict[str, Any]:
+def common_design(request: CompareRequest, frames: Sequence[pd.DataFrame]) -> dict[str, Any]:
     """Strata and households for the variances: those that every file has, without gaps.
 
     Strata that a household lies across (as after an exchange of regions) are left out. One design
@@ -55,7 +89,7 @@ def _nested(inner: pd.Series, outer: pd.Series) -> bool:
     return bool((first[codes] == others).all())
 
 
-def with_design(aligned: Aligned, request: Request) -> tuple[pd.DataFrame, pd.DataFrame]:
+def with_design(aligned: Aligned, request: CompareRequest) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both files with the columns of the design beside those that are compared."""
     frames = []
     for frame, own in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
@@ -68,11 +102,13 @@ def with_design(aligned: Aligned, request: Request) -> tuple[pd.DataFrame, pd.Da
     return frames[0], frames[1]
 
 
-def compare_estimates(request: Request, aligned: Aligned) -> tuple[list[Number], pd.DataFrame]:
+def compare_estimates(
+    request: CompareRequest, aligned: Aligned
+) -> tuple[list[Measurement], pd.DataFrame]:
     """Overlap of the confidence intervals of the estimates: numbers, and one row an estimate."""
-    measures = ["overlap", "overlap_domains", "difference"]
+    infos = [OVERLAP, OVERLAP_DOMAINS, DIFFERENCE]
     if not request.indicators:
-        return left_out("no estimate was named", measures), pd.DataFrame(columns=OVERLAPS)
+        return not_measured(infos, "no estimate was named"), pd.DataFrame(columns=OVERLAPS)
     x, y = with_design(aligned, request)
     parts = [_estimate(request, aligned, item, x, y) for item in request.indicators]
     table = _stacked(parts, request.indicators)
@@ -80,11 +116,11 @@ def compare_estimates(request: Request, aligned: Aligned) -> tuple[list[Number],
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
     nowhere = notes or "no domain was named"
     return [
-        Number("overlap", mean_of(table["overlap"].astype(float)), note=notes),
-        Number(
-            "overlap_domains", mean_of(inner.astype(float)), note=notes if len(inner) else nowhere
+        Measurement(OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),
+        Measurement(
+            OVERLAP_DOMAINS, mean_of(inner.astype(float)), note=notes if len(inner) else nowhere
         ),
-        Number("difference", mean_of(table["relative"].astype(float)) / 100, note=notes),
+        Measurement(DIFFERENCE, mean_of(table["relative"].astype(float)) / 100, note=notes),
     ], table
 
 
@@ -103,7 +139,7 @@ def _stacked(parts: Sequence[pd.DataFrame], items: Sequence[Indicators]) -> pd.D
 
 
 def _estimate(
-    request: Request, aligned: Aligned, item: Indicators, x: pd.DataFrame, y: pd.DataFrame
+    request: CompareRequest, aligned: Aligned, item: Indicators, x: pd.DataFrame, y: pd.DataFrame
 ) -> pd.DataFrame:
     by: tuple[str, ...] | None = domains_of(item) or None
     notes = []
@@ -134,14 +170,76 @@ def _estimate(
         )
     except InputError as problem:
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
-    sizes = domain_sizes(x, by)
+    sizes = domain_sizes(x[x[item.variable].notna()], by)
+    safe = _safe_domains(request, aligned, item, x, by)
     table = found.table.assign(
         release=aligned.side.name,
         variable=item.variable,
         records=[sizes.get(str(domain), 0) for domain in found.table["domain"]],
+        safe=[str(domain) in safe for domain in found.table["domain"]],
         note="; ".join(notes),
     )
     return table.reindex(columns=OVERLAPS)
+
+
+def _safe_domains(
+    request: CompareRequest,
+    aligned: Aligned,
+    item: Indicators,
+    x: pd.DataFrame,
+    by: tuple[str, ...] | None,
+) -> set[str]:
+    """Domains whose estimates an external page may show: see `synthpop.microdata.suppression`.
+
+    Domains inside those of another estimate of the same variable are never shown beside them.
+    """
+    values = x[item.variable].to_numpy(dtype=np.float64, na_value=np.nan)
+    weighted = values if request.weights is None else values * request.weights
+    rows = aligned.side.rows
+    linked = None
+    if rows is not None:
+        linked = x.iloc[rows].reset_index(drop=True)
+        released = aligned.y[item.variable].reset_index(drop=True)
+    safe = {OVERALL} if is_safe_statistic(weighted) else set()
+    if by is not None and OVERALL in safe and not _is_inside(item, request.indicators):
+        labels = domain_labels(x, by)
+        safe |= {str(label) for label in safe_domains(labels, weighted)}
+    if linked is None:
+        return safe
+    changed = domain_labels(linked, by) if by is not None else np.full(len(linked), OVERALL)
+    return {
+        name
+        for name in safe
+        if is_safe_pair(
+            linked.loc[(changed == name) | (name == OVERALL), item.variable],
+            released[(changed == name) | (name == OVERALL)],
+        )
+    }
+
+
+def _is_inside(item: Indicators, others: Sequence[Indicators]) -> bool:
+    """Whether domains of another estimate of the variable are unions of the domains of this one."""
+    own = set(domains_of(item))
+    return any(
+        other.variable == item.variable and set(domains_of(other)) and set(domains_of(other)) < own
+        for other in others
+    )
+
+
+def domain_labels(frame: pd.DataFrame, by: Sequence[str]) -> np.ndarray:
+    """Label of the domain of each record, as in `domain_sizes`; None where a level is missing.
+
+    Examples
+    --------
+    >>> domain_labels(pd.DataFrame({"sex": ["f", None], "part": [*"ab"]}), ["sex", "part"]).tolist()
+    ['f:a', None]
+    """
+    texts = [frame[name].astype(object).map(str, na_action="ignore") for name in by]
+    labels = [None if any(part != part or part is None for part in row) else ":".join(row)
+              for row in zip(*texts, strict=True)]  # fmt: skip
+    result = np.empty(len(frame), dtype=object)
+    result[:] = labels
+    return result
 
 
 def domain_sizes(frame: pd.DataFrame, by: Sequence[str] | None) -> dict[str, int]:
@@ -169,24 +267,26 @@ def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:
     return table.reindex(columns=OVERLAPS)
 
 
-def compare_regressions(request: Request, aligned: Aligned) -> tuple[list[Number], pd.DataFrame]:
+def compare_regressions(
+    request: CompareRequest, aligned: Aligned
+) -> tuple[list[Measurement], pd.DataFrame]:
     """Overlap of the intervals of coefficients: numbers, and one row a coefficient."""
-    measures = ["regression_overlap", "same_conclusions"]
+    infos = [REGRESSION_OVERLAP, SAME_CONCLUSIONS]
     if not request.regressions:
-        return left_out("no regression was named", measures), pd.DataFrame(columns=REGRESSIONS)
+        return not_measured(infos, "no regression was named"), pd.DataFrame(columns=REGRESSIONS)
     x, y = with_design(aligned, request)
     parts = [_regression(request, aligned, item, x, y) for item in request.regressions]
     table = pd.concat(parts, ignore_index=True)
     notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
     known = table[table["overlap"].notna()]
     return [
-        Number("regression_overlap", mean_of(table["overlap"].astype(float)), note=notes),
-        Number("same_conclusions", mean_of(known["same_conclusion"].astype(float)), note=notes),
+        Measurement(REGRESSION_OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),
+        Measurement(SAME_CONCLUSIONS, mean_of(known["same_conclusion"].astype(float)), note=notes),
     ], table
 
 
 def _regression(
-    request: Request, aligned: Aligned, item: Regression, x: pd.DataFrame, y: pd.DataFrame
+    request: CompareRequest, aligned: Aligned, item: Regression, x: pd.DataFrame, y: pd.DataFrame
 ) -> pd.DataFrame:
     names = columns_of(item)
     empty = pd.DataFrame({"term": [""]}).assign(

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from riskeval.comparison.catalogue import CATALOGUE, lower
+from riskeval.comparison.show import lower
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 
@@ -28,8 +28,8 @@ INNERMOST = 6.0
 STEP = 7.0
 MOST_RINGS = 5
 UNITS = {
-    "share": ", % of records", "overlap": ", %", "loss": ", 0 is none", "ratio": ", 1 is chance",
-    "records": ", records",
+    "share": ", %", "overlap": ", %", "loss": ", 0 is none", "ratio": ", 1 is chance",
+    "persons": ", records", "probability": "", "value": "",
 }  # fmt: skip
 COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#F0E442")
 
@@ -200,14 +200,14 @@ def _front(axes: Axes, released: pd.DataFrame, better: str) -> None:
 
 
 def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
-    risk, utility = (CATALOGUE[name.split(":")[0]] for name in (result.risk, result.utility))
+    risk, utility = result.risk_unit, result.utility_unit
     axes.set_title(f"{result.risk_title} against {lower(result.utility_title)}")
-    axes.set_xlabel(f"Risk: {lower(result.risk_title)}{UNITS[risk.unit]}; less is better")
+    axes.set_xlabel(f"Risk: {lower(result.risk_title)}{UNITS[risk]}; less is better")
     word = "Utility" if result.better == "high" else "Loss"
     end = "more" if result.better == "high" else "less"
-    axes.set_ylabel(f"{word}: {lower(result.utility_title)}{UNITS[utility.unit]}; {end} is better")
-    for axis, kind in ((axes.xaxis, risk), (axes.yaxis, utility)):
-        if kind.unit in ("share", "overlap"):
+    axes.set_ylabel(f"{word}: {lower(result.utility_title)}{UNITS[utility]}; {end} is better")
+    for axis, unit in ((axes.xaxis, risk), (axes.yaxis, utility)):
+        if unit in ("share", "overlap"):
             axis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(color=LINE, linewidth=0.6)
     axes.margins(0.08)

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from riskeval.comparison.numbers import Number, attempt, left_out
-from riskeval.comparison.request import Request
-from riskeval.measures.linkage.linkage import record_linkage
+from riskeval.comparison.numbers import attempt, joined
+from riskeval.comparison.request import CompareRequest
+from riskeval.measurement import Measurement, not_measured
+from riskeval.measures.linkage.linkage import LINKED, record_linkage
 from riskeval.measures.numeric_disclosure import (
+    INTERVAL,
+    MAHALANOBIS,
     crowded,
     interval_disclosure,
     near_truth,
@@ -20,41 +23,41 @@ from riskeval.utility.pairs import numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
-MEASURES = ("record_linkage", "interval_disclosure", "mahalanobis_disclosure")
+INFOS = (LINKED, INTERVAL, MAHALANOBIS)
 RECORD = "record of the original"
 NEAR, ALONE = 0.01, 0.05
 """k and k2 of `mahalanobis_disclosure`."""
 
 
-def link_risk(request: Request, aligned: Aligned) -> list[Number]:
+def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure linkage and interval disclosure of the numeric variables."""
     names = [name for name in request.numeric if name not in aligned.lost]
     rows = aligned.side.rows
     if rows is None:
-        return left_out("records cannot be linked one to one", MEASURES)
+        return not_measured(INFOS, "records cannot be linked one to one")
     if not names:
         why = aligned.has(request.numeric) or "no numeric variable was named"
-        return left_out(why, MEASURES)
+        return not_measured(INFOS, why)
     gone = [name for name in request.numeric if name in aligned.lost]
     note = f"without {', '.join(gone)}" if gone else ""
     x, y = aligned.x[names], aligned.y[names]
     pair = x.iloc[rows].reset_index(drop=True)
     streams = Streams(request.seed)
     return [
-        *attempt(MEASURES[:1], "", lambda: [_linkage(request, x, y, rows, names, note, streams)]),
+        *attempt(INFOS[:1], "", lambda: [_linkage(request, x, y, rows, names, note, streams)]),
         *attempt(
-            MEASURES[1:2],
+            INFOS[1:2],
             "",
             lambda: [_interval(pair, y, names, note)],
         ),
-        *attempt(MEASURES[2:], "", lambda: [_outliers(request, pair, y, names, note, streams)]),
+        *attempt(INFOS[2:], "", lambda: [_outliers(request, pair, y, names, note, streams)]),
     ]
 
 
-def _interval(x: pd.DataFrame, y: pd.DataFrame, names: list[str], note: str) -> Number:
+def _interval(x: pd.DataFrame, y: pd.DataFrame, names: list[str], note: str) -> Measurement:
     risk = interval_disclosure(x, y, names)
     judged = _judged(risk.n_missing, risk.n_unjudged, len(y), risk.rate_judged)
-    return Number("interval_disclosure", risk.rate, note=joined(note, judged))
+    return Measurement(INTERVAL, risk.rate, records=len(y), note=joined(note, judged))
 
 
 def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
@@ -70,11 +73,6 @@ def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
     return text
 
 
-def joined(*notes: str) -> str:
-    """Return the notes that say something, in one text."""
-    return "; ".join(dict.fromkeys(note for note in notes if note))
-
-
 def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
     """Positions of at most `most` of n records, in order; the same for every release of n."""
     if n <= most:
@@ -83,24 +81,25 @@ def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
 
 
 def _linkage(
-    request: Request,
+    request: CompareRequest,
     x: pd.DataFrame,
     y: pd.DataFrame,
     rows: np.ndarray,
     names: list[str],
     note: str,
     streams: Streams,
-) -> Number:
+) -> Measurement:
     part = drawn(len(y), request.effort.linkage, streams, "linkage")
     first = x.assign(**{RECORD: np.arange(len(x))})
     second = y.iloc[part].assign(**{RECORD: rows[part]})
     linkage = record_linkage(first, second, names, identifier=RECORD)
     missing = int(second[names].isna().any(axis=1).sum())
     judged = _judged(missing, linkage.n_unjudged, len(second), linkage.rate_judged)
-    return Number(
-        "record_linkage",
-        linkage.expected_rate,
-        baseline=linkage.chance,
+    return Measurement(
+        LINKED,
+        linkage.expected_rate_two,
+        records=len(second),
+        baseline=min(2 * linkage.chance, 1.0),
         against="linking at random",
         note=joined(note, judged, _part(part, y)),
     )
@@ -111,20 +110,20 @@ def _part(part: np.ndarray, y: pd.DataFrame) -> str:
 
 
 def _outliers(
-    request: Request,
+    request: CompareRequest,
     x: pd.DataFrame,
     y: pd.DataFrame,
     names: list[str],
     note: str,
     streams: Streams,
-) -> Number:
+) -> Measurement:
     """RMDID2 with the defaults of `mahalanobis_disclosure`."""
     part = drawn(len(y), request.effort.outliers, streams, "outliers")
     one, two = (numbers(side, names)[part] for side in (x, y))
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)
     if judged.sum() < 2:
-        return left_out("fewer than two records have a value in both files", MEASURES[2:])[0]
+        return not_measured(INFOS[2:], "fewer than two records have a value in both files")[0]
     zx, zy = (standardised(side, np.where(known, side, np.nan)) for side in (one, two))
     scatter = scatter_of(zx)
     _, near = near_truth(zx, zy, scatter, NEAR, "any")
@@ -132,9 +131,10 @@ def _outliers(
     rate_judged = float(alone.sum() / judged.sum())
     unjudged = int((~judged).sum())
     missing = int((~known).any(axis=1).sum())
-    return Number(
-        "mahalanobis_disclosure",
+    return Measurement(
+        MAHALANOBIS,
         float(alone.sum() / len(part)),
+        records=len(part),
         note=joined(
             note,
             scatter.fallback,

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from riskeval.comparison.numbers import Number, attempt, left_out
-from riskeval.comparison.request import Request
+from riskeval.comparison.numbers import attempt, joined
+from riskeval.comparison.request import CompareRequest
+from riskeval.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import eigenvalue_difference
 from riskeval.utility.k_way_tables import table_distances
@@ -19,11 +20,58 @@ from synthpop.microdata.robust import correlations
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
+LEVELS_KEPT = MeasureInfo(
+    "levels_kept", "utility", "high", "overlap",
+    "mean over the categories of the share of the original's levels that the release "
+    "distinguishes",
+    "counts", "Detail kept", perfect=1.0,
+)  # fmt: skip
+MISSING = MeasureInfo(
+    "missing", "utility", "low", "overlap",
+    "share of the cells of the variables that are missing more often",
+    "Templ 2017, equation 5.3", "Cells suppressed", perfect=0.0,
+)  # fmt: skip
+IL1S = MeasureInfo(
+    "il1s", "utility", "low", "loss",
+    "mean distance of a number from its original in sqrt(2) standard deviations",
+    "Yancey et al. 2002; Templ 2017, equation 5.9", "IL1s", perfect=0.0,
+)  # fmt: skip
+EIGENVALUES = MeasureInfo(
+    "eigenvalues", "utility", "low", "loss",
+    "summed relative change of the eigenvalues of the correlations",
+    "Templ 2017, section 5.2", "Eigenvalues", perfect=0.0,
+)  # fmt: skip
+CORRELATIONS = MeasureInfo(
+    "correlations", "utility", "low", "loss",
+    "mean absolute change of the correlations",
+    "Domingo-Ferrer and Torra 2001", "Correlations", perfect=0.0,
+)  # fmt: skip
+HELLINGER = MeasureInfo(
+    "hellinger", "utility", "low", "loss",
+    "mean over the categories of the distance of their distributions",
+    "Templ 2017, section 5.4", "Hellinger distance", perfect=0.0,
+)  # fmt: skip
+TABLES = MeasureInfo(
+    "tables", "utility", "low", "loss",
+    "mean share of the records that would have to move to make a table equal",
+    "total variation", "Two-way tables", perfect=0.0,
+)  # fmt: skip
+PMSE = MeasureInfo(
+    "pmse", "utility", "low", "loss",
+    "how well a model distinguishes the two files; 0 not at all, 0.25 completely",
+    "Woo et al. 2009", "pMSE", perfect=0.0,
+)  # fmt: skip
+PMSE_RATIO = MeasureInfo(
+    "pmse_ratio", "utility", "low", "ratio",
+    "pMSE in relation to chance; near 1 is the best of a synthetic file, up to 3 good, above 10 "
+    "a model that misses something",
+    "Snoke et al. 2018; Raab, Nowok and Dibben 2021", "pMSE ratio", perfect=0.0,
+)  # fmt: skip
 FEW = 20
 """Numeric keys with at most so many levels count as categories in the propensity score."""
 
 
-def loss(request: Request, aligned: Aligned) -> list[Number]:
+def loss(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     """Measure detail, suppression, numbers, tables and the propensity score."""
     return [
         *_kept(request, aligned),
@@ -33,7 +81,7 @@ def loss(request: Request, aligned: Aligned) -> list[Number]:
     ]
 
 
-def _categories(request: Request, aligned: Aligned) -> list[str]:
+def _categories(request: CompareRequest, aligned: Aligned) -> list[str]:
     wanted = [*request.keys, *request.sensitive]
     return [
         name
@@ -42,7 +90,7 @@ def _categories(request: Request, aligned: Aligned) -> list[str]:
     ]
 
 
-def _kept(request: Request, aligned: Aligned) -> list[Number]:
+def _kept(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     wanted = {*request.keys, *request.sensitive} - set(request.numeric)
     rows = [row for row in aligned.shared if row["variable"] in wanted]
     shares = [
@@ -57,84 +105,88 @@ def _kept(request: Request, aligned: Aligned) -> list[Number]:
         for name in names
     ]
     return [
-        Number("levels_kept", float(np.mean(shares)))
+        Measurement(LEVELS_KEPT, float(np.mean(shares)))
         if shares
-        else left_out("no category was named", ["levels_kept"])[0],
-        Number("missing", float(np.mean(more)), note=aligned.has(names)),
+        else not_measured([LEVELS_KEPT], "no category was named")[0],
+        Measurement(MISSING, float(np.mean(more)), note=aligned.has(names)),
     ]
 
 
-def _numbers(request: Request, aligned: Aligned) -> list[Number]:
+def _numbers(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     names = [name for name in request.numeric if name not in aligned.lost]
-    measures = ["il1s", "eigenvalues", "correlations"]
+    infos = [IL1S, EIGENVALUES, CORRELATIONS]
     if not names:
-        return left_out(aligned.has(request.numeric) or "no numeric variable was named", measures)
+        return not_measured(infos, aligned.has(request.numeric) or "no numeric variable was named")
     gone = aligned.has(request.numeric)
     found = _moved(aligned, names, gone)
-    return found + attempt(measures[1:], "", lambda: _structure(request, aligned, names, gone))
+    return found + attempt(infos[1:], "", lambda: _structure(request, aligned, names, gone))
 
 
-def _moved(aligned: Aligned, names: list[str], note: str) -> list[Number]:
+def _moved(aligned: Aligned, names: list[str], note: str) -> list[Measurement]:
     """IL1s of linked records: mean over the cells of |x - y| / (sqrt(2) S)."""
     rows = aligned.side.rows
     if rows is None:
-        return left_out("records cannot be linked one to one", ["il1s"])
+        return not_measured([IL1S], "records cannot be linked one to one")
     x = numbers(aligned.x, names)
     spread = np.array([np.nanstd(column, ddof=1) if len(x) > 1 else 0.0 for column in x.T])
     moved = np.abs(x[rows] - numbers(aligned.y, names))
     kept = ~np.isnan(moved) & (spread > 0)
     if not kept.any():
-        return left_out("no number can be compared", ["il1s"])
+        return not_measured([IL1S], "no number can be compared")
     value = float((moved / np.where(spread > 0, np.sqrt(2) * spread, 1.0))[kept].mean())
-    return [Number("il1s", value, note=note)]
+    return [Measurement(IL1S, value, note=note)]
 
 
-def _structure(request: Request, aligned: Aligned, names: list[str], note: str) -> list[Number]:
+def _structure(
+    request: CompareRequest, aligned: Aligned, names: list[str], note: str
+) -> list[Measurement]:
     """Change of the (weighted) correlation matrix of complete records."""
     if len(names) == 1:
-        return left_out("one variable has no correlations", ["eigenvalues", "correlations"])
+        return not_measured([EIGENVALUES, CORRELATIONS], "one variable has no correlations")
     matrices = []
     for frame, weights in ((aligned.x, request.weights), (aligned.y, aligned.side.weights)):
         values = numbers(frame, names)
         whole = ~np.isnan(values).any(axis=1)
         if whole.sum() < 2:
-            return left_out("fewer than two complete records", ["eigenvalues", "correlations"])
+            return not_measured([EIGENVALUES, CORRELATIONS], "fewer than two complete records")
         matrices.append(correlations(values[whole], None if weights is None else weights[whole]))
     one, two = matrices
     if np.isnan(one).any() or np.isnan(two).any():
-        return left_out("a variable has no spread", ["eigenvalues", "correlations"])
+        return not_measured([EIGENVALUES, CORRELATIONS], "a variable has no spread")
     upper = np.triu_indices(len(names), 1)
     return [
-        Number("eigenvalues", eigenvalue_difference(one, two), note=note),
-        Number("correlations", float(np.abs(one - two)[upper].mean()), note=note),
+        Measurement(EIGENVALUES, eigenvalue_difference(one, two), note=note),
+        Measurement(CORRELATIONS, float(np.abs(one - two)[upper].mean()), note=note),
     ]
 
 
-def _tables(request: Request, aligned: Aligned) -> list[Number]:
+def _tables(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     names = _categories(request, aligned)
     if not names:
         why = aligned.has([*request.keys, *request.sensitive]) or "no category was named"
-        return left_out(why, ["hellinger", "tables"])
+        return not_measured([HELLINGER, TABLES], why)
     note = aligned.has([*request.keys, *request.sensitive])
     x, y = aligned.x[names], aligned.y[names]
     both: dict[str, Any] = {"weights": request.weights, "released_weights": aligned.side.weights}
 
-    def distances() -> list[Number]:
+    def distances() -> list[Measurement]:
         one = hellinger(x, y, names, categorical=names, **both)
-        return [Number("hellinger", float(one.mean), note=note)]
+        return [Measurement(HELLINGER, float(one.mean), note=note)]
 
-    def crossed() -> list[Number]:
+    def crossed() -> list[Measurement]:
         size = min(2, len(names))
-        return [Number("tables", table_distances(x, y, names, size=size, **both).mean, note=note)]
+        return [
+            Measurement(TABLES, table_distances(x, y, names, size=size, **both).mean, note=note)
+        ]
 
-    return attempt(["hellinger"], "", distances) + attempt(["tables"], "", crossed)
+    return attempt([HELLINGER], "", distances) + attempt([TABLES], "", crossed)
 
 
-def _propensity(request: Request, aligned: Aligned) -> list[Number]:
+def _propensity(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     wanted = list(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
     names = [name for name in wanted if name not in aligned.lost]
     if not names:
-        return left_out(aligned.has(wanted), ["pmse", "pmse_ratio"])
+        return not_measured([PMSE, PMSE_RATIO], aligned.has(wanted))
     few = [
         name
         for name in names
@@ -143,7 +195,7 @@ def _propensity(request: Request, aligned: Aligned) -> list[Number]:
     most = request.effort.propensity
     note = aligned.has(wanted)
 
-    def measured() -> list[Number]:
+    def measured() -> list[Measurement]:
         found = propensity(
             aligned.x,
             aligned.y,
@@ -159,13 +211,19 @@ def _propensity(request: Request, aligned: Aligned) -> list[Number]:
         texts.append(
             f"at most {plural(most, 'record')} of each file, drawn at random" if found.drawn else ""
         )
-        text = "; ".join(part for part in texts if part)
+        text = joined(*texts)
         return [
-            Number("pmse", found.pmse, note=text),
-            Number("pmse_ratio", found.pmse_ratio, note=text),
+            Measurement(PMSE, found.pmse, note=text),
+            Measurement(
+                PMSE_RATIO,
+                found.pmse_ratio,
+                limit=10.0,
+                limit_source="rule of thumb of Raab, Nowok and Dibben (2021)",
+                note=text,
+            ),
         ]
 
-    return attempt(["pmse", "pmse_ratio"], "", measured)
+    return attempt([PMSE, PMSE_RATIO], "", measured)
 
 
 def _is_few(frame: pd.DataFrame, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.catalogue import CATALOGUE, lower
+from riskeval.comparison.show import lower
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -32,6 +32,8 @@ class RiskUtilityMap(Result):
     risk, utility : str
         Names of the measures.
     risk_title, utility_title : str
+    risk_unit, utility_unit : str
+        Units of both axes.
     better : {"high", "low"}
         Which end of the utility is better: "low" for a loss, as in Figure 2.2 of Templ (2017).
     limit : float
@@ -43,6 +45,8 @@ class RiskUtilityMap(Result):
     utility: str
     risk_title: str
     utility_title: str
+    risk_unit: str
+    utility_unit: str
     better: str
     limit: float
 
@@ -51,7 +55,7 @@ class RiskUtilityMap(Result):
         return self.frame
 
     def summary(self) -> str:
-        """Name the releases on the front, and those that others beat."""
+        """Name the releases on the front, and those that another one is at least as good as."""
         known = self.frame[(self.frame["kind"] != "original") & _complete(self.frame)]
         front = known[known["pareto"]].sort_values("risk")
         text = (
@@ -62,14 +66,14 @@ class RiskUtilityMap(Result):
         )
         if len(front):
             text += f": {', '.join(front['release'])}"
-        beaten = known[~known["pareto"]]
-        if len(beaten):
+        others = known[~known["pareto"]]
+        if len(others):
             text += (
-                f". Another release is at least as good in both as {', '.join(beaten['release'])}"
+                f". Another release is at least as good in both as {', '.join(others['release'])}"
             )
-        gone = self.frame[~_complete(self.frame)]
-        if len(gone):
-            text += f". Not on the map, for want of a number: {', '.join(gone['release'])}"
+        absent = self.frame[~_complete(self.frame)]
+        if len(absent):
+            text += f". Not on the map, since a value is missing: {', '.join(absent['release'])}"
         return text + "."
 
     def figure(self) -> Figure:
@@ -98,47 +102,34 @@ def make_map(comparison: Comparison, risk: str, utility: str) -> RiskUtilityMap:
         if name not in known:
             faults.add(argument, f"{name!r} is unknown", remedy=did_you_mean(name, known))
     faults.raise_if_any()
-    kind = CATALOGUE[utility.split(":")[0]]
+    one, two = comparison.described(risk), comparison.described(utility)
     frame = comparison.table[["kind", "family", "parameter"]].reset_index()
     frame["risk"] = comparison.values(risk).to_numpy()
     frame["utility"] = comparison.values(utility).to_numpy()
-    gain = frame["utility"] if kind.better == "high" else -frame["utility"]
+    gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
     released = (frame["kind"] != "original").to_numpy()
     frame["pareto"] = False
     frame.loc[released, "pareto"] = pareto_front(
         frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
     )
-    limits = comparison.measures.loc[
-        (comparison.measures["measure"] == risk.split(":")[0]), "limit"
-    ].dropna()
     return RiskUtilityMap(
         frame,
         risk,
         utility,
-        title_of(risk),
-        title_of(utility),
-        kind.better,
-        float(limits.iloc[0]) if len(limits) else float("nan"),
+        comparison.title_of(risk),
+        comparison.title_of(utility),
+        str(one["unit"]),
+        str(two["unit"]),
+        str(two["better"]),
+        float(one["limit"]),
     )
 
 
-def title_of(name: str) -> str:
-    """Return the title of a number.
-
-    Examples
-    --------
-    >>> title_of("disco: health")
-    'DiSCO, health'
-    """
-    measure, _, target = name.partition(": ")
-    return CATALOGUE[measure].title + (f", {target}" if target else "")
-
-
 def pareto_front(risk: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Return which points no other point beats: bool, shape (n,).
+    """Return which points are on the Pareto front: bool, shape (n,).
 
-    A point is beaten by one with no more risk and no less gain that differs in one of them.
-    Equal points are on the front together; points with NaN are never.
+    A point is off the front when another has no more risk and no less gain, and differs in one of
+    them. Equal points are on the front together; points with NaN never are.
 
     Parameters
     ----------

@@ -16,9 +16,6 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns, che
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.formula import read_formula
 
-COUNTED_K = (None, 2, 3, 5)
-"""Values of k in the limits: those that are counted."""
-
 
 @dataclass(frozen=True)
 class Indicators:
@@ -92,7 +89,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class CompareRequest:
     """Everything that was asked, checked once.
 
     Attributes
@@ -258,19 +255,8 @@ def read_limits(faults: Faults, given: Any) -> Limits:
     limits = Limits() if given is None else _record(faults, "limits", Limits, given)
     if limits is None:
         return Limits()
-    for name, allowed in (
-        ("k", COUNTED_K),
-        ("l", (None, 1, 2)),
-        ("t", (None,)),
-        ("alpha", (None,)),
-    ):
-        value = getattr(limits, name)
-        if value not in allowed:
-            listed = ", ".join("none" if item is None else str(item) for item in allowed)
-            faults.add(f"limits {name}", f"is {value!r}", remedy=f"A comparison takes {listed}.")
-    check_limit(faults, "limits global_risk", "global_risk", limits.global_risk)
-    if isinstance(given, Mapping) and "record_risk" in given:
-        faults.add("limits record_risk", "is not part of a comparison", remedy="Use assess.")
+    for field in fields(Limits):
+        check_limit(faults, f"limits {field.name}", field.name, getattr(limits, field.name))
     return limits
 
 

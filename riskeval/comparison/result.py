@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.catalogue import CATALOGUE, UTILITY
-from riskeval.comparison.file_risk import EMPTY
 from riskeval.comparison.request import Effort
+from riskeval.comparison.show import shown
 from riskeval.measures.request import Limits
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
 
 ORIGINAL = "original"
-RISKS = ("disco", "rapid", "replicated_uniques", "record_linkage", "global_risk")
+EMPTY = "every key of every record is missing"
+RISKS = ("worst_risk", "global_risk")
 UTILITIES = ("overlap", "pmse", "tables", "il1s")
 
 
@@ -35,13 +35,17 @@ class Comparison(Result):
         `linkable`, and one column a number, named as in `measures` (sensitive variables after a
         colon: ``disco: health``).
     measures : DataFrame
-        One row a release and number: `release`, `group`, `measure`, `target`, `name`, `title`,
-        `value`, `baseline`, `against`, `lower`, `upper`, `better` ("low" or "high"), `limit`,
-        `within`, `limit_source`, `note` (why there is no value, or how it was obtained).
+        One row a release and number: `release`, `group` ("risk" or "utility"), `part` ("file
+        risk", "link risk", "attribution risk" or "utility"), `measure`, `target`, `name`, `title`,
+        `value`, `unit`, `records` (that a share refers to), `baseline`, `against`, `lower`,
+        `upper`, `better` ("low" or "high"), `limit`, `within` (None where nothing is asked or the
+        number does not apply), `applies` (whether it means what it says for this kind of file),
+        `single` (whether it is that of one record), `limit_source`, `meaning`, `source`, `note`
+        (why there is no value, or how it was obtained).
     overlaps : DataFrame
         One row a release, estimate and domain ("all" first): `records` (of the original in the
-        domain), `original`, `released`, `relative`
-        (percent), the four bounds, `overlap`, `note`.
+        domain, with a value), `safe` (whether external readers may see it), `original`,
+        `released`, `relative` (percent), the four bounds, `overlap`, `note`.
     regressions : DataFrame
         One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
     shared : DataFrame
@@ -49,7 +53,8 @@ class Comparison(Result):
         `levels_release`, `levels_shared`.
     releases : DataFrame
         One row a release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
-        `weighted`, `notes`.
+        `weighted`, `notes`, `few_changes` (variables that changed in so few records that utility
+        numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
     limits : Limits
@@ -87,8 +92,8 @@ class Comparison(Result):
 
     def has(self, measure: str) -> bool:
         """Whether a measure has a value for the original and for at least one release."""
-        found = self.values(measure)
-        return bool(found.drop(ORIGINAL).notna().any() and np.isfinite(found[ORIGINAL]))
+        values = self.values(measure)
+        return bool(values.drop(ORIGINAL).notna().any() and np.isfinite(values[ORIGINAL]))
 
     def values(self, measure: str) -> pd.Series:
         """Value of a measure by release; the mean over targets where it has several.
@@ -109,6 +114,19 @@ class Comparison(Result):
         )
         return means.reindex(order)
 
+    def described(self, name: str) -> pd.Series:
+        """Return what a number is: a row of `measures` with its title, unit and meaning."""
+        rows = self.measures[(self.measures["name"] == name) | (self.measures["measure"] == name)]
+        limited = rows[rows["limit"].notna()]
+        return (limited if len(limited) else rows).iloc[0]
+
+    def title_of(self, name: str) -> str:
+        """Return the title of a number, without a target where `name` has none."""
+        row = self.described(name)
+        if ":" in name or not row["target"]:
+            return str(row["title"])
+        return str(row["title"]).removesuffix(f" of {row['target']}")
+
     def risk_utility_map(
         self, *, risk: str | None = None, utility: str | None = None
     ) -> RiskUtilityMap:
@@ -118,9 +136,8 @@ class Comparison(Result):
         ----------
         risk, utility : str, optional
             Names of measures (``disco``, or ``disco: health`` for one sensitive variable).
-            Defaults: the first of DiSCO, RAPID, replicated uniques, record linkage and mean
-            individual risk, and of interval overlap, pMSE, two-way tables and IL1s, that most
-            releases have.
+            Defaults: the worst risk of all intruders (``worst_risk``), and the first of interval
+            overlap, pMSE, two-way tables and IL1s that most releases have.
 
         Returns
         -------
@@ -164,7 +181,7 @@ class Comparison(Result):
         return write_comparison(path, self, title=title, audience=audience)
 
     def summary(self) -> str:
-        """Say what was compared, which limits are kept, and what is on the Pareto front."""
+        """Say what was compared, which limits are met, and what is on the Pareto front."""
         n = len(self.table) - 1
         lines = [
             f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
@@ -179,18 +196,18 @@ class Comparison(Result):
         if len(gone):
             lines.append(
                 f"{len(gone)} numbers could not be measured; the reasons are in notes. No number "
-                "proves a file safe: each tells one story of an intruder."
+                "proves a file safe: each describes one intruder."
             )
         return "\n".join(lines)
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
         asked = rows[rows["within"].notna()]
-        broken = asked[asked["within"] == False]  # noqa: E712 - a column of objects
-        text = f"{name}: {len(asked) - len(broken)} of {len(asked)} limits are kept"
-        if len(broken):
-            texts = [f"{row.title} {row.value:.3g}" for row in broken.itertuples()]
-            text += f" (not kept: {'; '.join(texts)})"
+        exceeded = asked[asked["within"] == False]  # noqa: E712 - a column of objects
+        text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
+        if len(exceeded):
+            texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
+            text += f" (exceeded: {'; '.join(texts)})"
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
         lost = self.shared[(self.shared["release"] == name) & ~self.shared["compared"].astype(bool)]
@@ -198,26 +215,3 @@ class Comparison(Result):
             parts = [f"{row.variable} {row.how}" for row in lost.itertuples()]
             text += f"; not compared: {'; '.join(parts)}"
         return text + "."
-
-
-def limits_of(limits: Limits) -> dict[str, tuple[float, str]]:
-    """Return measure -> (largest accepted value, source)."""
-    found: dict[str, tuple[float, str]] = {}
-    if limits.k in (2, 3, 5):
-        found[f"below_{limits.k}"] = (
-            0.0, f"k = {limits.k}: common choices are 3 and 5 (SDC practice guide)",
-        )  # fmt: skip
-    if limits.global_risk is not None:
-        default = limits.global_risk == Limits().global_risk
-        source = "0.01 is sdcMicro's default" if default else "as asked"
-        found["global_risk"] = (limits.global_risk, source)
-    if limits.l is not None and limits.l <= 2:
-        source = "2 values are the least that protects (Machanavajjhala et al. 2007)"
-        found["l_diversity"] = (0.0, source)
-    found["pmse_ratio"] = (10.0, "rule of thumb of Raab, Nowok and Dibben (2021)")
-    return found
-
-
-def group_of(measure: str) -> str:
-    """Return "risk" or "utility"."""
-    return "utility" if CATALOGUE[measure].group == UTILITY else "risk"

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from riskeval.comparison.catalogue import CATALOGUE
-from synthpop.microdata import suppression
-from synthpop.microdata.text import BLANK, number
+from synthpop.microdata.suppression import rounded, rounded_share
+from synthpop.microdata.text import number, short_percent
+
+SHARES = ("share", "overlap")
 
 
-def shown(measure: str, value: float, records: int, external: bool = False) -> str:
+def shown(row: Any, external: bool = False) -> str:
     """Return a number with its unit.
 
     Parameters
     ----------
-    measure : name in `CATALOGUE`
-    value : float
-        NaN becomes a dash.
-    records : int
-        Records that a share refers to.
+    row : row of `Comparison.measures`
+        With ``value``, ``unit``, ``group`` and ``records``; NaN becomes a dash.
     external : bool
-        Hide shares and numbers that stand for 1 to 4 records.
+        Round counts to multiples of five, and shares and mean risks of records accordingly.
 
     Examples
     --------
-    >>> shown("below_3", 0.0415, 2_000), shown("below_3", 0.001, 2_000, external=True)
-    ('4.15 %', '< 0.25 %')
-    >>> shown("pmse_ratio", 2.345, 10), shown("expected_reidentifications", 256.7, 9)
-    ('2.35', '257')
+    >>> import pandas as pd
+    >>> row = pd.Series({"value": 0.0415, "unit": "share", "group": "risk", "records": 2_000})
+    >>> shown(row), shown(row, external=True)
+    ('4.15 %', '4.25 %')
     """
-    if np.isnan(value):
-        return BLANK
-    kind = CATALOGUE[measure]
-    risk = kind.group != "utility"
-    if kind.unit == "records":
-        return suppression.shown(value, external, text=number)
-    if kind.unit in ("share", "overlap"):
-        return suppression.shown_share(value, records if risk else 0, external)
-    return number(value)
+    value, unit = float(row.value), row.unit
+    if external and row.group == "risk":
+        if unit == "persons":
+            return rounded(value)
+        if row.records and unit in ("share", "probability"):
+            text = short_percent if unit == "share" else number
+            return rounded_share(value, row.records, text=text)
+    return short_percent(value) if unit in SHARES else number(value)
+
+
+def lower(title: str) -> str:
+    """A title inside a sentence: its first letter small, unless the word has capitals of its own.
+
+    Examples
+    --------
+    >>> lower("Interval overlap"), lower("pMSE"), lower("IL1s"), lower("DiSCO of ill")
+    ('interval overlap', 'pMSE', 'IL1s', 'DiSCO of ill')
+    """
+    first = title.split()[0]
+    return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]

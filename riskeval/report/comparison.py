@@ -5,20 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskeval.comparison.catalogue import (
-    ATTRIBUTION,
-    CATALOGUE,
-    FILE,
-    LINK,
-    UTILITY,
-    lower,
-)
+from markupsafe import Markup
+
 from riskeval.comparison.figures import draw_overlaps
-from riskeval.comparison.show import shown
-from riskeval.report.assessment import AUDIENCES
+from riskeval.comparison.show import lower
 from riskeval.report.comparison_tables import (
     files_table,
-    judged,
     limits_table,
     meanings_table,
     notes_table,
@@ -26,8 +18,10 @@ from riskeval.report.comparison_tables import (
     overlap_table,
     regression_tables,
     shared_table,
-    visible,
+    text_of,
 )
+from riskeval.report.external import external_view
+from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
@@ -38,16 +32,18 @@ if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
+FILE, LINK, ATTRIBUTION, UTILITY = "file risk", "link risk", "attribution risk", "utility"
 MAPS = (
+    (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), "The worst of all intruders"),
     (("disco", "rapid"), ("overlap", "pmse"), "What an intruder learns about sensitive variables"),
-    (("replicated_uniques", "below_3"), ("tables", "pmse"), "What an intruder finds by the keys"),
+    (("replicated_uniques",), ("tables", "pmse"), "What an intruder finds by the keys"),
     (("record_linkage",), ("il1s", "correlations"), "What an intruder finds by the numbers"),
 )
 LEADS = {
     FILE: (
         "The file by itself",
         "What the keys of a file single out, on its own levels. In a synthetic file nobody "
-        "stands behind a record: these numbers then say how rare its records are.",
+        "stands behind a record: these numbers do not apply to it, are grey and never judged.",
     ),
     ATTRIBUTION: (
         "What an intruder learns about persons of the original",
@@ -59,6 +55,10 @@ LEADS = {
         "Only where the records of a release are those of the original.",
     ),
 }
+NOT_SHOWN = (
+    "Estimates are rounded to three digits and shown where no single value can be computed from "
+    "them; utility is not shown for a release that changed a variable in fewer than ten records."
+)
 CAPTIONS = {
     "overlaps": (
         "Overlap of the 95 % confidence intervals of original and release (Karr et al. 2006): 1 is "
@@ -87,6 +87,8 @@ def write_comparison(
     check_choice(faults, "audience", audience, AUDIENCES)
     faults.raise_if_any()
     external = audience == "external"
+    if external:
+        comparison = external_view(comparison)
     maps = _maps(comparison)
     first = maps[0][1]
     level = f"{100 * comparison.level:g} %"
@@ -97,20 +99,24 @@ def write_comparison(
         "cards": _cards(comparison, first),
         "first": _first(comparison),
         "sentences": _sentences(comparison, first),
-        "decision": _decision(comparison, [item for _, item in maps[:2]], external),
-        "decision_note": _decision_note([item for _, item in maps[:2]]),
+        "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
+        "decision": _decision(comparison, [item for _, item in maps[:2]]),
+        "decision_note": _decision_note(comparison, [item for _, item in maps[:2]]),
         "scenario": _scenario(comparison),
         "roles": _roles(comparison),
         "limits": limits_table(comparison),
         "caveats": _caveats(comparison),
-        "maps": [(f"map_{place}", _caption(item, text)) for place, (text, item) in enumerate(maps)],
+        "maps": [
+            (f"map_{place}", _caption(comparison, item, text))
+            for place, (text, item) in enumerate(maps)
+        ],
         "risks": [
             {"title": LEADS[group][0], "lead": LEADS[group][1],
-             "table": number_table(comparison, group, external)}
+             "table": number_table(comparison, group)}
             for group in (FILE, ATTRIBUTION, LINK)
         ],
-        "utility": number_table(comparison, UTILITY, external),
-        "overlaps": overlap_table(comparison, external),
+        "utility": number_table(comparison, UTILITY),
+        "overlaps": overlap_table(comparison),
         "overlaps_lead": _overlaps_lead(comparison),
         "regressions": regression_tables(comparison),
         "files": files_table(comparison, external),
@@ -119,9 +125,10 @@ def write_comparison(
         "made": _made(comparison, external),
         "meanings": meanings_table(comparison),
         "captions": captions,
-        "pictures": _pictures(comparison, maps, captions, external),
+        "pictures": _pictures(comparison, maps, captions),
     }  # fmt: skip
-    return write_page(path, render_page("riskeval", "compare.html.j2", facts))
+    page = render_page("riskeval", "compare.html.j2", facts)
+    return write_page(path, page, private=not external)
 
 
 def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
@@ -140,26 +147,25 @@ def _pictures(
     comparison: Comparison,
     maps: list[tuple[str, RiskUtilityMap]],
     captions: dict[str, str],
-    external: bool,
 ) -> dict[str, str]:
-    found = {
-        f"map_{place}": to_svg(item.figure(), f"map_{place}", _caption(item, text))
+    pictures = {
+        f"map_{place}": to_svg(item.figure(), f"map_{place}", _caption(comparison, item, text))
         for place, (text, item) in enumerate(maps)
     }
-    estimates = visible(comparison.overlaps, external)
+    estimates = comparison.overlaps[comparison.overlaps["original"].notna()]
     if estimates["overlap"].notna().any():
         figure = draw_overlaps(estimates)
-        found["overlaps"] = to_svg(figure, "overlaps", captions["overlaps"])
-    return found
+        pictures["overlaps"] = to_svg(figure, "overlaps", captions["overlaps"])
+    return pictures
 
 
-def _caption(item: RiskUtilityMap, text: str) -> str:
-    risk, utility = (CATALOGUE[name.split(":")[0]] for name in (item.risk, item.utility))
+def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
+    risk, utility = (comparison.described(name) for name in (item.risk, item.utility))
     gone = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
     caption = (
-        f"{text}. Risk: {lower(item.risk_title)}, {risk.meaning} ({risk.source}). "
+        f"{text}. Risk: {lower(item.risk_title)}, {risk['meaning']} ({risk['source']}). "
         f"{'Utility' if item.better == 'high' else 'Loss'}: {lower(item.utility_title)}, "
-        f"{utility.meaning} ({utility.source})."
+        f"{utility['meaning']} ({utility['source']})."
     )
     if (item.frame["parameter"].notna()).any():
         caption += " Lines join releases of one method in the order of its parameter."
@@ -187,11 +193,11 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
             "note": f"{int((table['kind'] == 'synthetic').sum())} synthetic, "
             f"{int((table['kind'] == 'perturbed').sum())} perturbed",
         },
-        {"title": "Keep every limit", "value": str(kept), "note": "of the releases"},
+        {"title": "Meet every limit", "value": str(kept), "note": "of the releases"},
         {
             "title": "On the Pareto front",
             "value": str(front),
-            "note": "no other release beats them",
+            "note": "no other release has less risk without less utility",
         },
     ]
 
@@ -201,9 +207,8 @@ def _first(comparison: Comparison) -> str:
     was = "was" if len(comparison.table) == 2 else "were"
     return (
         f"{plural(len(comparison.table) - 1, 'release')} of one original {was} judged by the same "
-        f"{numbers} numbers of risk and utility. None of them proves a file safe: each tells one "
-        "story of an intruder, and the decision weighs the risk that is left against the use that "
-        "is kept."
+        f"{numbers} numbers of risk and utility. None of them proves a file safe: each describes "
+        "one intruder, and the decision weighs the remaining risk against the remaining utility."
     )
 
 
@@ -216,33 +221,27 @@ def _sentences(comparison: Comparison, first: RiskUtilityMap) -> list[str]:
         if len(asked) and asked.astype(bool).all():
             clean.append(str(name))
     text = (
-        f"Every limit is kept by {', '.join(clean)}."
+        f"Every limit is met by {', '.join(clean)}."
         if clean
-        else ("No release keeps every limit; the table says which are exceeded.")
+        else "No release meets every limit; the table says which are exceeded."
     )
     return [text, first.summary()]
 
 
-def _decision(comparison: Comparison, maps: list[RiskUtilityMap], external: bool) -> dict[str, Any]:
-    """One row a release: limits, risk before and after by two stories, utility, Pareto front."""
-    n = int(comparison.table["records"].iloc[0])
+def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
+    """One row a release: limits, risk before and after by two intruders, utility, Pareto front."""
     first = maps[0]
-    places = [(item.risk.split(":")[0], item.frame.set_index("release")["risk"]) for item in maps]
-    utility = first.utility.split(":")[0]
     rows = []
     row: Any
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
-        mine = comparison.measures[comparison.measures["release"] == row.release]
-        broken = mine.loc[[within is False for within in mine["within"]], "title"]
+        of_release = comparison.measures[comparison.measures["release"] == row.release]
+        exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
+        asked = "; ".join(exceeded) or "none"
         risks = [
-            " to ".join(
-                shown(name, float(it[key]), judged(comparison, name, n), external)
-                for key in ("original", row.release)
-            )
-            for name, it in places
+            " → ".join(_values(comparison, item.risk, name) for name in ("original", row.release))
+            for item in maps
         ]
-        use = shown(utility, float(row.utility), n)
-        asked = "; ".join(broken) or "none"
+        use = _values(comparison, first.utility, row.release)
         rows.append((row.release, row.kind, asked, *risks, use, "yes" if row.pareto else "no"))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
@@ -251,14 +250,24 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap], external: bool
     return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
 
 
-def _decision_note(maps: list[RiskUtilityMap]) -> str:
-    parts = [f"{item.risk_title}: {CATALOGUE[item.risk.split(':')[0]].meaning}." for item in maps]
+def _values(comparison: Comparison, name: str, release: str) -> str:
+    """The values of a measure of one release, over its targets."""
+    measures = comparison.measures
+    chosen = measures[(measures["name"] == name) | (measures["measure"] == name)]
+    texts = [
+        text_of(part.set_index("release"), release)
+        for _, part in chosen.groupby("name", sort=False)
+    ]
+    return Markup("; ").join(texts)
+
+
+def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:
+    parts = [f"{item.risk_title}: {comparison.described(item.risk)['meaning']}." for item in maps]
     first = maps[0]
-    utility = CATALOGUE[first.utility.split(":")[0]]
-    mean = "" if ":" in first.risk else ", the mean over sensitive variables where several"
+    meaning = comparison.described(first.utility)["meaning"]
     return (
-        f"Risk is that of the original, then that of the release{mean}. {' '.join(parts)} "
-        f"{first.utility_title}: {utility.meaning}. The front is that of the first risk."
+        f"Risk is that of the original, then that of the release. {' '.join(parts)} "
+        f"{first.utility_title}: {meaning}. The front is that of the first risk."
     )
 
 
@@ -306,8 +315,8 @@ def _caveats(comparison: Comparison) -> list[str]:
         )
     if (table["kind"] == "synthetic").any():
         found.append(
-            "Records of a synthetic file are nobody's: k-anonymity and individual risk of such a "
-            "file do not say what is disclosed. Attribution, prediction and nearness do."
+            "No person stands behind a record of a synthetic file: k-anonymity and individual risk "
+            "do not apply to it. Attribution, prediction and nearness do."
         )
     if (table["kind"] == "perturbed").any():
         found.append(

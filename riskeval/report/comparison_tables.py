@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from riskeval.comparison.catalogue import CATALOGUE, FILE, LINK, NONE
-from riskeval.comparison.result import ORIGINAL, limits_of
+from riskeval.comparison.result import ORIGINAL
 from riskeval.comparison.show import shown
 from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.suppression import SMALLEST_COUNT
-from synthpop.microdata.text import number
+from synthpop.microdata.text import BLANK, number
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison
@@ -24,77 +23,59 @@ def _table(head: tuple[str, ...] | list[str], text_columns: int, rows: list[Any]
     return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
 
 
-def number_table(comparison: Comparison, group: str, external: bool) -> Table:
-    """One row a number of a group, one column a release."""
+NO_LIMIT = "no published limit: compare the releases"
+
+
+def number_table(comparison: Comparison, part: str) -> Table:
+    """One row a number of a part, one column a release."""
     releases = [str(name) for name in comparison.table.index]
-    records = comparison.table["records"]
-    measures = comparison.measures[
-        [CATALOGUE[name].group == group for name in comparison.measures["measure"]]
-    ]
+    measures = comparison.measures[comparison.measures["part"] == part]
     rows = []
     for name in dict.fromkeys(measures["name"]):
-        part = measures[measures["name"] == name].set_index("release")
-        if part["value"].drop(ORIGINAL, errors="ignore").isna().all():
+        of_name = measures[measures["name"] == name].set_index("release")
+        texts = [text_of(of_name, release) for release in releases]
+        if set(texts[1:]) <= {BLANK}:
             continue
-        first = part.iloc[0]
-        cells = []
-        for release in releases:
-            own = group in (FILE, LINK) or first["measure"] in ("identical", "close")
-            size = judged(
-                comparison, first["measure"], records[release] if own else records[ORIGINAL]
-            )
-            cells.append(_cell(first["measure"], part, release, size, external))
-        rows.append((first["title"], _limit(first), *cells))
+        rows.append((of_name.iloc[0]["title"], _limit(of_name), *texts))
     return _table(["Number", "Better", *releases], 2, rows)
 
 
-def judged(comparison: Comparison, measure: str, size: int) -> int:
-    """Records that a share was measured on: a part of a larger file for slow measures."""
-    effort = comparison.effort
-    most = {
-        "record_linkage": effort.linkage,
-        "mahalanobis_disclosure": effort.outliers,
-        "rapid": effort.prediction,
-        "close": effort.screen,
-    }
-    return min(int(size), most.get(measure, int(size)))
+def text_of(of_name: pd.DataFrame, release: str) -> str:
+    """A number of a release: with a mark above its limit, grey where it does not apply."""
+    if release not in of_name.index:
+        return BLANK
+    row: Any = of_name.loc[release]
+    text = str(row["text"]) if "text" in row.index else shown(row)
+    if text == BLANK:
+        return text
+    if not row["applies"]:
+        return Markup('<span style="color:#6b7785" title="does not apply">({})</span>').format(text)
+    if row["within"] is False:
+        return Markup('<strong style="color:#b3261e">▲ {}</strong>').format(text)
+    return text
 
 
-def _cell(measure: str, part: pd.DataFrame, release: str, size: int, external: bool) -> str:
-    if release not in part.index:
-        return "–"
-    row: Any = part.loc[release]
-    text = shown(measure, float(row["value"]), size, external)
-    return text + (" !" if row["within"] is False or row["within"] == False else "")  # noqa: E712
-
-
-def _limit(row: Any) -> str:
-    if np.isnan(row["limit"]):
-        return "more" if row["better"] == "high" else "less"
-    return f"at most {shown(row['measure'], float(row['limit']), 0)}"
+def _limit(of_name: pd.DataFrame) -> str:
+    limited = of_name[of_name["limit"].notna()]
+    if limited.empty:
+        return "more" if of_name.iloc[0]["better"] == "high" else "less"
+    return f"at most {number(float(limited['limit'].to_numpy()[0]))}"
 
 
 def limits_table(comparison: Comparison) -> Table:
     """Each limit with its source; and what has none."""
+    limited = comparison.measures[comparison.measures["limit"].notna()]
     rows = [
-        (CATALOGUE[name].title, f"at most {shown(name, limit, 0)}", source)
-        for name, (limit, source) in limits_of(comparison.limits).items()
-        if name in set(comparison.measures["measure"])
+        (row["title"], f"at most {number(row['limit'])}", row["limit_source"])
+        for row in limited.drop_duplicates("name").to_dict("records")
     ]
-    rows.append(("Every other number", "none", NONE))
+    rows.append(("Every other number", "none", NO_LIMIT))
     return _table(("Number", "Limit", "Source"), 3, rows)
 
 
-def visible(overlaps: pd.DataFrame, external: bool) -> pd.DataFrame:
-    """Estimates that readers may see: for external ones, only domains of 5 records or more."""
-    return overlaps[
-        overlaps["original"].notna() & ~(external & (overlaps["records"] < SMALLEST_COUNT))
-    ]
-
-
-def overlap_table(comparison: Comparison, external: bool) -> Table:
+def overlap_table(comparison: Comparison) -> Table:
     """One row an estimate and domain: the original, and each release with its overlap."""
-    known = visible(comparison.overlaps, external)
+    known = comparison.overlaps[comparison.overlaps["original"].notna()]
     releases = [str(name) for name in comparison.table.index if name != ORIGINAL]
     rows = []
     by: Any
@@ -215,8 +196,9 @@ def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:
 
 def meanings_table(comparison: Comparison) -> Table:
     """What each number means, and its source."""
-    used = set(comparison.measures["measure"])
+    measures = comparison.measures.drop_duplicates("measure")
     rows = [
-        (kind.title, kind.meaning, kind.source) for name, kind in CATALOGUE.items() if name in used
+        (comparison.title_of(row["measure"]), row["meaning"], row["source"])
+        for row in measures.to_dict("records")
     ]
     return _table(("Number", "What it means", "Source"), 3, rows)

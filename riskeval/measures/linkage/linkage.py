@@ -48,6 +48,9 @@ class RecordLinkage(Result):
     rate, rate_second, expected_rate : float
         Shares of all released records: linked; linked to the second nearest; linked when an
         intruder picks at random among originals that are equally near.
+    expected_rate_two : float
+        Share of records linked or linked to the second nearest, ties broken at random: the risk
+        of Pagliuca and Seri (1999).
     rate_judged : float
         Linked records as a share of those that could be judged; NaN where there is none.
     nearest : int64, shape (n_released,)
@@ -73,6 +76,7 @@ class RecordLinkage(Result):
     rate: float
     rate_second: float
     expected_rate: float
+    expected_rate_two: float
     rate_judged: float
     nearest: np.ndarray
     score: np.ndarray
@@ -226,6 +230,13 @@ def record_linkage(
         rate=float(linked.mean()),
         rate_second=float(second.mean()),
         expected_rate=float(np.where(linked, 1 / np.maximum(ranks.ties, 1), 0).mean()),
+        expected_rate_two=float(
+            np.where(
+                linked,
+                np.minimum(2 / np.maximum(ranks.ties, 1), 1.0),
+                np.where(second, 1 / np.maximum(ranks.ties, 1), 0.0),
+            ).mean()
+        ),
         rate_judged=float(linked.sum() / judged.sum()) if judged.any() else float("nan"),
         nearest=np.where(made, ranks.best, -1),
         score=ranks.score,

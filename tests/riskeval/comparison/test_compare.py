@@ -8,6 +8,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
+from riskeval.measurement import MeasureInfo
 from synthpop import Survey
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
@@ -128,10 +129,10 @@ def test_faults_come_together() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"k": 4}, "takes none, 2, 3, 5"),
-        ({"l": 3}, "limits l"),
-        ({"t": 0.2}, "limits t"),
-        ({"record_risk": 0.1}, "not part of a comparison"),
+        ({"k": 0}, "limits k"),
+        ({"l": -3}, "limits l"),
+        ({"t": "close"}, "limits t"),
+        ({"record_risk": 2}, "limits record_risk"),
         ({"global_risk": "small"}, "limits global_risk"),
         ({"kk": 3}, "Did you mean 'k'?"),
     ],
@@ -149,6 +150,90 @@ def test_a_survey_brings_its_roles() -> None:
     one = riskeval.compare(survey, {"a": survey}, **roles)
     two = riskeval.compare(original, {"a": original}, **ROLES, household="hid")
     pd.testing.assert_frame_equal(one.measures, two.measures)
+
+
+def test_what_does_not_apply_to_synthetic_files_is_never_a_limit(
+    found: riskeval.Comparison,
+) -> None:
+    rows = found.measures.set_index(["release", "name"])
+    for name in ("below_3", "global_risk", "record_risk", "special_uniques", "l_diversity: ill"):
+        assert not rows.loc[("synthetic", name), "applies"]
+        assert rows.loc[("synthetic", name), "within"] is None
+        assert rows.loc[("micro", name), "applies"]
+    assert np.isfinite(rows.loc[("synthetic", "below_3"), "value"])
+    assert rows.loc[("micro", "below_3"), "within"] is True
+    assert "▲" not in found.summary().split("synthetic:")[1]
+
+
+def test_an_exact_copy_has_the_worst_risk_of_all() -> None:
+    """Untouched numbers are a risk although an intruder on the keys finds nothing."""
+    original = people(200)
+    untouched = suppressed(original)
+    noisy = protect.add_noise(untouched, ["pay", "rent"], level=1.0, seed=1).data
+    result = riskeval.compare(original, {"untouched": untouched, "noisy": noisy}, **ROLES)
+    assert result.table.loc["original", "worst_risk"] == 1
+    assert result.table.loc["untouched", "worst_risk"] == 1
+    assert result.table.loc["untouched", "disco: ill"] < result.table.loc["original", "disco: ill"]
+    assert result.table.loc["noisy", "worst_risk"] < 1
+    drawn = result.risk_utility_map()
+    assert drawn.risk == "worst_risk"
+    front = drawn.frame.set_index("release")["pareto"]
+    assert bool(front["noisy"])
+    note = result.measures.set_index(["release", "name"]).loc[("untouched", "worst_risk"), "note"]
+    assert "of the original" in note
+    assert "beat" not in result.summary()
+
+
+def test_a_suppressed_cell_a_record_does_not_remove_the_linkage_risk() -> None:
+    original = people(200)
+    holes = original.copy()
+    for i in range(200):
+        holes.loc[i, ["pay", "rent"][i % 2]] = np.nan
+    result = riskeval.compare(original, {"holes": Release(holes, kind="perturbed")}, **ROLES)
+    row = result.table.loc["holes"]
+    assert row["interval_disclosure"] == 1
+    assert row["record_linkage"] > 0.95
+    assert row["worst_risk"] > 0.95
+    notes = result.measures.set_index(["release", "name"])["note"]
+    for name in ("interval_disclosure", "record_linkage", "mahalanobis_disclosure"):
+        assert "200 records judged by the values that both files have" in notes["holes", name]
+
+
+def test_linkage_counts_the_second_nearest() -> None:
+    original = people(200)
+    near = protect.microaggregate(original, ["pay", "rent"], k=3, seed=1).data
+    result = riskeval.compare(original, {"near": near}, **ROLES)
+    linkage = riskeval.record_linkage(original, near, ["pay", "rent"])
+    assert result.table.loc["near", "record_linkage"] == pytest.approx(linkage.expected_rate_two)
+    assert linkage.expected_rate < linkage.expected_rate_two
+    both = linkage.rate + linkage.rate_second
+    assert linkage.expected_rate_two == pytest.approx(both, abs=0.02)
+
+
+def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    from riskeval.measures import registry
+
+    rows = MeasureInfo("rows", "file risk", "low", "value", "records in the file", title="Rows!")
+    entry = registry.Measure(
+        "Rows",
+        "How long is the file?",
+        (),
+        lambda request: request.counts,
+        lambda result, request: [request.measured(rows, len(request.frame))],
+        "none",
+    )
+    monkeypatch.setitem(registry.MEASURES, "rows", entry)
+    original = people(100)
+    result = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
+    assert result.table["rows"].tolist() == [100, 50]
+    assert "Rows!" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
+    assessment = riskeval.assess(original, keys=ROLES["keys"], measures=["rows"])
+    assert assessment.table["number"].tolist() == ["Rows!"]
+    page = riskeval.write_assessment(tmp_path / "a.html", assessment)
+    assert "Rows!" in page.read_text(encoding="utf-8")
+    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
+    assert session.risk().table.loc["rows", "current"] == 100
+    assert "Rows!" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
 
 
 def test_the_listener_hears_of_every_file() -> None:
@@ -276,11 +361,14 @@ def test_a_release_without_any_key_says_why_it_keeps_the_limits() -> None:
     some = original.copy()
     some.loc[:9, ROLES["keys"]] = None
     found = riskeval.compare(original, {"gone": gone, "some": some}, **ROLES)
-    told = "every key of every record is missing: risk is low because nothing is told"
+    told = "every key of every record is missing"
     rows = found.measures[found.measures["measure"].isin(["below_3", "global_risk"])]
     notes = rows.groupby("release")["note"].agg("; ".join)
     assert told in notes["gone"]
-    assert "10 records have every key missing" in notes["some"]
     assert notes["original"] == "; "
+    rows = found.measures.set_index(["release", "name"])
+    assert rows.loc[("some", "below_3"), "value"] < rows.loc[("some", "below_3_visible"), "value"]
+    assert "10 records have every key missing" in rows.loc[("some", "below_3_visible"), "note"]
+    assert rows.loc[("some", "below_3_visible"), "within"] is False
     lines = found.summary().splitlines()
     assert [line.split(":")[0] for line in lines if told in line] == ["gone"]

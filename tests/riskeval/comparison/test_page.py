@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import riskeval
@@ -51,7 +52,7 @@ def test_one_file_with_the_decision_first(found: riskeval.Comparison, tmp_path: 
     page = found.report(tmp_path / "page.html", title="Five files").read_text(encoding="utf-8")
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     assert "<script" not in page
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 5
     heads = re.findall(r"<h[12][^>]*>(.*?)</h", page)
     assert heads == [
         "Five files", "Decision summary", "Risk and utility", "Risk before and after", "Utility",
@@ -104,10 +105,16 @@ def test_domains_of_few_records_are_inside_only(tmp_path: Path) -> None:
 
 
 def test_how_numbers_are_hidden() -> None:
-    assert shown("below_2", 3 / 1_000, 1_000, external=True) == "< 0.5 %"
-    assert shown("below_2", 3 / 1_000, 1_000) == "0.3 %"
-    assert shown("below_2", 0.0, 1_000, external=True) == "0 %"
-    assert shown("levels_kept", 0.001, 1_000, external=True) == "0.1 %"
+    def text(value: float, external: bool, **more: object) -> str:
+        row = {"value": value, "unit": "share", "group": "risk", "records": 1_000, **more}
+        return shown(pd.Series(row), external)
+
+    assert text(3 / 1_000, True) == "< 0.5 %"
+    assert text(3 / 1_000, False) == "0.3 %"
+    assert text(0.0, True) == "0 %"
+    assert text(0.997, True) == "99.5 %"
+    assert text(3.2, True, unit="persons") == "< 5"
+    assert text(0.001, True, group="utility", unit="overlap") == "0.1 %"
 
 
 def test_small_counts_of_a_drawn_part_are_hidden(

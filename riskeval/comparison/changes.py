@@ -1,0 +1,33 @@
+"""Which variables of a linked release changed in so few records that a difference tells them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from riskeval.comparison.alignment import Aligned
+from riskeval.utility.pairs import is_number
+from synthpop.microdata.suppression import FEWEST_CHANGES, is_safe_change
+
+
+def few_changes(aligned: Aligned) -> list[str]:
+    """Variables with 1 to 9 changed records, or with a change that dominates the others.
+
+    Where one variable is among them, differences between the estimates of original and release
+    are (nearly) one person's value. Files that cannot be linked have none.
+    """
+    rows = aligned.side.rows
+    if rows is None:
+        return []
+    pairs = ((name, aligned.x[name].iloc[rows], aligned.y[name]) for name in aligned.y)
+    return [str(name) for name, x, y in pairs if not is_safe_pair(x, y)]
+
+
+def is_safe_pair(x: pd.Series, y: pd.Series) -> bool:
+    """Whether a column changed in no record, or in enough of them without a dominant change."""
+    if is_number(x.to_frame("x"), "x") and is_number(y.to_frame("y"), "y"):
+        one, two = (c.to_numpy(dtype=np.float64, na_value=np.nan) for c in (x, y))
+        return is_safe_change(one, two)
+    levels = [c.astype(object).where(c.notna(), None).to_numpy() for c in (x, y)]
+    changed = int(sum(a != b for a, b in zip(*levels, strict=True)))
+    return changed == 0 or changed >= FEWEST_CHANGES

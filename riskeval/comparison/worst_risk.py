@@ -1,0 +1,66 @@
+"""The worst risk of a release over all declared intruders, in units of the original's own risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from riskeval.measurement import MeasureInfo, Measurement
+from synthpop.microdata.text import number
+
+WORST_RISK = MeasureInfo(
+    "worst_risk", "attribution risk", "low", "share",
+    "largest of the risks of linkage and attribution, each as a part of what the same intruder "
+    "reaches with the original itself (0: no more than without the release, 1: as with the "
+    "original)",
+    "Duncan, Keller-McNulty and Stokes 2001", "Worst risk of all intruders",
+)  # fmt: skip
+CHANCE = (
+    "linking at random", "drawing without keys", "shuffled target",
+    "persons outside the original", "real persons", "guessing",
+)  # fmt: skip
+"""Baselines that an intruder reaches without the release, which are taken off both risks."""
+CONDITIONAL = ("tcap",)
+"""Shares among the records that the intruder could judge, which say nothing of the others."""
+LEAST = 0.01
+"""Risks of the original below this are no yardstick."""
+
+
+def worst_risk(
+    release: Mapping[str, Measurement], original: Mapping[str, Measurement]
+) -> Measurement:
+    """Return the largest normalised risk, with the intruder who reaches it.
+
+    Parameters
+    ----------
+    release, original : mapping of key to Measurement
+
+    Examples
+    --------
+    >>> info = MeasureInfo("disco", "attribution risk", "low", "share", "...", title="DiSCO")
+    >>> mine, all_of_it = Measurement(info, 0.1), Measurement(info, 0.4)
+    >>> worst = worst_risk({"disco": mine}, {"disco": all_of_it})
+    >>> worst.value, worst.note
+    (0.25, 'DiSCO 0.1 against 0.4 of the original')
+    """
+    parts: dict[str, float] = {}
+    for key, one in release.items():
+        yardstick = original.get(key)
+        if one.info.group not in ("link risk", "attribution risk") or yardstick is None:
+            continue
+        if one.info.name in CONDITIONAL or not one.applies:
+            continue
+        if one.value != one.value or yardstick.value != yardstick.value:
+            continue
+        if excess(yardstick) >= LEAST:
+            parts[key] = min(max(excess(one), 0.0) / excess(yardstick), 1.0)
+    if not parts:
+        return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
+    key = max(parts, key=lambda name: parts[name])
+    one = release[key]
+    note = f"{one.title} {number(one.value)} against {number(original[key].value)} of the original"
+    return Measurement(WORST_RISK, parts[key], records=one.records, note=note)
+
+
+def excess(one: Measurement) -> float:
+    """Return what an intruder reaches beyond chance."""
+    return one.value - (one.baseline if one.against in CHANCE else 0.0)
