@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame
+from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -128,12 +129,15 @@ def protected(
     Parameters
     ----------
     before, after : DataFrame, the same rows in the same order
+        Categories that lost their last record are dropped from `after`: a file shows them.
     columns : names of the columns that the method worked on
     method, parameters, seed, notes, details : see `Protected`
     """
     rows, touched = [], np.zeros(len(after), dtype=bool)
+    after = after.copy(deep=False)
     for name in dict.fromkeys(columns):
-        old, new = before[name], after[name]
+        old, new = before[name], without_lost_categories(before[name], after[name])
+        after[name] = new
         differs = changed_cells(old, new)
         touched |= differs
         cells = int(differs.sum())
@@ -170,20 +174,43 @@ def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
     [False, False, True]
     """
     was, now = before.isna().to_numpy(), after.isna().to_numpy()
-    if isinstance(before.dtype, pd.CategoricalDtype) and before.dtype == after.dtype:
-        codes = after.cat.set_categories(before.cat.categories).cat.codes.to_numpy()
-        return np.asarray(before.cat.codes.to_numpy() != codes)
     kinds = {_kind(before), _kind(after)}
     if kinds <= {"whole", "real"}:
         as_type = np.int64 if kinds == {"whole"} else np.float64
         x = before.to_numpy(dtype=as_type, na_value=0)
         y = after.to_numpy(dtype=as_type, na_value=0)
         return (was != now) | (~was & ~now & (x != y))
-    both = ~was & ~now
-    differs = was != now
-    old, new = before.to_numpy(dtype=object), after.to_numpy(dtype=object)
-    differs[both] = np.asarray(old[both] != new[both], dtype=bool)
-    return differs
+    (old, old_levels), (new, new_levels) = encode(before), encode(after)
+    name: Any = level_text if before.dtype != after.dtype else _as_it_is
+    place = {name(level): code for code, level in enumerate(old_levels)}
+    table = np.array([*(place.get(name(level), -2) for level in new_levels), -1], dtype=np.int64)
+    return np.asarray(table[new] != old)
+
+
+def _as_it_is(level: Any) -> Any:
+    return level
+
+
+def without_lost_categories(before: pd.Series, after: pd.Series) -> pd.Series:
+    """Drop the categories of `after` that have no record and had one, or were not there, before.
+
+    Examples
+    --------
+    >>> job = pd.Series(["clerk", "minister"], dtype="category")
+    >>> without_lost_categories(job, job.where([True, False])).cat.categories.tolist()
+    ['clerk']
+    """
+    if not isinstance(after.dtype, pd.CategoricalDtype):
+        return after
+    categories = after.cat.categories
+    used = np.zeros(len(categories) + 1, dtype=bool)
+    used[after.cat.codes.to_numpy()] = True
+    keep = used[:-1]
+    if isinstance(before.dtype, pd.CategoricalDtype) and not keep.all():
+        had = np.zeros(len(before.cat.categories) + 1, dtype=bool)
+        had[before.cat.codes.to_numpy()] = True
+        keep |= categories.isin(before.cat.categories[~had[:-1]])
+    return after if keep.all() else after.cat.set_categories(categories[keep])
 
 
 def categorical_column(

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.protection.recode import group_categories
 from riskeval.protection.result import changed_cells, own_frame, protected, suppress_cells
+from riskeval.protection.suppress import local_suppression
 
 
 @pytest.mark.parametrize(
@@ -70,3 +72,18 @@ def test_protected_counts_cells_records_and_suppressions():
     assert "<table" in result._repr_html_()
     with pytest.raises(TypeError):
         result.parameters["p"] = 2
+
+
+def test_a_category_without_records_is_not_in_the_file():
+    jobs = pd.DataFrame({"job": pd.Categorical([*["x"] * 5, "minister of finance"])})
+    assert local_suppression(jobs, ["job"], k=2).data["job"].cat.categories.tolist() == ["x"]
+    spare = jobs["job"].cat.add_categories(["unused"]).to_frame()
+    kept = local_suppression(spare, ["job"], k=2).data["job"]
+    assert kept.cat.categories.tolist() == ["x", "unused"]
+
+
+def test_a_number_that_became_the_same_text_did_not_change():
+    people = pd.DataFrame({"relat": [1, 1, 2, 5, 6, 9]})
+    result = group_categories(people, "relat", groups={"other": [5, 6, 9]})
+    assert result.cells_changed == 3
+    assert result.data["relat"].tolist() == ["1", "1", "2", "other", "other", "other"]
