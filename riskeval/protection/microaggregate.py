@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import AGGREGATES, group_levels, group_values
+from riskeval.protection.group_households import households_of, with_households
 from riskeval.protection.grouping import WITHIN
 from riskeval.protection.numeric import (
     as_names,
@@ -20,6 +21,7 @@ from riskeval.protection.numeric import (
     read_strata,
     type_notes,
 )
+from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.partition import (
     Job,
     group_all,
@@ -29,6 +31,7 @@ from riskeval.protection.partition import (
     one_column,
 )
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -68,6 +71,9 @@ def microaggregate(
     zeros: Sequence[str] = (),
     block: int | None = None,
     integers: str = "real",
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
+    components: Mapping[str, Sequence[str]] | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Put similar records into groups of at least k and give each group one value per variable.
@@ -113,6 +119,16 @@ def microaggregate(
         many and make groups inside them, in almost linear time.
     integers : {"real", "round"}
         Columns of whole numbers become reals when a group value is not whole, or it is rounded.
+    household : str, optional
+        Column of household ids. A variable that is the same for all members (found, or declared
+        as `household_variables`) is masked once a household and copied to all members, so that it
+        cannot be averaged; the other variables are masked person by person afterwards. `k` then
+        counts households: a group with members of fewer joins the nearest one.
+    household_variables : sequence of str, optional
+        Variables that must have one value in each household.
+    components : mapping, optional
+        Total -> its parts. Where they add up before they add up afterwards: the total follows
+        its parts, or, if the parts are no variables here, they change in proportion to it.
     seed : int, optional
         Of robust estimates, clusters and ties between levels; recorded if anything is drawn.
 
@@ -160,8 +176,46 @@ def microaggregate(
     )
     check_integers(faults, integers)
     resolved = read_seed(faults, seed)
-    ids, labels = read_strata(faults, frame, strata)
-    zeros = (zeros,) if isinstance(zeros, str) else tuple(zeros)
+    order, homes = read_order(
+        faults, frame, names, household=household, household_variables=household_variables,
+        components=components, strata=strata,
+    )  # fmt: skip
+    read_strata(faults, frame, strata)
+    if method != "gower":
+        read_numbers(faults, frame, names, "variable")
+    if axis is not None:
+        read_numbers(faults, frame, [axis], "column to sort by")
+    if weights is not None and check_columns(faults, frame, [weights], "weights"):
+        check_weights(faults, frame[weights], weights)
+    if method == "gower" and order.asks:
+        faults.add("household, components", "are not for method 'gower'")
+    faults.raise_if_any()
+    parameters = {
+        "variables": list(names), "k": int(k), "method": method, "strata": strata,
+        "aggregate": aggregate, "trim": trim, "weights": weights, "axis": axis,
+        "clusters": clusters, "within": within,
+        "distance": None if distance is None else names_of(distance), "zeros": names_of(zeros),
+        "block": block, "integers": integers, "seed": resolved if method in DRAWING else None,
+    }  # fmt: skip
+
+    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+        return _grouped(table, tuple(some), members, {**parameters, "variables": some}, resolved)
+
+    return once_a_household(frame, names, order, homes, run)
+
+
+def _grouped(
+    frame: pd.DataFrame,
+    names: tuple[str, ...],
+    members: np.ndarray | None,
+    parameters: dict[str, Any],
+    resolved: int,
+) -> Protected:
+    """Group the records (of at least k households, where members are given) and fill values in."""
+    faults = Faults("microaggregate")
+    method, weights, axis = (parameters[name] for name in ("method", "weights", "axis"))
+    trim, clusters = parameters["trim"], parameters["clusters"]
+    ids, labels = read_strata(faults, frame, parameters["strata"])
     axes = None
     if axis is not None:
         axes = read_numbers(faults, frame, [axis], "column to sort by")
@@ -169,45 +223,57 @@ def microaggregate(
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         weight = check_weights(faults, frame[weights], weights)
     job = Job(
-        names, k, method, aggregate, TRIM if trim is None else trim, weight,
-        None if axes is None else axes[:, 0], CLUSTERS if clusters is None else clusters,
-        within or "pca", zeros, block, labels, Streams(resolved),
+        names, parameters["k"], method, parameters["aggregate"], TRIM if trim is None else trim,
+        weight, None if axes is None else axes[:, 0], CLUSTERS if clusters is None else clusters,
+        parameters["within"] or "pca", tuple(parameters["zeros"]), parameters["block"], labels,
+        Streams(resolved),
     )  # fmt: skip
+    distance = parameters["distance"]
     near = names if distance is None else as_names(faults, distance, "distance")
     values = _read(faults, frame, names, near, job)
     faults.raise_if_any()
     released = frame.copy(deep=False)
     if method in ONE_BY_ONE:
         groups = group_each(faults, values, ids, job)
-        loss = _fill_each(frame, released, values, groups, job, integers)
+        if members is not None:
+            columns = [
+                with_households(values[:, [j]], groups[:, j], members, ids, job.k)
+                for j in range(len(names))
+            ]
+            groups = np.column_stack(columns)
+        loss = _fill_each(frame, released, values, groups, job, parameters["integers"])
         found: Any = pd.DataFrame(groups, columns=list(names), index=frame.index)
     else:
         joined = group_all(faults, frame, near, values, ids, job)
-        loss = _fill_all(frame, released, values, joined, job, integers)
+        if members is not None:
+            joined = with_households(values, joined, members, ids, job.k)
+        loss = _fill_all(frame, released, values, joined, job, parameters["integers"])
         found, groups = joined, joined[:, None]
-    sizes = _sizes(groups)
-    notes = _verified(job, frame, released, groups)
+    seed = parameters["seed"]
+    in_households = [] if members is None else [_household_note(groups, members, job.k)]
     return protected(
         frame,
         released,
         names,
         method="microaggregate",
-        parameters={
-            "variables": list(names), "k": int(k), "method": method, "strata": strata,
-            "aggregate": aggregate, "trim": trim, "weights": weights, "axis": axis,
-            "clusters": clusters, "within": within,
-            "distance": None if distance is None else list(near), "zeros": list(zeros),
-            "block": block, "integers": integers, "seed": resolved if method in DRAWING else None,
-        },
-        seed=resolved if method in DRAWING else None,
+        parameters=parameters,
+        seed=seed,
         notes=[
-            *notes,
+            *_verified(job, frame, released, groups),
+            *in_households,
             f"Information loss {loss:.4g} % of the variance.",
             *dict.fromkeys(job.notes),
             *type_notes(frame, released, names),
         ],
-        details={"groups": found, "group_sizes": sizes, "information_loss": loss},
-    )  # fmt: skip
+        details={"groups": found, "group_sizes": _sizes(groups), "information_loss": loss},
+    )
+
+
+def _household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
+    least = min(
+        int(households_of(column, members)[1].min(initial=len(column))) for column in groups.T
+    )
+    return f"Every group has members of at least {least} households (k = {k})."
 
 
 def _check_options(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from riskeval.protection.numeric import (
     read_seed,
     type_notes,
 )
+from riskeval.protection.once import magnitude_note, once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.checks import check_choice
@@ -58,6 +59,10 @@ def add_noise(
     cutoff: float | None = None,
     rows_together: int | None = None,
     integers: str = "real",
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
+    components: Mapping[str, Sequence[str]] | None = None,
+    keep_signs: Sequence[str] = (),
     seed: int | None = None,
 ) -> Protected:
     """Add random noise to continuous variables.
@@ -98,6 +103,17 @@ def add_noise(
         "romm": records are mixed in random sets of about so many. Default 100.
     integers : {"real", "round"}
         Columns of whole numbers become reals, or the result is rounded.
+    household : str, optional
+        Column of household ids. A variable that is the same for all members (found, or declared
+        as `household_variables`) is masked once a household and copied to all members, so that it
+        cannot be averaged; the other variables are masked person by person afterwards.
+    household_variables : sequence of str, optional
+        Variables that must have one value in each household.
+    components : mapping, optional
+        Total -> its parts. Where they add up before they add up afterwards: the total follows
+        its parts, or, if the parts are no variables here, they change in proportion to it.
+    keep_signs : sequence of str, optional
+        Variables whose values keep their sign: what turns is mirrored at 0, and 0 stays 0.
     seed : int, optional
         Recorded in the result.
 
@@ -140,20 +156,47 @@ def add_noise(
     frame = own_frame(data)
     faults = Faults("add_noise")
     names = as_names(faults, variables, "variables")
-    _check_options(faults, method, level, covariance, moments, cutoff, rows_together)
-    check_integers(faults, integers)
+    order, homes = read_order(
+        faults, frame, names, household=household, household_variables=household_variables,
+        components=components, keep_signs=keep_signs,
+    )  # fmt: skip
     resolved = read_seed(faults, seed)
-    values = read_numbers(faults, frame, names, "variable")
     keep_zeros = (keep_zeros,) if isinstance(keep_zeros, str) else tuple(keep_zeros)
     for name in keep_zeros:
         if name not in names:
             faults.add("keep_zeros", f"{name!r} is not among the variables")
+    _check_options(faults, method, level, covariance, moments, cutoff, rows_together)
+    check_integers(faults, integers)
+    read_numbers(faults, frame, names, "variable")
     faults.raise_if_any()
-    assert values is not None
     job = _Job(
         method, level, covariance or "classical", moments, cutoff or CUTOFF,
         rows_together or ROWS_TOGETHER, Streams(resolved),
     )  # fmt: skip
+    parameters = {
+        "method": method, "level": float(level), "covariance": covariance, "moments": moments,
+        "keep_zeros": list(keep_zeros), "cutoff": cutoff, "rows_together": rows_together,
+        "integers": integers, "seed": resolved,
+    }  # fmt: skip
+
+    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+        zeros = [name for name in keep_zeros if name in some]
+        return _with_noise(table, some, job, zeros, integers, parameters)
+
+    return once_a_household(frame, names, order, homes, run)
+
+
+def _with_noise(
+    frame: pd.DataFrame,
+    names: list[str],
+    job: _Job,
+    keep_zeros: Sequence[str],
+    integers: str,
+    parameters: dict[str, Any],
+) -> Protected:
+    faults = Faults("add_noise")
+    values = read_numbers(faults, frame, names, "variable")
+    assert values is not None
     complete = ~np.isnan(values).any(axis=1)
     _check_size(faults, int(complete.sum()), values, job)
     new, stated, notes = _noisy(values, complete, names, job)
@@ -179,14 +222,13 @@ def add_noise(
         released,
         names,
         method="add_noise",
-        parameters={
-            "variables": list(names), "method": method, "level": float(level),
-            "covariance": covariance, "moments": moments, "keep_zeros": list(keep_zeros),
-            "cutoff": cutoff, "rows_together": rows_together, "integers": integers,
-            "seed": resolved,
-        },
-        seed=resolved,
-        notes=[*notes, *type_notes(frame, released, names)],
+        parameters={"variables": list(names), **parameters},
+        seed=parameters["seed"],
+        notes=[
+            *notes,
+            *type_notes(frame, released, names),
+            *magnitude_note(frame, released, names),
+        ],
         details={
             **moment, "covariance_stated": stated,
             "covariance_factor": _factor(job, int(complete.sum())),

@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.numeric import as_names, read_numbers, read_seed, read_strata
+from riskeval.protection.numeric import as_names, put_numbers, read_numbers, read_seed, read_strata
+from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import percent, plural
+
+USUAL_P = 0.05
+USEFUL_REACH = 3
+LEAST_TAIL = 3
+STEPS = 12
+
+
+@dataclass(frozen=True)
+class _Job:
+    """How far values may go, and what is done to the tails before."""
+
+    p: float
+    top: float
+    bottom: float
+    keep_correlation: float | None
+    keep_means: float | None
+    strata: str | Sequence[str] | None
+    seed: int
 
 
 def rank_swap(
     data: Any,
     variables: Sequence[str],
     *,
-    p: float = 0.05,
+    p: float | None = None,
     strata: str | Sequence[str] | None = None,
+    top: float = 0.0,
+    bottom: float = 0.0,
+    keep_correlation: float | None = None,
+    keep_means: float | None = None,
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
+    components: Mapping[str, Sequence[str]] | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Swap each value with one whose rank differs by at most a share p of the records.
@@ -28,32 +56,55 @@ def rank_swap(
     ----------
     data : DataFrame or Arrow table, one row a record
     variables : names of numeric columns, each swapped for itself
-    p : float, between 0 and 1
-        Largest difference in rank as a share of the records with a value: 0.05 is 5 percent.
-        Numbers of 1 and more are refused, since they look like percentages. At least one rank.
+    p : float, between 0 and 1, optional
+        Largest difference in rank as a share of the records with a value: 0.05 (the default) is
+        5 percent. Numbers of 1 and more are refused, since they look like percentages.
     strata : column or columns, optional
         Swap within strata only; p is then a share of the stratum.
+    top, bottom : float, from 0 to 0.5
+        Share of the records at each end whose values become their mean before swapping (per
+        stratum). Default none: the largest values stay in the file.
+    keep_correlation : float, above 0 and at most 1, optional
+        Instead of p: the largest p for which the correlation of each pair of variables is at least
+        this share of the original one (the constant R0 of Moore 1996).
+    keep_means : float, above 0, optional
+        Instead of p: the largest p for which the mean of a subset of N records stays within
+        2 K0 |mean| / sqrt(N) of the original one in about 95 % of the subsets (the constant K0).
+    household : str, optional
+        Column of household ids. A variable that is the same for all members (found, or declared
+        as `household_variables`) is swapped among households and copied to all members.
+    household_variables : sequence of str, optional
+        Variables that must have one value in each household.
+    components : mapping, optional
+        Total -> its parts. Where they add up before they add up afterwards: the total follows
+        its parts, or, if the parts are no variables here, they change in proportion to it.
     seed : int, optional
         Recorded in the result.
 
     Returns
     -------
     Protected
-        ``details``: table ``ranks`` with one row a variable: ``reach`` (largest difference allowed,
-        in the largest stratum), ``not_swapped`` (records that found nobody), ``correlation`` (of
-        the released with the original values).
+        ``details``: table ``ranks`` with one row a variable: ``p``, ``reach`` (largest difference
+        allowed, in the largest stratum), ``not_swapped`` (records that found nobody), ``narrow``
+        (records in strata with a reach below 3), ``extremes_stayed`` (strata whose largest or
+        smallest value is still on its own record), ``correlation`` (of the released with the
+        original values).
 
     Raises
     ------
     InputError
-        Faulty columns, p not a share.
+        Faulty columns, p not a share, a tail with fewer than 3 records.
 
     Notes
     -----
-    Every value stays in the file, the extreme ones too: margins are kept exactly, relations
+    Without `top` and `bottom` every value stays in the file: margins are kept exactly, relations
     between variables are weakened as p grows. Missing values stay where they are and are not
-    counted. Equal values take their ranks in random order. Margins and differences in rank are
-    checked on the released values.
+    counted. Equal values take their ranks in random order. Pairing starts at a random rank; a
+    record that is left over enters a pair, whose three values go round. Margins and differences
+    in rank are checked on the released values.
+
+    A reach below 3 ranks protects hardly anything: whoever knows the method tries a few
+    neighbours. The summary says so first.
 
     Source: Moore (1996), Controlled data-swapping techniques for masking public use microdata
     sets; Hundepool et al. (2012), section 3.6.3.
@@ -62,45 +113,187 @@ def rank_swap(
     --------
     >>> people = pd.DataFrame({"income": [10.0, 40.0, 20.0, 30.0]})
     >>> swapped = rank_swap(people, ["income"], p=0.25, seed=1)
-    >>> swapped.data["income"].tolist()
-    [20.0, 30.0, 10.0, 40.0]
+    >>> sorted(swapped.data["income"]), swapped.details["ranks"]["narrow"].tolist()
+    ([10.0, 20.0, 30.0, 40.0], [4])
     """
     frame = own_frame(data)
     faults = Faults("rank_swap")
     names = as_names(faults, variables, "variables")
-    number = isinstance(p, (int, float, np.number)) and not isinstance(p, bool)
-    if not number or not 0 < p < 1:
-        remedy = "It is a share of the records, not a percentage"
-        remedy += f": for {p:g} percent give {p / 100:g}." if number and p >= 1 else "."
-        faults.add("p", f"{p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
+    _check_shares(faults, p, top, bottom, keep_correlation, keep_means, len(names))
     resolved = read_seed(faults, seed)
-    values = read_numbers(faults, frame, names, "variable")
-    ids, labels = read_strata(faults, frame, strata)
+    read_numbers(faults, frame, names, "variable")
+    read_strata(faults, frame, strata)
+    order, homes = read_order(
+        faults, frame, names, household=household, household_variables=household_variables,
+        components=components, strata=strata,
+    )  # fmt: skip
     faults.raise_if_any()
+    share = USUAL_P if p is None else float(p)
+    job = _Job(share, top, bottom, keep_correlation, keep_means, strata, resolved)
+
+    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+        return _swapped(table, some, job)
+
+    return once_a_household(frame, names, order, homes, run)
+
+
+def _check_shares(
+    faults: Faults,
+    p: float | None,
+    top: float,
+    bottom: float,
+    keep_correlation: float | None,
+    keep_means: float | None,
+    n_variables: int,
+) -> None:
+    if p is not None and not _is_share(p):
+        remedy = "It is a share of the records, not a percentage"
+        looks = isinstance(p, (int, float)) and p >= 1
+        remedy += f": for {p:g} percent give {p / 100:g}." if looks else "."
+        faults.add("p", f"{p!r} is not between 0 and 1 (exclusive)", remedy=remedy)
+    for argument, value in (("top", top), ("bottom", bottom)):
+        if not (_is_share(value) and value < 0.5) and value != 0:
+            faults.add(argument, f"is {value!r}", remedy="Give a share of the records below 0.5.")
+    given = [value for value in (p, keep_correlation, keep_means) if value is not None]
+    if len(given) > 1:
+        faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
+    if keep_correlation is not None:
+        if not (_is_share(keep_correlation) or keep_correlation == 1):
+            faults.add("keep_correlation", f"is {keep_correlation!r}", remedy="Give 0 to 1.")
+        if n_variables < 2:
+            faults.add("keep_correlation", "needs two variables")
+    if keep_means is not None and not (isinstance(keep_means, (int, float)) and keep_means > 0):
+        faults.add("keep_means", f"is {keep_means!r}", remedy="Give a number above 0.")
+
+
+def _is_share(value: object) -> bool:
+    number_ = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number_ and 0 < float(value) < 1  # type: ignore[arg-type]
+
+
+def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
+    faults = Faults("rank_swap")
+    values = read_numbers(faults, frame, names, "variable")
+    ids, labels = read_strata(faults, frame, job.strata)
     assert values is not None
-    streams = Streams(resolved)
+    coded, tails = _coded_tails(faults, values, names, ids, job)
+    faults.raise_if_any()
+    p = _found_p(coded, ids, labels, names, job)
     released, rows = frame.copy(deep=False), []
     for j, name in enumerate(names):
-        source, reach, idle = _sources(values[:, j], ids, labels, p, name, streams)
-        released[name] = taken(frame[name], source)
-        _verify(name, values[:, j], values[source, j], ids, p)
-        rows.append((name, reach, idle, _correlation(values[:, j], values[source, j])))
-    ranks = pd.DataFrame(rows, columns=["variable", "reach", "not_swapped", "correlation"])
-    kept = ", ".join(f"{row.variable} {row.correlation:.4f}" for row in ranks.itertuples())
+        source = _sources(coded[:, j], ids, labels, p, name, job.seed)
+        column = frame[name]
+        if tails[j].any():
+            column = put_numbers(column, coded[:, j], tails[j])
+        released[name] = taken(column, source)
+        _verify(name, coded[:, j], coded[source, j], ids, p)
+        rows.append((name, p, *_facts(coded[:, j], values[:, j], source, ids, p)))
+    columns = ["variable", "p", "reach", "not_swapped", "narrow", "extremes_stayed", "correlation"]
+    ranks = pd.DataFrame(rows, columns=columns)
     return protected(
         frame,
         released,
         names,
         method="rank_swap",
-        parameters={"variables": list(names), "p": float(p), "strata": strata, "seed": resolved},
-        seed=resolved,
-        notes=[
-            f"Ranks differ by at most {p:.4g} of the records (checked afterwards), every value "
-            "is still in the file.",
-            f"Correlation with the original: {kept}.",
-        ],
+        parameters={
+            "variables": list(names),
+            "p": job.p if job.keep_correlation is None and job.keep_means is None else None,
+            "strata": job.strata, "top": job.top, "bottom": job.bottom,
+            "keep_correlation": job.keep_correlation, "keep_means": job.keep_means,
+            "seed": job.seed,
+        },
+        seed=job.seed,
+        notes=_notes(ranks, p, job, tails, names),
         details={"ranks": ranks},
-    )
+    )  # fmt: skip
+
+
+def _notes(
+    ranks: pd.DataFrame, p: float, job: _Job, tails: list[np.ndarray], names: Sequence[str]
+) -> list[str]:
+    notes = []
+    rows: list[Any] = list(ranks.itertuples())
+    for row in rows:
+        if row.narrow:
+            notes.append(
+                f"Little protection: {plural(row.narrow, 'value')} of {row.variable} could move "
+                f"by fewer than {USEFUL_REACH} ranks only; raise p or join strata."
+            )
+        if row.extremes_stayed:
+            where = plural(row.extremes_stayed, "stratum (or the file)", "strata")
+            notes.append(
+                f"The largest or smallest {row.variable} is still on its own record in {where}: "
+                "give top and bottom."
+            )
+        if row.not_swapped:
+            notes.append(f"{plural(row.not_swapped, 'value')} of {row.variable} found no partner.")
+    kept = ", ".join(f"{row.variable} {row.correlation:.4f}" for row in ranks.itertuples())
+    what = "every value is still in the file"
+    if any(tail.any() for tail in tails):
+        counts = [f"{name} {int(tail.sum()):,}" for name, tail in zip(names, tails, strict=True)]
+        what = f"values at the ends became their mean ({', '.join(counts)})"
+    return [
+        *notes,
+        f"Ranks differ by at most {percent(p)} of the records (checked afterwards), {what}.",
+        f"Correlation with the original: {kept}.",
+    ]
+
+
+def _coded_tails(
+    faults: Faults, values: np.ndarray, names: Sequence[str], ids: np.ndarray, job: _Job
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Values with the mean of each tail in it, and which cells were in a tail."""
+    coded = values.copy()
+    tails = [np.zeros(len(values), dtype=bool) for _ in names]
+    if not job.top and not job.bottom:
+        return coded, tails
+    for j, name in enumerate(names):
+        small = 0
+        for rows in _filled_strata(values[:, j], ids):
+            order = rows[np.argsort(values[rows, j], kind="stable")]
+            for share, end in ((job.bottom, order), (job.top, order[::-1])):
+                size = int(np.ceil(share * len(order)))
+                small += 0 < size < LEAST_TAIL
+                if size >= LEAST_TAIL:
+                    coded[end[:size], j] = values[end[:size], j].mean()
+                    tails[j][end[:size]] = True
+        if small:
+            faults.add(
+                name,
+                f"a tail has fewer than {LEAST_TAIL} records, so that its mean tells a value",
+                remedy="Give larger shares for top and bottom, or join strata.",
+            )
+    return coded, tails
+
+
+def _found_p(
+    values: np.ndarray, ids: np.ndarray, labels: list[str], names: Sequence[str], job: _Job
+) -> float:
+    """Return p as given, or the largest that keeps correlations or means; by halving."""
+    if job.keep_correlation is None and job.keep_means is None:
+        return job.p
+    low, high = 1.0 / max(len(values), 2), 0.999
+    for _ in range(STEPS):
+        middle = float(np.sqrt(low * high))
+        swapped = np.column_stack(
+            [
+                values[_sources(values[:, j], ids, labels, middle, name, job.seed), j]
+                for j, name in enumerate(names)
+            ]
+        )
+        low, high = (middle, high) if _keeps(values, swapped, job) else (low, middle)
+    return low
+
+
+def _keeps(before: np.ndarray, after: np.ndarray, job: _Job) -> bool:
+    complete = ~np.isnan(before).any(axis=1)
+    x, y = before[complete], after[complete]
+    if job.keep_means is not None:
+        moved = np.sqrt(np.square(x - y).mean(axis=0))
+        return bool((moved <= job.keep_means * np.abs(x.mean(axis=0))).all())
+    pairs = np.triu_indices(x.shape[1], 1)
+    was, now = np.corrcoef(x, rowvar=False)[pairs], np.corrcoef(y, rowvar=False)[pairs]
+    return bool((now / was >= float(job.keep_correlation or 0.0)).all())
 
 
 def taken(values: pd.Series, source: np.ndarray) -> pd.Series:
@@ -115,21 +308,34 @@ def taken(values: pd.Series, source: np.ndarray) -> pd.Series:
 
 
 def _sources(
-    values: np.ndarray, ids: np.ndarray, labels: list[str], p: float, name: str, streams: Streams
-) -> tuple[np.ndarray, int, int]:
-    """Row that each row takes its value from, the largest reach, and rows that found nobody."""
-    from riskeval.kernels.rank_swapping import pair_ranks
+    values: np.ndarray, ids: np.ndarray, labels: list[str], p: float, name: str, seed: int
+) -> np.ndarray:
+    """Row that each row takes its value from."""
+    from riskeval.kernels.rank_swapping import swap_ranks
 
     source = np.arange(len(values))
-    widest = idle = 0
+    streams = Streams(seed)
     for rows in _filled_strata(values, ids):
         rng = streams.at("rank_swap", name, labels[ids[rows[0]]])
         ordered = rows[np.lexsort((rng.random(len(rows)), values[rows]))]
-        reach = _reach(p, len(rows))
-        partner = pair_ranks(len(rows), reach, rng)
-        source[ordered] = ordered[partner]
-        widest, idle = max(widest, reach), idle + int((partner == np.arange(len(rows))).sum())
-    return source, widest, idle
+        source[ordered] = ordered[swap_ranks(len(rows), _reach(p, len(rows)), rng)]
+    return source
+
+
+def _facts(
+    values: np.ndarray, original: np.ndarray, source: np.ndarray, ids: np.ndarray, p: float
+) -> tuple[int, int, int, int, float]:
+    """Reach, idle and narrow values, strata with an extreme in place, correlation."""
+    reach = idle = narrow = stayed = 0
+    for rows in _filled_strata(values, ids):
+        here = _reach(p, len(rows))
+        reach = max(reach, here)
+        idle += int((source[rows] == rows).sum())
+        narrow += len(rows) if here < USEFUL_REACH else 0
+        ends = rows[[values[rows].argmin(), values[rows].argmax()]]
+        alone = [(values[rows] == values[end]).sum() == 1 for end in ends]
+        stayed += bool((alone & (source[ends] == ends)).any())
+    return reach, idle, narrow, stayed, _correlation(original, values[source])
 
 
 def _filled_strata(values: np.ndarray, ids: np.ndarray) -> list[np.ndarray]:

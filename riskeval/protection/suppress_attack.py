@@ -15,6 +15,8 @@ from riskeval.recovery.result import Recovery
 from synthpop.microdata.codes import cell_ids
 
 MOST_ROUNDS = 60
+FEW = 20
+NEARLY_ALL = 0.95
 RULES = ("household", "household size", "weights", "sums", "classes", "dependency", "order")
 
 Suppress = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -127,30 +129,42 @@ def suppress_under_attack(
     start = start.copy()
     told: dict[str, set[str]] = {}
     fixed = np.zeros(codes.shape, dtype=bool)
+    result, fresh = start, True
     for _ in range(MOST_ROUNDS):
-        # 1. suppress where it is not locked
-        result = suppress(start, locked)
+        # 1. suppress where it is not locked: from the start, or on top of the last result
+        result = suppress(start if fresh else result, locked)
         # 2. records that still are rare: hide a household variable of all members
         short = short_of(result)
         if short.any() and _open(start, result, short, shared & ~fixed, attack.homes):
+            fresh = True
             continue
-        # 3. attack; a value that is read back might as well be shown: lock it and start again
-        recovery = attack.run((result < 0) & (codes >= 0))
-        cells = recovery.cells
-        right = cells[cells["right"]]
+        # 3. attack; a value that is read back might as well be shown: lock it and go on
+        hidden = (result < 0) & (codes >= 0)
+        recovery = attack.run(hidden)
+        right = recovery.cells[recovery.cells["right"]]
         if not len(right):
-            break
-        place = attack.place
+            if fresh:
+                break
+            fresh = True  # once more from the start, with all locks, which takes fewer cells
+            continue
         rows = right["row"].to_numpy()
-        columns = right["column"].map(place).to_numpy(dtype=np.int64)
-        for key, source in zip(right["column"], right["source"], strict=True):
-            told.setdefault(attack.names[place[key]], set()).add(source)
+        columns = right["column"].map(attack.place).to_numpy(dtype=np.int64)
+        for j, source in zip(columns, right["source"], strict=True):
+            told.setdefault(attack.names[int(j)], set()).add(source)
         tied = _with_members(rows, columns, shared, attack.homes, codes.shape)
+        tied |= _told_keys(tied, hidden)
         fixed |= tied
         locked |= tied
-        start[tied] = codes[tied]
-    believed = attack.believed(codes, result, recovery)
-    return Outcome(result, believed, recovery, told)
+        start[tied], result[tied] = codes[tied], codes[tied]
+        fresh = False
+    return Outcome(result, attack.believed(codes, result, recovery), recovery, told)
+
+
+def _told_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+    """All cells of a key that was read back nearly wherever it was hidden; bool, shape (n, m)."""
+    n_hidden = hidden.sum(axis=0)
+    everywhere = (n_hidden >= FEW) & ((tied & hidden).sum(axis=0) >= NEARLY_ALL * n_hidden)
+    return np.broadcast_to(everywhere, tied.shape)
 
 
 def _locks(codes: np.ndarray, attack: Attack) -> tuple[np.ndarray, np.ndarray]:

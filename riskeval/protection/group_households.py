@@ -1,0 +1,85 @@
+"""Groups of records that must come from several households."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the groups and how many households each has (-1 is no group).
+
+    Examples
+    --------
+    >>> households_of(np.array([0, 0, 1, 1]), np.array([7, 7, 7, 8]))[1].tolist()
+    [1, 2]
+    """
+    rows = groups >= 0
+    pairs = np.unique(np.column_stack([groups[rows], members[rows]]), axis=0)
+    numbers, counts = np.unique(pairs[:, 0], return_counts=True)
+    return numbers, counts
+
+
+def with_households(
+    values: np.ndarray, groups: np.ndarray, members: np.ndarray, strata: np.ndarray, k: int
+) -> np.ndarray:
+    """Join groups until each has members of at least k households.
+
+    A group with fewer joins the one with the nearest mean (standardised values) in its stratum; a
+    stratum with fewer than k households becomes one group.
+
+    Parameters
+    ----------
+    values : float64 array, shape (n, p), NaN for missing
+    groups, members, strata : int64 arrays, shape (n,)
+        Group (-1 for none), household and stratum of each record.
+    k : int
+
+    Returns
+    -------
+    int64 array, shape (n,)
+    """
+    spread = np.nanstd(values, axis=0)
+    scaled = np.nan_to_num(values / np.where(spread > 0, spread, 1.0))
+    groups = groups.copy()
+    while True:
+        # 1. groups with too few households
+        numbers, counts = households_of(groups, members)
+        place = np.searchsorted(numbers, groups)
+        rows = groups >= 0
+        sizes = np.bincount(place[rows], minlength=len(numbers))
+        means = np.column_stack(
+            [np.bincount(place[rows], x[rows], len(numbers)) / sizes for x in scaled.T]
+        )
+        home = np.zeros(len(numbers), dtype=np.int64)
+        home[place[rows]] = strata[rows]
+        # 2. each points to the nearest other group of its stratum; chains are joined
+        target = np.arange(len(numbers))
+        for stratum in np.unique(home[counts < k]):
+            here = np.flatnonzero(home == stratum)
+            small = here[counts[here] < k]
+            if len(here) > 1:
+                target[small] = here[_nearest(means[here], np.searchsorted(here, small))]
+        if (target == np.arange(len(numbers))).all():
+            groups[rows] = place[rows]  # numbered without gaps
+            return groups
+        groups[rows] = numbers[_ends(target)[place[rows]]]
+
+
+def _nearest(points: np.ndarray, which: np.ndarray) -> np.ndarray:
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(points).query(points[which], k=2)[1]
+    return np.where(near[:, 0] == which, near[:, 1], near[:, 0])
+
+
+def _ends(target: np.ndarray) -> np.ndarray:
+    """One number for all groups that point to each other."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(target)
+    graph = coo_matrix((np.ones(n), (np.arange(n), target)), shape=(n, n))
+    labels = connected_components(graph, directed=False)[1]
+    first = np.full(int(labels.max()) + 1, n)
+    np.minimum.at(first, labels, np.arange(n))
+    return np.asarray(first[labels])

@@ -1,0 +1,249 @@
+"""Verbs on numbers in household files: once a household, sums and signs kept afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import Households, read_households
+from riskeval.protection.numeric import put_numbers
+from riskeval.protection.result import Protected, changed_cells, protected
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import check_numeric
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import join, plural, short_percent
+
+SUM_TOLERANCE = 1e-6
+
+Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
+"""A verb without households: the file, the variables, the household of each row (or None)."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a verb must respect beside its own method.
+
+    Attributes
+    ----------
+    household : str or None
+    household_variables, strata, keep_signs : tuple of str
+    components : mapping of str to list of str
+        Total -> its parts.
+    """
+
+    household: str | None = None
+    household_variables: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
+    keep_signs: tuple[str, ...] = ()
+    components: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anything to respect."""
+        return bool(self.household or self.keep_signs or self.components)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments as plain values."""
+        return {
+            "household": self.household,
+            "household_variables": list(self.household_variables),
+            "keep_signs": list(self.keep_signs),
+            "components": {total: list(parts) for total, parts in self.components.items()} or None,
+        }
+
+
+def read_order(
+    faults: Faults,
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    *,
+    household: str | None,
+    household_variables: Sequence[str] | str,
+    components: Mapping[str, Sequence[str]] | None,
+    keep_signs: Sequence[str] | str = (),
+    strata: Sequence[str] | str | None = None,
+) -> tuple[Order, Households | None]:
+    """Check what a verb must respect; return it and the households."""
+    parts = {total: names_of(columns) for total, columns in (components or {}).items()}
+    order = Order(
+        household, tuple(names_of(household_variables)), tuple(names_of(strata)),
+        tuple(names_of(keep_signs)), parts,
+    )  # fmt: skip
+    for total, columns in parts.items():
+        check_numeric(faults, frame, [total, *columns], "components")
+        if len(columns) < 2 or total in columns:
+            faults.add("components", f"{total!r} has no two parts beside itself")
+    for role in ("household_variables", "keep_signs"):
+        for name in getattr(order, role):
+            if name not in names:
+                faults.add(role, f"{name!r} is not among the variables")
+    if order.household_variables and household is None:
+        faults.add("household_variables", "without a household", remedy="Give household.")
+    homes = None
+    if household is not None:
+        if household in names:
+            faults.add("household", f"{household!r} is a variable too")
+        homes = read_households(
+            faults, frame, household, candidates=names, declared=order.household_variables,
+            strata=order.strata,
+        )  # fmt: skip
+    return order, homes
+
+
+def once_a_household(
+    frame: pd.DataFrame, names: Sequence[str], order: Order, homes: Households | None, run: Run
+) -> Protected:
+    """Run a verb on household variables once a household, then on the others, then keep sums.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    names : variables
+    order, homes : as `read_order` returned them
+    run : function
+    """
+    if not order.asks:
+        return run(frame, list(names), None)
+    shared = [] if homes is None else [name for name in names if name in homes.variables]
+    others = [name for name in names if name not in shared]
+    released = frame.copy(deep=False)
+    notes: list[str] = []
+    details: dict[str, Any] = {}
+    result: Protected | None = None
+    if shared:
+        assert homes is not None
+        # 1. one row a household, with the value that its members have
+        table = _one_row_each(frame, shared, homes)
+        result = run(table, shared, None)
+        for name in shared:
+            copied = result.data[name].take(homes.number)
+            copied.index = frame.index
+            missing = frame[name].isna()
+            released[name] = copied.mask(missing) if missing.any() else copied
+        each = plural(len(homes), "household")
+        notes += [f"{join(shared)}: once for each of {each}, alike for members.", *result.notes]
+        details |= {**result.details, "household_details": dict(result.details)}
+    if others:
+        # 2. what persons have for themselves
+        result = run(released, others, None if homes is None else homes.number)
+        released = result.data
+        notes += [note for note in result.notes if note not in notes]
+        details |= result.details
+    assert result is not None
+    # 3. signs, sums
+    released = _signs_kept(frame, released, order.keep_signs)
+    released, touched, sums = _sums_kept(frame, released, names, order.components)
+    signs = [f"Signs of {join(order.keep_signs)} stayed."] if order.keep_signs else []
+    return protected(
+        frame,
+        released,
+        [*names, *(name for name in touched if name not in names)],
+        method=result.method,
+        parameters={**result.parameters, "variables": list(names), **order.parameters()},
+        seed=result.seed,
+        notes=[*notes, *signs, *sums],
+        details=details,
+    )
+
+
+def _one_row_each(frame: pd.DataFrame, shared: Sequence[str], homes: Households) -> pd.DataFrame:
+    table = frame.iloc[homes.first].reset_index(drop=True)
+    for name in shared:
+        if table[name].isna().any():  # the first member may lack what another has
+            values = frame[name].groupby(homes.number, observed=True).first()
+            table[name] = values.astype(frame[name].dtype).to_numpy()
+    return table
+
+
+def _signs_kept(
+    frame: pd.DataFrame, released: pd.DataFrame, keep_signs: Sequence[str]
+) -> pd.DataFrame:
+    released = released.copy(deep=False)
+    for name in keep_signs:
+        before = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        after = released[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        flipped = np.sign(before) * np.sign(after) < 0
+        released[name] = put_numbers(released[name], -after, flipped)
+        zero = (before == 0) & (after != 0) & ~np.isnan(after)
+        released[name] = put_numbers(released[name], np.zeros(len(after)), zero)
+    return released
+
+
+def _sums_kept(
+    frame: pd.DataFrame,
+    released: pd.DataFrame,
+    names: Sequence[str],
+    components: Mapping[str, Sequence[str]],
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Make totals and parts agree where they agreed: the total follows parts that were changed.
+
+    Where only the total was changed, its parts are multiplied by the same factor.
+    """
+    released = released.copy(deep=False)
+    touched: list[str] = []
+    notes: list[str] = []
+    for total, parts in components.items():
+        before = _matrix(frame, [total, *parts])
+        scale = np.maximum(np.abs(before).max(axis=1), 1.0)
+        agreed = np.abs(before[:, 0] - before[:, 1:].sum(axis=1)) <= SUM_TOLERANCE * scale
+        after = _matrix(released, [total, *parts])
+        agreed &= ~np.isnan(after).any(axis=1)
+        if any(part in names for part in parts):
+            sums = after[:, 1:].sum(axis=1)
+            released[total] = put_numbers(released[total], sums, agreed & (sums != after[:, 0]))
+            touched.append(total)
+            notes.append(f"{total} is the sum of {join(parts)} again.")
+        else:
+            factor = np.ones(len(after))
+            rows = agreed & (before[:, 0] != 0)
+            factor[rows] = after[rows, 0] / before[rows, 0]
+            for j, part in enumerate(parts, start=1):
+                moved = rows & (before[:, j] != 0) & (factor != 1.0)
+                released[part] = put_numbers(released[part], before[:, j] * factor, moved)
+            from_nothing = int((agreed & (before[:, 0] == 0) & (after[:, 0] != 0)).sum())
+            back = agreed & (before[:, 0] == 0)
+            released[total] = put_numbers(released[total], before[:, 0], back)
+            touched += [total, *parts]
+            notes.append(
+                f"{join(parts)} were multiplied by the factor of {total}, so that they add up"
+                + (f"; {plural(from_nothing, 'total')} of 0 stayed 0." if from_nothing else ".")
+            )
+        lost = int((~agreed).sum())
+        if lost:
+            notes.append(f"In {plural(lost, 'record')} {total} was no sum, or a part is missing.")
+    return released, touched, notes
+
+
+def _matrix(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    columns = [frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
+    return np.column_stack(columns)
+
+
+def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Say by how much values moved: half of those that changed, and one in twenty.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"x": [1.0, 2.0]})
+    >>> magnitude_note(people, people * 1.1, ["x"])
+    ['Half of the changed values moved by at most 10 %, one in twenty by more than 10 %.']
+    """
+    moves = []
+    for name in names:
+        rows = changed_cells(before[name], after[name])
+        old = before[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
+        new = after[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
+        fine = ~np.isnan(old) & ~np.isnan(new) & (old != 0)
+        moves.append(np.abs(new[fine] / old[fine] - 1))
+    sizes = np.concatenate(moves) if moves else np.empty(0)
+    if not len(sizes):
+        return []
+    half, most = np.quantile(sizes, [0.5, 0.95])
+    return [
+        f"Half of the changed values moved by at most {short_percent(half)}, one in twenty by "
+        f"more than {short_percent(most)}."
+    ]
