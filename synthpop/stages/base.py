@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -177,3 +177,13 @@ def check_numeric_field(faults: Faults, label: str, name: str, outlook: Outlook)
     field = outlook.survey.get(name)
     if field is not None and field.kind != "numeric":
         faults.add(label, f"{name!r} is not numeric", remedy="Use Categorical, or convert it.")
+
+
+def check_decimals(faults: Faults, label: str, decimals: Any) -> None:
+    """Note `decimals` that are neither "survey", None nor a whole number from 0 to 12."""
+    if decimals is None or (isinstance(decimals, str) and decimals == "survey"):
+        return
+    whole = isinstance(decimals, Integral) and not isinstance(decimals, bool)
+    if not (whole and 0 <= decimals <= 12):
+        remedy = 'Give "survey", none, or 0 to 12.'
+        faults.add(f"{label}: decimals", f"is {decimals!r}", remedy=remedy)

@@ -16,11 +16,13 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
     Outlook,
     as_names,
     check_available,
+    check_decimals,
     check_in_survey,
     check_numeric_field,
 )
@@ -58,6 +60,9 @@ class Components:
         variable or a number in classes, 0 or 1 otherwise). "sequential": the nearest of those
         that agree in the first variable of `by`; where there is none, in the second, and so on.
         Of several cells at the same distance the one with most donors. The distance is recorded.
+    decimals : "survey", int or None
+        Decimals of the parts: as many as the survey's parts have (up to six), so many, or all that
+        the division gives. The largest part takes up what rounding leaves.
 
     Notes
     -----
@@ -77,6 +82,7 @@ class Components:
     parts: Sequence[str]
     by: Sequence[str]
     empty: str = "nearest"
+    decimals: int | str | None = "survey"
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
@@ -105,6 +111,7 @@ class Components:
         for name in (self.total, *self.parts):
             check_numeric_field(faults, self.label, name, outlook)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
+        check_decimals(faults, self.label, self.decimals)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
 
@@ -143,7 +150,11 @@ class Components:
         if left_out:
             what = f"{left_out} sample persons whose parts nearly cancel are no donors"
             notes = (Fallback(self.label, "all", what),)
-        return ComponentsModel(fields, coding, ordered, *donors, sample.strata_levels, field, notes)
+        decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
+        places = None if decimals is None else int(decimals)
+        return ComponentsModel(
+            fields, coding, ordered, *donors, sample.strata_levels, field, notes, places
+        )
 
     def _check_sums(self, totals: np.ndarray, parts: np.ndarray, where: np.ndarray) -> None:
         gap = np.abs(parts.sum(axis=1) - totals)
@@ -177,6 +188,8 @@ class Components:
         find_groups(totals, cells, of_cell, model.first, model.limits, groups)
         uniforms = spread(groups, len(model.limits) + 1, rng)
         split_totals(totals, groups, model.starts, model.cumulative, model.fractions, uniforms, out)
+        if model.decimals is not None:
+            _round_parts(out, totals, model.decimals)
         return dict(zip(self.parts, out, strict=True))
 
 
@@ -214,11 +227,23 @@ class ComponentsModel:
     strata_levels: tuple[Any, ...]
     total: Field
     fallbacks: tuple[Fallback, ...] = ()
+    decimals: int | None = None
 
     @property
     def n_donors(self) -> np.ndarray:
         """Number of donors of each cell, shape (c,)."""
         return np.diff(self.starts[self.first])
+
+
+def _round_parts(parts: np.ndarray, totals: np.ndarray, decimals: int) -> None:
+    """Round parts, shape (p, n), in place; the largest takes up what rounding leaves."""
+    largest = np.abs(parts).argmax(axis=0)
+    np.round(parts, decimals, out=parts)
+    persons = np.arange(len(totals))
+    exact = parts[largest, persons] + (totals - parts.sum(axis=0))
+    near = np.round(exact, decimals)
+    fine = np.abs(near - exact) <= NEARLY * np.maximum(np.abs(totals), 1.0)
+    parts[largest, persons] = np.where(fine, near, exact)
 
 
 def _collect(

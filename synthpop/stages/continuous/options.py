@@ -14,7 +14,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
-from synthpop.stages.base import check_smallest_stratum
+from synthpop.stages.base import check_decimals, check_smallest_stratum
 from synthpop.stages.continuous.tail import ESTIMATORS
 from synthpop.stages.continuous.values import Rule
 
@@ -74,6 +74,7 @@ def check_options(faults: Faults, stage: Continuous) -> None:
     if stage.constant is not None and not (stage.log or kind == "binned+regression"):
         faults.add(label, "constant has no meaning without log", remedy="Set log = true.")
     _check_tail(faults, stage)
+    check_decimals(faults, label, stage.decimals)
     for option in ("upper", "constant", "threshold"):
         value = getattr(stage, option)
         if value is not None and not (isinstance(value, Real) and np.isfinite(float(value))):

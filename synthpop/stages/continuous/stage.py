@@ -48,6 +48,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
+from synthpop.models.decimals import decimals_of, rounded
 from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
@@ -72,15 +73,13 @@ from synthpop.stages.continuous.distributions import (
     record_steps,
 )
 from synthpop.stages.continuous.options import (
+    COUNTS,
     check_options,
     make_rule,
-    residuals_of,
     values_pooling,
 )
 from synthpop.stages.continuous.tail import TopClass, fit_top_class
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
-
-WHOLE = ("poisson", "negative-binomial", "pmm")  # methods that draw whole numbers from such
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +181,14 @@ class Continuous:
         Of the tail: "mle" (default), "pwm", "pwm-biased" or "moments" for "gpd"; "pdc" (default),
         "hill", "ise" or "moment" for "pareto".
 
+    decimals : "survey", int or None
+        Decimals of the values: as many as the survey has (up to six), so many, or all that the
+        draws have. No value becomes zero by rounding, and none leaves its class.
+
     Notes
     -----
-    Counts and matched values of a survey column of whole numbers are whole numbers (int64) in the
-    population; values of all other methods are float64.
+    A survey column of whole numbers stays one (int64) in the population, unless `decimals` or
+    ``by_household="mean"`` make fractions; other values are float64.
 
     Two uniform numbers per person from the stream (stage, variable, stratum, block), spread
     evenly: that of the class within cells of predictors, that of the value within classes (see
@@ -222,6 +225,7 @@ class Continuous:
     by: str | None = None
     threshold: float | None = None
     estimator: str | None = None
+    decimals: int | str | None = "survey"
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -259,6 +263,7 @@ class Continuous:
         """Learn classes, their distribution and what is drawn in them; `rng` seeds learners."""
         values = sample.columns[self.name].astype(np.float64)
         notes: tuple[Fallback, ...] = ()
+        decimals = decimals_of(values) if self.decimals == "survey" else self.decimals
         if self.by_household == "shared":
             notes = unshared(values, sample.offsets, self.label)
             sample = heads_of_sample(sample)
@@ -308,7 +313,7 @@ class Continuous:
             )
             found = (*found, *notes_of(why, self.label, sample))
         return ContinuousModel(
-            fields=self._fields(sample),
+            fields=self._fields(sample, decimals),
             coding=coding,
             ladder=ladder,
             low=classes.low,
@@ -318,14 +323,14 @@ class Continuous:
             values=regression,
             strata_levels=strata_levels,
             fallbacks=notes_by_level((*notes, *found), sample, self.by),
+            decimals=None if decimals is None else int(decimals),
         )
 
-    def _fields(self, sample: Sample) -> tuple[Field, ...]:
-        """Return the new columns: whole numbers where survey and method have such only."""
+    def _fields(self, sample: Sample, decimals: Any) -> tuple[Field, ...]:
+        """Return the new columns: whole numbers where survey and draws have such only."""
         fields = tuple(Field.number(name) for name in self.provides)
         held = sample.fields[self.name]
-        whole = isinstance(self.method, str) and self.method in WHOLE
-        whole = whole or (self.method != "binned" and residuals_of(self) == "leaves")
+        whole = decimals == 0 or self.method in COUNTS
         if not whole or self.by_household == "mean" or "int" not in held.original.lower():
             return fields
         original = "int64" if held.original[0].islower() else "Int64"  # counts may be larger
@@ -423,6 +428,11 @@ class Continuous:
         if model.values is not None:
             rows = row_of_cell[cells]
             out[top] = self._values(model, model.values, block, rows, len(table), top, rng)
+        if model.decimals is not None:
+            modelled = model.values is not None
+            ends = [np.where(modelled & (classes == len(first) - 1), np.nan, x[classes])
+                    for x in (first, last)]  # fmt: skip
+            out = rounded(out, model.decimals, *ends)
         columns = {self.name: out}
         if self.intervals is not None:
             columns[self.intervals[0]] = model.low[classes]
@@ -471,3 +481,4 @@ class ContinuousModel:
     values: Values | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+    decimals: int | None = None

@@ -59,10 +59,11 @@ def test_the_same_from_a_folder_and_for_later_steps(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"method": "binned"}, {"method": "regression"}])
-def test_values_of_other_methods_are_not_whole(options: dict) -> None:
-    people = income(name="children", **options).frame()
+def test_values_are_not_whole_where_fractions_are_asked_for(options: dict) -> None:
+    people = income(name="children", decimals=None, **options).frame()
     assert people["children"].dtype == "float64"
     assert (people["children"] % 1 != 0).any()
+    assert income(name="children", **options).frame()["children"].dtype == "int64"
 
 
 def test_one_value_for_a_household_keeps_the_kind_of_number() -> None:
