@@ -17,7 +17,9 @@ from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Propo
 from synthpop.sampling.plans import (
     BalancedPlan,
     ClusterPlan,
+    CollectPlan,
     Plan,
+    ReplacementPlan,
     SimplePlan,
     StratifiedPlan,
     SystematicPlan,
@@ -52,11 +54,15 @@ def _check_room(name: str, n: int, units: Units) -> None:
 
 @dataclass(frozen=True)
 class SimpleRandom:
-    """Simple random sampling without replacement.
+    """Simple random sampling.
 
     Attributes
     ----------
     n : int
+    replace : bool
+        Draw with replacement: a unit that is drawn twice comes twice (households and primary
+        sampling units get ids of their own then, ``drawn_household`` and ``drawn_psu``), the
+        weight of each draw is N / n, and n may be larger than N.
 
     Examples
     --------
@@ -68,12 +74,15 @@ class SimpleRandom:
     """
 
     n: int
+    replace: bool = False
 
     def __post_init__(self) -> None:
         _check_n("simple random sample", self.n)
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
+        if self.replace:
+            return ReplacementPlan(np.full(units.n, 1.0 / max(units.n, 1)), self.n)
         _check_room("simple random sample", self.n, units)
         return SimplePlan(units.n, self.n)
 
@@ -124,10 +133,13 @@ class ProbabilityProportionalToSize:
         "conditional-poisson" (maximum entropy), "sampford", "brewer", "tille", "pivotal",
         "systematic", "random-systematic" or "poisson" (the size of the sample then varies); see
         `draw_unequal`.
+    replace : bool
+        Draw with replacement, each time with probability size / total (Hansen and Hurwitz 1943):
+        `method` has no meaning then, and no unit is certain. See `SimpleRandom`.
 
     Notes
     -----
-    Units larger than the total divided by n come in with certainty.
+    Without replacement units larger than the total divided by n come in with certainty.
 
     Examples
     --------
@@ -141,6 +153,7 @@ class ProbabilityProportionalToSize:
     n: int
     size: str | None = None
     method: str = "conditional-poisson"
+    replace: bool = False
 
     def __post_init__(self) -> None:
         faults = Faults("sample with unequal probabilities")
@@ -150,9 +163,19 @@ class ProbabilityProportionalToSize:
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
-        _check_room("sample with unequal probabilities", self.n, units)
         sizes = _sizes(units, self.size)
+        if self.replace:
+            return ReplacementPlan(_shares(sizes), self.n)
+        _check_room("sample with unequal probabilities", self.n, units)
         return UnequalPlan(inclusion_probabilities(sizes, self.n), self.method)
+
+
+def _shares(sizes: np.ndarray) -> np.ndarray:
+    faults = Faults("sample with unequal probabilities")
+    if (sizes < 0).any() or not sizes.sum() > 0:
+        faults.add("size", "is negative, or zero for all", remedy="Give positive sizes.")
+    faults.raise_if_any()
+    return np.asarray(sizes / sizes.sum())
 
 
 def _sizes(units: Units, name: str | None) -> np.ndarray:
@@ -227,6 +250,10 @@ class Cluster:
     design : Design
         How groups are drawn. Its columns are those of the groups: constant ones keep their value,
         numeric ones that vary within a group are summed.
+    collect : bool
+        The design draws rows (persons), and each group with a drawn row comes whole: its
+        probability is that of drawing any of its members. For `SimpleRandom`, and for Poisson
+        sampling or drawing with replacement with `ProbabilityProportionalToSize`.
 
     Examples
     --------
@@ -239,10 +266,13 @@ class Cluster:
 
     unit: str
     design: Any
+    collect: bool = False
 
     def plan(self, units: Units) -> Plan:
         """Return the plan for these units."""
         clusters = ClusterSource(units, self.unit)
+        if self.collect:
+            return CollectPlan(clusters, self.design.plan(units))
         return ClusterPlan(clusters, self.design.plan(Units(clusters)))
 
 
@@ -278,6 +308,11 @@ class TwoStage:
             faults.add(
                 "first", f"is a {type(self.first).__name__}", remedy="Give Cluster(unit, design)."
             )
+            faults.raise_if_any()
+        if self.first.collect or getattr(self.first.design, "replace", False):
+            faults = Faults("two-stage sample")
+            remedy = "Draw first-stage units as such and without replacement."
+            faults.add("first", "collects groups, or draws with replacement", remedy=remedy)
             faults.raise_if_any()
 
     def plan(self, units: Units) -> Plan:
@@ -357,7 +392,7 @@ class Stratified:
         for label, design, part in zip(labels, designs, inside, strict=True):
             room = frame_of(design, part).n
             asked = size_of(design)
-            if asked is not None and asked > room:
+            if asked is not None and asked > room and not with_replacement(design):
                 faults.add(
                     f"stratum {label!r}",
                     f"has {plural(room, 'unit')}, {asked} are wanted",
@@ -397,10 +432,19 @@ class Stratified:
         return [with_size(self.within, int(n)) for n in sizes]
 
 
+def with_replacement(design: Any) -> bool:
+    """Whether a design draws its units with replacement."""
+    if isinstance(design, Cluster):
+        return with_replacement(design.design)
+    return bool(getattr(design, "replace", False))
+
+
 def frame_of(design: Any, units: Units) -> Units:
     """Return the units that a design draws: rows, or groups where it draws clusters."""
     if isinstance(design, TwoStage):
         return frame_of(design.first, units)
+    if isinstance(design, Cluster) and design.collect:
+        return units
     return Units(ClusterSource(units, design.unit)) if isinstance(design, Cluster) else units
 
 
@@ -430,4 +474,5 @@ def capped(design: Any, units: Units) -> Any:
     """Return the design with at most as many units as there are."""
     n = size_of(design)
     room = frame_of(design, units).n
-    return with_size(design, room) if n is not None and n > room else design
+    full = n is not None and n > room and not with_replacement(design)
+    return with_size(design, room) if full else design

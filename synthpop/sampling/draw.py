@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.sampling.designs import Cluster, Stratified, TwoStage
+from synthpop.sampling.designs import Cluster, Stratified, TwoStage, with_replacement
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import Source, Units, open_source
 
 WEIGHT = "design_weight"
 PROBABILITY = "inclusion_probability"
 STRATUM = "design_stratum"
+DRAW = "draw"
 MOST_PAIRS = 5000
 
 
@@ -35,6 +37,8 @@ class Sampler:
         Roles of the survey.
     strata_names : tuple of str
         Columns that make the strata, when there are several.
+    replace : tuple of str
+        Roles (household, psu) of units that are drawn with replacement; ("row",) for rows.
     """
 
     source: Source
@@ -43,6 +47,7 @@ class Sampler:
     strata: str | None
     psu: str | None
     strata_names: tuple[str, ...] = ()
+    replace: tuple[str, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> Survey:
         """Return one sample."""
@@ -66,9 +71,15 @@ class Sampler:
         if self.strata == STRATUM:
             parts = zip(*(frame[name].astype(str) for name in self.strata_names), strict=True)
             frame[STRATUM] = [" / ".join(part) for part in parts]
-        return Survey(
-            frame, weight=WEIGHT, household=self.household, strata=self.strata, psu=self.psu
-        )
+        roles = {"household": self.household, "psu": self.psu}
+        if self.replace:
+            frame[DRAW] = pd.Series(rows).groupby(rows).cumcount().to_numpy() + 1
+            for role in set(self.replace) & set(roles):
+                name = roles[role]
+                if name is not None:
+                    frame[f"drawn_{role}"] = frame.groupby([name, DRAW], sort=False).ngroup()
+                    roles[role] = f"drawn_{role}"
+        return Survey(frame, weight=WEIGHT, strata=self.strata, **roles)
 
 
 def _walk(design: Any) -> list[Any]:
@@ -115,7 +126,21 @@ def prepare(
     strata = next((tuple(one.names) for one in every if isinstance(one, Stratified)), ())
     name = None if not strata else (strata[0] if len(strata) == 1 else STRATUM)
     plan = design.plan(Units(source))
-    return Sampler(source, plan, household, name, clusters[0] if clusters else None, strata)
+    psu = clusters[0] if clusters else None
+    return Sampler(source, plan, household, name, psu, strata, _replaced(every, household, psu))
+
+
+def _replaced(every: list[Any], household: str | None, psu: str | None) -> tuple[str, ...]:
+    """Roles of the units that are drawn with replacement."""
+    units = [one.unit for one in every if isinstance(one, Cluster) and with_replacement(one)]
+    if not any(with_replacement(one) for one in every):
+        return ()
+    roles = {"household": household, "psu": psu}
+    # a household is repeated where it, or a unit that holds it, is drawn again
+    repeated = [role for role, name in roles.items() if name in units]
+    if units and household is not None and "household" not in repeated:
+        repeated.append("household")
+    return tuple(repeated) or ("row",)
 
 
 def draw_sample(
@@ -148,7 +173,9 @@ def draw_sample(
     -------
     Survey
         Rows in the order of the population, with ``design_weight`` = 1 / inclusion probability,
-        ``inclusion_probability``, and the roles strata and psu (outermost cluster) of the design.
+        ``inclusion_probability`` (the expected number of draws, and ``draw``, the number of the
+        draw, where units are drawn with replacement), and the roles strata and psu (outermost
+        cluster) of the design.
 
     Raises
     ------

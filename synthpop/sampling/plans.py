@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -78,6 +79,38 @@ class SimplePlan:
         pair = self.n * (self.n - 1) / max(size * (size - 1), 1)
         joint = np.full((size, size), pair)
         np.fill_diagonal(joint, self.n / max(size, 1))
+        return joint
+
+
+@dataclass(frozen=True)
+class ReplacementPlan:
+    """n draws with replacement, each with probabilities p that add up to one."""
+
+    p: np.ndarray
+    n: int
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.p)
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return positions, some of them several times, and the expected number of draws."""
+        ends = np.cumsum(self.p)
+        points = np.sort(rng.random(self.n)) * ends[-1]
+        rows = np.searchsorted(ends, points, side="right")
+        return rows, self.n * self.p[rows]
+
+    def probabilities(self) -> np.ndarray:
+        """Return the probabilities of at least one draw, 1 - (1 - p)^n."""
+        return np.asarray(1 - (1 - self.p) ** self.n)
+
+    def joint(self) -> np.ndarray:
+        """Return the probabilities of at least one draw of both."""
+        none = (1 - self.p) ** self.n
+        neither = np.maximum(1 - self.p[:, None] - self.p[None, :], 0.0) ** self.n
+        joint = 1 - none[:, None] - none[None, :] + neither
+        np.fill_diagonal(joint, 1 - none)
         return joint
 
 
@@ -242,6 +275,70 @@ class ClusterPlan:
         """Return the joint probabilities of the clusters; members come together."""
         cluster = self._spread()
         return self.plan.joint()[np.ix_(cluster, cluster)]
+
+
+@dataclass(frozen=True)
+class CollectPlan:
+    """Rows are drawn, and every cluster with a drawn row comes whole."""
+
+    clusters: ClusterSource
+    plan: Plan
+
+    @property
+    def n_units(self) -> int:
+        """Number of units inside the clusters."""
+        return int(self.clusters.offsets[-1])
+
+    @cached_property
+    def _cluster(self) -> np.ndarray:
+        cluster = np.empty(self.n_units, dtype=np.int64)
+        rows, which = self.clusters.members(np.arange(self.clusters.n))
+        cluster[rows] = which
+        return cluster
+
+    @cached_property
+    def _chance(self) -> np.ndarray:
+        """Probability of each cluster: that of drawing any member."""
+        plan, sizes = self.plan, self.clusters.sizes
+        if isinstance(plan, SimplePlan):
+            # N - m units of other clusters fill the sample: C(N - m, n) / C(N, n)
+            from scipy.special import gammaln
+
+            rest = plan.n_units - sizes
+            room = np.maximum(rest - plan.n, 0)
+            log_none = gammaln(rest + 1) - gammaln(room + 1)
+            log_all = gammaln(plan.n_units + 1) - gammaln(plan.n_units - plan.n + 1)
+            return np.asarray(np.where(rest >= plan.n, 1 - np.exp(log_none - log_all), 1.0))
+        if isinstance(plan, ReplacementPlan):
+            share = np.bincount(self._cluster, weights=plan.p, minlength=self.clusters.n)
+            return np.asarray(1 - np.maximum(1 - share, 0.0) ** plan.n)
+        if isinstance(plan, UnequalPlan) and plan.method == "poisson":
+            log_none = np.log1p(-np.minimum(plan.p, 1 - 1e-15))
+            total = np.bincount(self._cluster, weights=log_none, minlength=self.clusters.n)
+            return np.asarray(-np.expm1(total))
+        faults = Faults("sample of collected groups")
+        what = "has no known probability of drawing any member of a group"
+        remedy = "Use SimpleRandom, or Poisson sampling, or draw with replacement."
+        faults.add("design", what, remedy=remedy)
+        faults.raise_if_any()
+        raise AssertionError
+
+    def draw(self, rng: np.random.Generator) -> Selection:
+        """Return all units of the clusters with a drawn unit."""
+        chance = self._chance
+        drawn, _ = self.plan.draw(rng)
+        chosen = np.unique(self._cluster[drawn])
+        rows, which = self.clusters.members(chosen)
+        order = np.argsort(rows, kind="stable")
+        return rows[order], chance[chosen][which][order]
+
+    def probabilities(self) -> np.ndarray:
+        """Return the probability of the cluster for each unit."""
+        return self._chance[self._cluster]
+
+    def joint(self) -> np.ndarray:
+        """Refuse: they are not known."""
+        return unknown_joint("collecting groups")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ class SampleSetup(Result):
         Household, strata and psu of the samples.
     strata_names : tuple of str
         Columns that make the strata.
+    replace : tuple of str
+        Roles of units that were drawn with replacement.
     """
 
     samples: pd.DataFrame = field(repr=False)
@@ -43,6 +45,7 @@ class SampleSetup(Result):
     seed: int
     roles: dict[str, str | None]
     strata_names: tuple[str, ...] = ()
+    replace: tuple[str, ...] = ()
     _starts: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64), repr=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +81,13 @@ class SampleSetup(Result):
             faults.raise_if_any()
         roles = self.roles
         return Sampler(
-            source, None, roles["household"], roles["strata"], roles["psu"], self.strata_names
+            source,
+            None,
+            roles["household"],
+            roles["strata"],
+            roles["psu"],
+            self.strata_names,
+            self.replace,
         )
 
     def surveys(self, population: Any) -> Iterator[Survey]:
@@ -99,6 +108,7 @@ class SampleSetup(Result):
             "seed": self.seed,
             "roles": self.roles,
             "strata_names": list(self.strata_names),
+            "replace": list(self.replace),
         }
         try:
             pq.write_table(table.replace_schema_metadata({"setup": json.dumps(record)}), path)
@@ -160,8 +170,8 @@ def draw_setup(
         parts.append(pd.DataFrame({"repetition": r, "row": rows, "probability": p}))
     roles = {"household": sampler.household, "strata": sampler.strata, "psu": sampler.psu}
     samples = pd.concat(parts, ignore_index=True)
-    names = sampler.strata_names
-    return SampleSetup(samples, int(n_samples), sampler.source.n, seed, roles, names)
+    names, replace = sampler.strata_names, sampler.replace
+    return SampleSetup(samples, int(n_samples), sampler.source.n, seed, roles, names, replace)
 
 
 def read_setup(path: Path | str) -> SampleSetup:
@@ -182,5 +192,6 @@ def read_setup(path: Path | str) -> SampleSetup:
     except (OSError, KeyError, ValueError, pa.ArrowInvalid) as problem:
         faults.add(str(path), "is no sample set-up", remedy="Write one with SampleSetup.write.")
         raise InputError("sample set-up", faults.found) from problem
-    record["strata_names"] = tuple(record["strata_names"])
+    for name in ("strata_names", "replace"):
+        record[name] = tuple(record[name])
     return SampleSetup(table.to_pandas(), **record)
