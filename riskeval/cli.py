@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from synthpop._version import __version__
-from synthpop.microdata.command import guarded, progress
-from synthpop.microdata.errors import Fault, RunFileError
+from synthpop.microdata.command import command_line, guarded, keep_sources, progress
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Disclosure risk, protection and utility of released microdata.",
-)
-
-Workers = Annotated[str | None, typer.Option(help="Has no effect: one process does the work.")]
+app = command_line("Disclosure risk, protection and utility of released microdata.")
 
 
 @app.command()
 def assess(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [data] and [assess].")],
     out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
-    seed: Annotated[int | None, typer.Option(help="Has no effect: nothing is drawn.")] = None,
-    workers: Workers = None,
 ) -> None:
     """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
     from riskeval.report.assessment import write_assessment
     from riskeval.runfiles.runfile import load_assess_plan
-    from synthpop.microdata.streams import without_effect
 
     plan = load_assess_plan(file)
-    without_effect(seed, workers, typer.echo)
     result = plan.run()
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
@@ -49,24 +34,23 @@ def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet or .csv.")] = None,
-    workers: Workers = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history."""
     from riskeval.runfiles.runfile import load_protect_plan, takes_seed
     from riskeval.session.session import ProtectionSession
     from synthpop.microdata.files import write_table
-    from synthpop.microdata.streams import resolve_seed, without_effect
+    from synthpop.microdata.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
     target = out or plan.folder / (plan.out or f"{file.stem}-protected.parquet")
     sources = [plan.folder / plan.data.file] if plan.data.file else []
-    _keep_sources("riskeval protect", sources, [target])
+    keep_sources("riskeval protect", sources, [target])
     seed = None if seed is None else resolve_seed(seed)
-    without_effect(None, workers, typer.echo)
     session = ProtectionSession(plan.read(), **plan.roles.model_dump())
     for number, (verb, arguments) in enumerate(plan.steps, 1):
         if seed is not None and "seed" not in arguments and takes_seed(verb):
-            arguments = {**arguments, "seed": seed + number}
+            drawn = Streams(seed).at("protect", number, verb).integers(2**62)
+            arguments = {**arguments, "seed": int(drawn)}
         typer.echo(f"{number}. {session.apply(verb, **arguments).summary()}")
     write_table(session.data, target)
     report = plan.folder / (plan.report.file or f"{file.stem}.html")
@@ -91,7 +75,7 @@ def compare(
     seed = None if seed is None else resolve_seed(seed)
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     numbers = target.with_suffix(".csv")
-    _keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
+    keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
     result.report(target, title=plan.report.title, audience=plan.report.audience)
@@ -100,28 +84,6 @@ def compare(
     typer.echo(result.summary())
     more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
     typer.echo(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
-
-
-def _keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
-    """Refuse to write over a file that is read."""
-    read = {source.resolve() for source in sources}
-    remedy = "Name another file with out or --out."
-    faults = [
-        Fault("out", f"{target} is a file that is read, which would be lost", remedy=remedy)
-        for target in targets
-        if target.resolve() in read
-    ]
-    if faults:
-        raise RunFileError(subject, faults)
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    if version:
-        typer.echo(__version__)
-        raise typer.Exit
 
 
 def main() -> None:

@@ -8,17 +8,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from synthpop._version import __version__
-from synthpop.microdata.command import guarded, progress, workers_option
+from synthpop.microdata.command import command_line, guarded, progress, workers_option
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.microdata.events import Event
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="Synthetic populations of households and persons from a survey sample.",
-)
+app = command_line("Synthetic populations of households and persons from a survey sample.")
 
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
@@ -95,19 +89,13 @@ def init(
 def calibrate(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [survey] and [calibrate].")],
     out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Has no effect: nothing is drawn.")] = None,
-    workers: Annotated[
-        str | None, typer.Option(help="Has no effect: one process does the work.")
-    ] = None,
     safe_csv: SafeCsv = False,
 ) -> None:
     """Calibrate the weights of a survey to known totals and write the survey and a table."""
     from synthpop.microdata.files import write_table
-    from synthpop.microdata.streams import without_effect
     from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
-    without_effect(seed, workers, typer.echo)
     if plan.calibrate is None:
         _fail(f"{file} has no table [calibrate].")
     with warnings.catch_warnings():
@@ -131,7 +119,9 @@ def sample(
     strata: Annotated[str | None, typer.Option(help="Column of strata; none: one stratum.")] = None,
     allocation: Annotated[Allocation, typer.Option(help="Over strata.")] = "proportional",
     persons: Annotated[bool, typer.Option("--persons", help="Draw single persons.")] = False,
-    seed: Seed = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the draw; without one a new one, which is printed.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="File to write: .parquet or .csv.")] = Path(
         "sample.parquet"
     ),
@@ -274,15 +264,6 @@ def _risk(plan: Any, fitted: Any, population: Any) -> Any:
 def _fail(message: str) -> None:
     typer.echo(message, err=True)
     raise typer.Exit(1)
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    if version:
-        typer.echo(__version__)
-        raise typer.Exit
 
 
 def main() -> None:

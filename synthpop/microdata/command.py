@@ -8,14 +8,65 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from synthpop.microdata.errors import MicrodataError
+import typer
+
+from synthpop._version import __version__
+from synthpop.microdata.errors import Faults, MicrodataError, RunFileError
 from synthpop.microdata.events import Event, Listener, silent
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}  # exit status: 128 and the number
+
+
+def command_line(text: str) -> typer.Typer:
+    """Return an empty command line: plain help by -h and --help, the version by -V and --version.
+
+    Parameters
+    ----------
+    text : str
+        What the commands are for.
+    """
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,  # "[survey]" in a help text is no markup
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=text,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def version(
+        version: Annotated[
+            bool, typer.Option("--version", "-V", help="Show the version and exit.")
+        ] = False,
+    ) -> None:
+        if version:
+            typer.echo(__version__)
+            raise typer.Exit
+
+    return app
+
+
+def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises
+    ------
+    RunFileError
+        One of the targets is a source.
+    """
+    read = {source.resolve() for source in sources}
+    faults = Faults(subject, RunFileError)
+    for target in targets:
+        if target.resolve() in read:
+            what = f"{target} is a file that is read, which would be lost"
+            faults.add("out", what, remedy="Name another file with out or --out.")
+    faults.raise_if_any()
 
 
 class Stopped(BaseException):

@@ -7,7 +7,6 @@ order of calls: a step keeps its draws whatever is added before it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -38,20 +37,6 @@ def resolve_seed(seed: int | None) -> int:
     if seed < 0:
         raise _fault(f"must not be negative, got {seed}")
     return int(seed)
-
-
-def without_effect(seed: int | None, workers: object, say: Callable[[str], object]) -> None:
-    """Say that a seed or workers that were given change nothing; a faulty seed is refused.
-
-    Examples
-    --------
-    >>> without_effect(5, None, print)
-    seed 5: nothing is drawn here
-    """
-    if seed is not None:
-        say(f"seed {resolve_seed(seed)}: nothing is drawn here")
-    if workers is not None:
-        say(f"workers {workers}: one process does the work here")
 
 
 def _fault(what: str) -> InputError:

@@ -78,7 +78,6 @@ def test_the_original_is_never_overwritten(tmp_path: Path) -> None:
     [
         (("assess", "."), "cannot be read"),
         (("protect", "plan.toml", "--seed", -1), "must not be negative"),
-        (("assess", "assess.toml", "--seed", -1), "must not be negative"),
     ],
 )
 def test_faulty_arguments_are_told(tmp_path: Path, arguments: tuple, message: str) -> None:
@@ -89,15 +88,6 @@ def test_faulty_arguments_are_told(tmp_path: Path, arguments: tuple, message: st
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_options_without_effect_are_told(tmp_path: Path) -> None:
-    small_frame(60).to_parquet(tmp_path / "survey.parquet")
-    (tmp_path / "assess.toml").write_text(ASSESS)
-    done = call("assess", "assess.toml", "--seed", 5, "--workers", 2, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "seed 5: nothing is drawn here" in done.stdout
-    assert "workers 2: one process does the work here" in done.stdout
 
 
 @pytest.mark.parametrize("steps", ['[[step]]\nverb = ["x"]', 'step = ["x"]'])

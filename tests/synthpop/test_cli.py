@@ -62,7 +62,6 @@ def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
         (("run", "."), "cannot be read"),
         (("run", "run.toml", "--workers", "²"), "is not understood"),
         (("init", "survey.parquet", "--out", "nowhere/x.toml"), "cannot write"),
-        (("calibrate", "run.toml", "--seed", -1), "must not be negative"),
     ],
 )
 def test_faulty_arguments_are_told(folder: Path, arguments: tuple, message: str) -> None:
@@ -70,12 +69,6 @@ def test_faulty_arguments_are_told(folder: Path, arguments: tuple, message: str)
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_calibrate_says_which_options_have_no_effect(folder: Path) -> None:
-    done = call("calibrate", "run.toml", "--seed", 5, "--workers", 2, cwd=folder)
-    assert "seed 5: nothing is drawn here" in done.stdout
-    assert "workers 2: one process does the work here" in done.stdout
 
 
 def test_risk_variables_are_checked_before_the_population_is_written(folder: Path) -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from synthpop.microdata.command import guarded, workers_option
-from synthpop.microdata.errors import OutputError
+import riskeval.cli
+import synthpop.cli
+from synthpop._version import __version__
+from synthpop.microdata.command import guarded, keep_sources, workers_option
+from synthpop.microdata.errors import OutputError, RunFileError
+from tests.console import call
 
 
 def failing(problem: BaseException):
@@ -82,3 +86,42 @@ def test_handlers_are_given_back() -> None:
 def test_workers_are_numbers_or_text() -> None:
     texts = ["4", "processes:2", "9" * 5000, "\u0664"]
     assert [workers_option(text) for text in texts] == [4, *texts[1:]]
+
+
+# what both command lines look like
+
+
+@pytest.mark.parametrize("main", [synthpop.cli.main, riskeval.cli.main])
+@pytest.mark.parametrize("option", ["-h", "--help", "-V", "--version"])
+def test_help_and_version(main, option, tmp_path) -> None:
+    done = call(main, option, cwd=tmp_path)
+    assert done.returncode == 0
+    expected = "Commands:" if option in ("-h", "--help") else __version__
+    assert expected in done.stdout
+
+
+def test_help_shows_brackets_and_no_option_without_effect(tmp_path) -> None:
+    text = call(synthpop.cli.main, "calibrate", "-h", cwd=tmp_path).stdout
+    assert "with [survey] and [calibrate]" in " ".join(text.split())
+    for main, command in [(synthpop.cli.main, "calibrate"), (riskeval.cli.main, "assess")]:
+        text = call(main, command, "-h", cwd=tmp_path).stdout
+        assert "no effect" not in text
+        assert "--seed" not in text
+        done = call(main, command, "run.toml", "--seed", 1, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "No such option: --seed" in done.stderr
+
+
+@pytest.mark.parametrize("package", ["synthpop", "riskeval"])
+def test_packages_can_be_run(package, tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", package, "-V"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == __version__
+
+
+def test_files_that_are_read_are_never_written(tmp_path) -> None:
+    source = tmp_path / "a.csv"
+    keep_sources("tool", [source], [tmp_path / "b.csv"])
+    with pytest.raises(RunFileError, match="would be lost"):
+        keep_sources("tool", [source], [tmp_path / "x" / ".." / "a.csv"])
