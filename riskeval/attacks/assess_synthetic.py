@@ -227,12 +227,16 @@ def assess_synthetic(
             skipped[name, target] = "it needs a hold-out"
             continue
         try:
-            result = ATTACKS[name].run(given, target)
+            asked = given
+            groups: tuple[str, ...] = ()
+            if ATTACKS[name].exact_keys:
+                asked, groups = given.with_groups()
+            result = ATTACKS[name].run(asked, target)
         except InputError as error:
             skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
             continue
         results[name, target] = result
-        note = _note(name, given, result)
+        note = _note(name, given, result, groups)
         if note:
             notes[name, target] = note
         rows += [_row(name, target, one, len(jobs)) for one in ATTACKS[name].numbers(result)]
@@ -334,10 +338,12 @@ def _listed(attacks: Sequence[str] | str) -> list[str]:
     return [attacks] if isinstance(attacks, str) else list(attacks)
 
 
-def _note(name: str, given: AttackInput, result: Any) -> str:
+def _note(name: str, given: AttackInput, result: Any, groups: Sequence[str]) -> str:
     """What an attack leaves aside, and the rules its numbers rest on; empty for nothing."""
     fields = given.left_out(ATTACKS[name].honours)
     parts = [f"{', '.join(fields)} of the scenario left aside"] if fields else []
     if given.replicates and not ATTACKS[name].replicates:
         parts.append("the first synthetic file alone")
+    if groups:
+        parts.append(f"{', '.join(groups)} compared in {given.n_groups} groups")
     return "; ".join([*parts, *getattr(result, "notes", ())])

@@ -5,8 +5,8 @@ A new attack is one more entry of `ATTACKS`; nothing else has to know it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ import pandas as pd
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
+from riskeval.attacks.values import as_numbers, is_amount, number_groups
 from riskeval.measurement import MeasureInfo, Measurement
 from synthpop.microdata.events import Listener, silent
 
@@ -86,12 +88,52 @@ class AttackInput:
         """Those of some columns that are declared codes, as an argument beside plain keys."""
         return tuple(name for name in self.categorical if name in names)
 
+    def with_groups(self) -> tuple[AttackInput, tuple[str, ...]]:
+        """Return the same with amounts among the keys in groups, and the keys that are amounts.
+
+        Amounts are numeric keys with values that are not whole. The groups are cut at quantiles of
+        the original.
+        """
+        breaks = {}
+        for key in self.keys:
+            if key not in self.categorical and is_amount(self.original[key]):
+                values = as_numbers(self.original[key].dropna())
+                cuts = np.quantile(values, np.arange(1, self.n_groups) / self.n_groups)
+                breaks[key] = np.unique(cuts)
+
+        def grouped(frame: pd.DataFrame) -> pd.DataFrame:
+            return frame.assign(
+                **{key: number_groups(frame[key], cuts) for key, cuts in breaks.items()}
+            )
+
+        if not breaks:
+            return self, ()
+        files = [GroupedFile(file, grouped) for file in (self.synthetic, *self.replicates)]
+        holdout = None if self.holdout is None else grouped(self.holdout)
+        given = replace(
+            self, original=grouped(self.original), synthetic=files[0],
+            replicates=tuple(files[1:]), holdout=holdout,
+        )  # fmt: skip
+        return given, tuple(breaks)
+
     def left_out(self, honours: Sequence[str]) -> list[str]:
         """Return the fields of the scenario that say something and have no part in an attack."""
         if self.scenario is None:
             return []
         plain = self.scenario.to_dict()
         return [name for name in plain if name not in ("keys", "targets", *honours)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedFile:
+    """A release whose frames are changed one by one as they are read."""
+
+    file: Any
+    change: Callable[[pd.DataFrame], pd.DataFrame]
+
+    def iter_blocks(self) -> Iterator[pd.DataFrame]:
+        """Yield the frames."""
+        return (self.change(frame) for frame in iter_frames(self.file, "synthetic"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +202,12 @@ class AttackEntry:
     numbers : function of the result to a list of AttackNumber
     blind_spot : str
         What it cannot see.
+    exact_keys : bool
+        Whether it looks for the very same keys, so that amounts among them are compared in groups.
+    blind_to : tuple of str
+        Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
+        (of 0.1 %): files that give persons away and that it does not see. The self-test of
+        the attacks asks for all others.
     """
 
     title: str
@@ -171,6 +219,8 @@ class AttackEntry:
     run: Callable[[AttackInput, str], Any]
     numbers: Callable[[Any], Sequence[AttackNumber]]
     blind_spot: str
+    exact_keys: bool = False
+    blind_to: tuple[str, ...] = ()
 
 
 def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share") -> MeasureInfo:
@@ -201,6 +251,10 @@ INFOS = {
     "close": _info(
         "close", "nearer than the baseline", "synthetic records nearer than the nearest 5 % of "
         "the baseline", "Yao et al. (2025), arXiv:2505.01524",
+    ),
+    "members": _info(
+        "members", "members nearer than the baseline", "households whose members are nearer to "
+        "original persons than the nearest 5 % of the baseline", "",
     ),
     "identical": _info(
         "identical", "identical", "synthetic records equal to an original one", ""
@@ -342,6 +396,13 @@ def _membership_numbers(result: Any) -> list[AttackNumber]:
 
 def _screen_numbers(result: Any) -> list[AttackNumber]:
     numbers = []
+    beyond = result.excess.get("members")
+    if beyond is not None:
+        one = Measurement(
+            INFOS["members"], beyond.rate, baseline=beyond.holdout_rate,
+            against="records of the hold-out",
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
     for name in ("close", "identical"):
         low, high = getattr(result, f"{name}_interval")
         one = Measurement(
@@ -358,25 +419,29 @@ ATTACKS: dict[str, AttackEntry] = {
         "Replicated uniques",
         "finds exactly one synthetic person with the keys of somebody unique",
         "none", False, UNIQUE, True, _uniques, _unique_numbers,
-        "keys that are changed a little; whether the other values of the match are right",
+        "keys that are changed; whether the other values of the match are right",
+        exact_keys=True,
     ),
     "disco": AttackEntry(
         "DiSCO",
         "believes what all synthetic persons with somebody's keys agree on",
         "categorical", False, COUNTED, True, _counting(disco), _disco_numbers,
-        "keys that are changed a little; beliefs that are likely but not certain",
+        "keys that are changed; beliefs that are likely but not certain",
+        exact_keys=True,
     ),
     "tcap": AttackEntry(
         "Correct attribution",
         "draws one of the synthetic persons with somebody's keys",
         "categorical", False, COUNTED, True, _counting(tcap), _tcap_numbers,
-        "keys that are changed a little; relations between records with different keys",
+        "keys that are changed; relations between records with different keys",
+        exact_keys=True,
     ),
     "scenarios": AttackEntry(
         "Matching scenarios",
         "looks up somebody unique in the survey, or predicts with a linear model",
         "any", False, PREDICTED, False, _scenarios, _scenario_numbers,
         "keys that are changed or suppressed; predictions that no linear model makes",
+        exact_keys=True, blind_to=("holes",),
     ),
     "rapid": AttackEntry(
         "RAPID",

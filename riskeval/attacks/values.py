@@ -26,6 +26,20 @@ def as_numbers(values: pd.Series) -> np.ndarray:
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
+def is_amount(values: pd.Series) -> bool:
+    """Whether a column is numeric and has values that are not whole.
+
+    Examples
+    --------
+    >>> is_amount(pd.Series([1.5, 2])), is_amount(pd.Series([1.0, None]))
+    (True, False)
+    """
+    if not is_number(values):
+        return False
+    numbers = as_numbers(values.dropna())
+    return bool((numbers != np.round(numbers)).any())
+
+
 def may_be_codes(values: pd.Series) -> bool:
     """Whether a numeric column has only a few whole values, as codes of categories have.
 

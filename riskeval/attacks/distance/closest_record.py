@@ -17,6 +17,7 @@ from riskeval.attacks.distance.files import (
     check_units,
     draw_synthetic,
     footnote_of,
+    members_nearest,
     read_frames,
     sample,
     variables_of,
@@ -56,8 +57,9 @@ class DistanceScreen(Result):
     close_interval : (float, float)
         Wilson interval of `close`, corrected for two numbers.
     excess : dict of "identical" and "close" to Excess
-        Both shares beyond those of the hold-out; empty without one, since original records against
-        each other allow no verdict.
+        Both shares beyond those of the hold-out; for households also "members", the share whose
+        members are, on average, nearer to original persons than the same cut. Empty
+        without a hold-out, since original records against each other allow no verdict.
     table : DataFrame
         ``file`` ("synthetic", "baseline"), quantiles 0.01, 0.05, 0.25, 0.5 of the distance to the
         closest original record (``dcr_<q>``) and median ratio of the distances to the closest
@@ -206,6 +208,11 @@ def distance_screen(
         "identical": [(it[:, 0] <= TINY).astype(float) for it in (released, strangers)],
         "close": [_mid_p(it[:, 0], cut) for it in (released, strangers)],
     }
+    if request.household is not None:
+        drawn = {"synthetic": np.arange(len(points["synthetic"])), base: rows}
+        near, other = members_nearest(frames, request, drawn, "original", workers)
+        cut_of_members = np.quantile(other, CLOSE_SHARE)
+        shares["members"] = [_mid_p(it, cut_of_members) for it in (near, other)]
     level = corrected(confidence, len(shares))
     ends = {name: wilson(both[0].sum(), len(both[0]), level) for name, both in shares.items()}
     comparison = {

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.distance.space import Points, draw_households, household_points, person_points
+from riskeval.attacks.distance.space import (
+    Points,
+    Space,
+    draw_households,
+    household_points,
+    person_points,
+)
 from riskeval.attacks.matching.blocks import draw_records
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.request import AttackRequest, check_households
+from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import same_kind
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
@@ -135,3 +143,27 @@ def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
     rows = rng.choice(n, most, replace=False) if n > most else np.arange(n)
     ordered: np.ndarray = np.sort(rows)
     return ordered
+
+
+def members_nearest(
+    frames: dict[str, pd.DataFrame],
+    request: AttackRequest,
+    drawn: dict[str, np.ndarray],
+    base: str,
+    workers: int,
+) -> list[np.ndarray]:
+    """Mean distance of the members of households to the nearest persons of `base`, of each file.
+
+    Members are persons of `base` themselves when a file is compared with itself: they are left out.
+    """
+    persons, weights = as_points(frames, replace(request, household=None))
+    space = Space(persons, weights, len(request.needed), workers=workers)
+    result = []
+    for role, chosen in drawn.items():
+        unit = units_of(frames[role], request.household)
+        rows = np.flatnonzero(np.isin(unit, chosen))
+        near = space.nearest(base, role, rows, leave_out=role == base)[:, 0]
+        total = np.bincount(unit[rows], weights=near, minlength=int(unit.max()) + 1)
+        size = np.bincount(unit[rows], minlength=len(total))
+        result.append((total / np.maximum(size, 1))[chosen])
+    return result

@@ -18,6 +18,7 @@ from riskeval.attacks.distance.files import (
     check_units,
     draw_synthetic,
     footnote_of,
+    members_nearest,
     read_frames,
     sample,
     variables_of,
@@ -163,7 +164,8 @@ def membership(
         the log ratio of the density of the synthetic file and of a reference file at the person
         (half of the hold-out, drawn at random; the other half are the strangers), both from the
         distance to the k-th neighbour, after DOMIAS. "panel": the strongest of "nearest" and of
-        "density" with one neighbour and with `neighbours`.
+        "density" with one neighbour and with `neighbours`; of households also "members", minus the
+        mean distance of the members to the nearest synthetic persons.
     neighbours : int, at least 1
         k of method "density".
     household : str, optional
@@ -239,13 +241,22 @@ def membership(
         for role, rows in drawn.items()
     } | {"synthetic": points["synthetic"]}
     panel = _panel(method, neighbours)
+    members_near: list[np.ndarray] = []
+    if request.household is not None and method == "panel":
+        panel["members"] = -1
+        members_near = members_nearest(frames, request, drawn, "synthetic", workers)
     progress = Progress("membership", _rows_to_compare(panel, taken), on_event)
     space = Space(taken, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
     m = len(drawn["holdout"])
     order = streams.at("membership", "reference").permutation(m)
     halves = order[: m // 2], np.sort(order[m // 2 :])
-    scores = {name: _scores(space, k, halves, m) for name, k in panel.items()}
+    scores = {
+        name: _scores(space, k, halves, m)
+        if k >= 0
+        else (-members_near[0], -members_near[1], np.arange(m))
+        for name, k in panel.items()
+    }
     # 2. The strongest one: the largest lower end of the interval
     level = corrected(confidence, len(panel))
     areas = {name: auc(*both[:2], level) for name, both in scores.items()}
