@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts),
+]
+BLOCK = re.compile(r"^```(?:python|\{code-cell\} python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 

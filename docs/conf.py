@@ -1,0 +1,94 @@
+"""Build of the documentation: ``python -m sphinx -W -b html docs docs/_build/html``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from synthpop._version import __version__  # noqa: E402
+
+project = "synthpop and riskeval"
+copyright = "the maintainers; Apache-2.0"
+release = version = __version__
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+]
+exclude_patterns = ["_build", "README.md"]
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+numpydoc_show_class_members = False
+autosummary_generate = True
+autodoc_typehints = "none"
+nitpicky = False
+suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_title = "synthpop and riskeval"
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+MODULES = {
+    "synthpop": ("synthpop", "Populations"),
+    "indicators": ("synthpop.indicators", "Indicators"),
+    "weighted": ("synthpop.weighted", "Weighted statistics"),
+    "sampling": ("synthpop.sampling", "Sampling"),
+    "calibration": ("synthpop.calibration", "Calibration"),
+    "heaping": ("synthpop.heaping", "Age heaping"),
+    "riskeval": ("riskeval", "Disclosure risk"),
+    "protect": ("riskeval.protect", "Protection"),
+    "utility": ("riskeval.utility", "Utility"),
+}
+"""Pages of the reference: module and title. Every public name stands on one of them."""
+
+
+def write_reference() -> None:
+    """Write a page a module that lists every public name, from the modules themselves."""
+    described: dict[int, str] = {}
+    for page, (module, title) in MODULES.items():
+        content = importlib.import_module(module)
+        public = [name for name in sorted(content.__all__) if callable(getattr(content, name))]
+        names = [name for name in public if id(getattr(content, name)) not in described]
+        elsewhere = [f"`{described[id(getattr(content, n))]}`" for n in public if n not in names]
+        described.update({id(getattr(content, name)): f"{module}.{name}" for name in names})
+        lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+        lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in names]
+        if elsewhere:
+            lines += ["", f"Also public here: {', '.join(elsewhere)}."]
+        text = "\n".join([*lines, ""])
+        file = HERE / "reference" / f"{page}.rst"
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+write_reference()
+
+
+def escape_bars(app, what, name, obj, options, lines) -> None:
+    """Show |x| in docstrings as it stands; reStructuredText takes it for a substitution."""
+    for k, line in enumerate(lines):
+        if "|" in line and "``" not in line:
+            lines[k] = line.replace("|", r"\|")
+
+
+def setup(app) -> None:
+    """Register the hook."""
+    app.connect("autodoc-process-docstring", escape_bars)
