@@ -209,11 +209,11 @@ def fit_pareto(
         One value a household where values are shared by its members. NaN is left out.
     weights : array, shape (n,), optional
         Survey weights, for "hill", "pdc", "ise" and "moment"; the others have no weighted form.
-    method : {"hill", "pdc", "wml", "ise", "moment", "qq", "tm"}
+    method : {"hill", "pdc", "wml", "ise", "moment", "qq", "ls", "tm"}
         Hill's maximum likelihood; partial density component; weighted maximum likelihood with
         residual weights and bias correction (the weights are about robustness, not the survey);
-        integrated squared error; moments of logarithms; regression on the quantile plot; trimmed
-        mean of logarithms.
+        integrated squared error; moments of logarithms; regression on the quantile plot; the same
+        through the threshold (least squares); trimmed mean of logarithms.
     k : int, optional
         Number of values in the tail; the threshold is the next one.
     threshold : float, optional
@@ -249,7 +249,7 @@ def fit_pareto(
     check_option(faults, "method", method, tuple(ESTIMATORS))
     if k is not None and threshold is not None:
         faults.add("k, threshold", "both are given", remedy="Give one of them.")
-    if weights is not None and method in ("wml", "qq", "tm"):
+    if weights is not None and method in ("wml", "qq", "ls", "tm"):
         faults.add("weights", f"{method} has no weighted form", remedy="Use pdc, ise or hill.")
     if not cutoff > 0:
         faults.add("cutoff", f"is {cutoff}", remedy="Give a positive number.")
@@ -347,6 +347,13 @@ def qq(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> floa
     return 1.0 / slope if slope > 0 else np.inf
 
 
+def ls(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
+    """Slope of log y on the expected exponential quantiles, through the origin (the threshold)."""
+    e = _expected(len(log_y))
+    slope = float(np.dot(e, log_y) / np.dot(e, e))
+    return 1.0 / slope if slope > 0 else np.inf
+
+
 def tm(log_y: np.ndarray, share: np.ndarray, cutoff: float, trim: float) -> float:
     """Sum of the kept order statistics of log y over its expectation at theta = 1."""
     k = len(log_y)
@@ -398,5 +405,6 @@ ESTIMATORS: dict[str, Callable[[np.ndarray, np.ndarray, float, float], float]] =
     "ise": ise,
     "moment": moment,
     "qq": qq,
+    "ls": ls,
     "tm": tm,
 }

@@ -10,15 +10,22 @@ from synthpop.microdata.indicators.figures import (
     pareto_quantiles,
 )
 from synthpop.microdata.indicators.measures import (
-    at_risk_of_poverty,
-    at_risk_of_poverty_threshold,
     gender_pay_gap,
     gini,
     mean,
     median,
-    poverty_gap,
     quantile,
     quintile_share_ratio,
+)
+from synthpop.microdata.indicators.poverty import (
+    at_risk_of_poverty,
+    at_risk_of_poverty_threshold,
+    poverty_gap,
+)
+from synthpop.microdata.indicators.proportions import (
+    over_years,
+    proportion,
+    quantile_interval,
 )
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.indicators.semiparametric import TailFit, pareto_tail
@@ -35,10 +42,13 @@ __all__ = [
     "mean_excess",
     "mean_excess_figure",
     "median",
+    "over_years",
     "pareto_quantile_figure",
     "pareto_quantiles",
     "pareto_tail",
     "poverty_gap",
+    "proportion",
     "quantile",
+    "quantile_interval",
     "quintile_share_ratio",
 ]

@@ -14,7 +14,6 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.indicators import formulas
-from synthpop.microdata.indicators.formulas import Line
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import clean
@@ -99,7 +98,7 @@ def _numeric(series: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(series.dtype)
 
 
-def _indicator(
+def make_indicator(
     name: str,
     data: Sorted,
     weights: npt.ArrayLike | None,
@@ -134,7 +133,7 @@ def _indicator(
     )
 
 
-def _local(
+def local_influence(
     data: Sorted, function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Influence that is zero outside the domain."""
@@ -178,12 +177,12 @@ def gini(
     (0.0, 75.0)
     """
     data = prepare(Faults("gini"), values, weights, by)
-    return _indicator(
+    return make_indicator(
         "gini",
         data,
         weights,
         lambda at: formulas.gini(data.x[at], data.w[at]),
-        _local(data, formulas.gini_influence),
+        local_influence(data, formulas.gini_influence),
         "Gini coefficient {value} %: 0 when all have the same, 100 when one has everything.",
     )
 
@@ -217,173 +216,13 @@ def quintile_share_ratio(
     1.6666666666666667
     """
     data = prepare(Faults("quintile share ratio"), values, weights, by)
-    return _indicator(
+    return make_indicator(
         "quintile_share_ratio",
         data,
         weights,
         lambda at: formulas.quintile_share_ratio(data.x[at], data.w[at]),
-        _local(data, formulas.quintile_share_ratio_influence),
+        local_influence(data, formulas.quintile_share_ratio_influence),
         "The richest fifth has {value} times the total of the poorest fifth (S80/S20).",
-    )
-
-
-def _line(
-    faults: Faults,
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None,
-    by: Any,
-    p: float,
-    threshold: float | None,
-) -> tuple[Sorted, float, Callable[[], Line]]:
-    """Rows, the poverty line, and a function that returns the line with its influence."""
-    if not (isinstance(p, (int, float)) and p > 0):
-        faults.add("p", f"is {p!r}", remedy="Give a share of the median such as 0.6.")
-    if threshold is not None and not threshold > 0:
-        faults.add("threshold", f"is {threshold}", remedy="It must be positive.")
-    data = prepare(faults, values, weights, by)
-    if threshold is not None:
-        given = float(threshold)
-        return data, given, lambda: Line(given)
-    level = p * formulas.quantile_of(data.x, data.w, 0.5)
-    return data, level, lambda: Line(level, p * formulas.quantile_influence(data.x, data.w, 0.5))
-
-
-def at_risk_of_poverty(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    by: Any = None,
-    p: float = 0.6,
-    threshold: float | None = None,
-) -> Indicator:
-    """At-risk-of-poverty rate: percent of persons below a share of the median.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-        Equivalised income of each person. NaN is left out.
-    weights : array, shape (n,), optional
-    by : array, shape (n,), optional
-        Domains; the line is that of all rows.
-    p : float
-        The line as a share of the median.
-    threshold : float, optional
-        A given line in units of the values, instead of a share of the median.
-
-    Returns
-    -------
-    Indicator
-        With the line in `threshold`.
-
-    Notes
-    -----
-    100 sum(w 1[x < line]) / sum(w) (Eurostat ILC definition, line at 60 % of the median).
-
-    Examples
-    --------
-    >>> result = at_risk_of_poverty([5.0, 10.0, 20.0, 30.0, 40.0])
-    >>> result.value, result.threshold
-    (40.0, 12.0)
-    """
-    data, level, line = _line(Faults("at-risk-of-poverty rate"), values, weights, by, p, threshold)
-    return _indicator(
-        "at_risk_of_poverty",
-        data,
-        weights,
-        lambda at: formulas.poverty_rate(data.x[at], data.w[at], level),
-        lambda inside: formulas.poverty_rate_influence(data.x, data.w, inside, line()),
-        "{value} % of the persons are below the poverty line of {threshold:.6g}, "
-        + _origin(p, threshold),
-        threshold=level,
-    )
-
-
-def _origin(p: float, threshold: float | None) -> str:
-    return "which was given." if threshold is not None else f"{100 * p:g} % of the median."
-
-
-def at_risk_of_poverty_threshold(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    by: Any = None,
-    p: float = 0.6,
-) -> Indicator:
-    """Poverty line: a share of the median.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-    weights : array, shape (n,), optional
-    by : array, shape (n,), optional
-        Domains, each with the line from its own median.
-    p : float
-
-    Returns
-    -------
-    Indicator
-        In units of the values.
-
-    Examples
-    --------
-    >>> at_risk_of_poverty_threshold([10.0, 20.0, 30.0]).value
-    12.0
-    """
-    data, _, _ = _line(Faults("at-risk-of-poverty threshold"), values, weights, by, p, None)
-    return _indicator(
-        "at_risk_of_poverty_threshold",
-        data,
-        weights,
-        lambda at: p * formulas.quantile_of(data.x[at], data.w[at], 0.5),
-        _local(data, lambda x, w: p * formulas.quantile_influence(x, w, 0.5)),
-        f"The poverty line is {{value}}, {100 * p:g} % of the median.",
-    )
-
-
-def poverty_gap(
-    values: npt.ArrayLike,
-    weights: npt.ArrayLike | None = None,
-    *,
-    by: Any = None,
-    p: float = 0.6,
-    threshold: float | None = None,
-) -> Indicator:
-    """Relative median at-risk-of-poverty gap in percent.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-    weights : array, shape (n,), optional
-    by : array, shape (n,), optional
-        Domains; the line is that of all rows.
-    p : float
-    threshold : float, optional
-        As in `at_risk_of_poverty`.
-
-    Returns
-    -------
-    Indicator
-        NaN where nobody is below the line.
-
-    Notes
-    -----
-    100 (line - median of those below) / line (Eurostat ILC definition).
-
-    Examples
-    --------
-    >>> poverty_gap([5.0, 10.0, 20.0, 30.0, 40.0]).value
-    16.666666666666664
-    """
-    data, level, line = _line(Faults("poverty gap"), values, weights, by, p, threshold)
-    return _indicator(
-        "poverty_gap",
-        data,
-        weights,
-        lambda at: formulas.poverty_gap(data.x[at], data.w[at], level),
-        lambda inside: formulas.poverty_gap_influence(data.x, data.w, inside, line()),
-        "The median of those below the poverty line of {threshold:.6g} lies {value} % below it; "
-        "the line is " + _origin(p, threshold),
-        threshold=level,
     )
 
 
@@ -446,7 +285,7 @@ def gender_pay_gap(
     data = prepare(faults, values, weights, by)
     sex = codes[data.rows]
     is_man, is_woman = sex == levels.index(men), sex == levels.index(women)
-    return _indicator(
+    return make_indicator(
         "gender_pay_gap",
         data,
         weights,
@@ -480,12 +319,12 @@ def mean(
     3.75
     """
     data = prepare(Faults("mean"), values, weights, by)
-    return _indicator(
+    return make_indicator(
         "mean",
         data,
         weights,
         lambda at: formulas.mean(data.x[at], data.w[at]),
-        _local(data, formulas.mean_influence),
+        local_influence(data, formulas.mean_influence),
         "The weighted mean is {value}.",
     )
 
@@ -517,12 +356,12 @@ def quantile(
     if not 0 <= p <= 1:
         faults.add("p", f"is {p}", remedy="Give a share between 0 and 1.")
     data = prepare(faults, values, weights, by)
-    return _indicator(
+    return make_indicator(
         "quantile",
         data,
         weights,
         lambda at: formulas.quantile_of(data.x[at], data.w[at], p),
-        _local(data, lambda x, w: formulas.quantile_influence(x, w, p)),
+        local_influence(data, lambda x, w: formulas.quantile_influence(x, w, p)),
         f"{100 * p:g} % of the weight lies up to {{value}}.",
     )
 
