@@ -17,7 +17,7 @@ import pandas as pd
 
 import riskeval
 import synthpop
-from riskeval import Effort, Indicators, Release, protect
+from riskeval import Indicators, Release, SampleSizes, protect
 from synthpop import Categorical, Cluster, Continuous, Pipeline, SimpleRandom, Structure, Survey
 
 SEED = 2017
@@ -99,7 +99,7 @@ def main(folder: Path) -> None:
         ),
         regressions=["netIncome ~ rb090 + pe040 + db040"],
         holdout=survey.frame[outside],
-        effort=Effort(prediction=1_000, screen=1_000, outliers=3_000),
+        sample_sizes=SampleSizes(prediction=1_000, screen=1_000, outliers=3_000),
         seed=SEED,
     )
     columns = ["below_3", "disco: pl030", "membership", "record_linkage", "il1s", "overlap"]

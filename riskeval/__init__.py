@@ -23,13 +23,13 @@ _WHERE = {
     "SparseDataWarning": "synthpop.microdata.errors",
     "WorkerError": "synthpop.microdata.errors",
     "Comparison": "comparison.result",
-    "Effort": "comparison.request",
     "Indicators": "comparison.request",
     "Limits": "measures.request",
     "ProtectionSession": "session.session",
     "Regression": "comparison.request",
     "Release": "comparison.releases",
     "RiskUtilityMap": "comparison.map",
+    "SampleSizes": "comparison.request",
     "Scenario": "attacks.scenario",
     "alpha_k_anonymity": "measures.alpha_k",
     "assess": "measures.assess",
@@ -84,9 +84,9 @@ if TYPE_CHECKING:
     from riskeval.comparison.compare import compare as compare
     from riskeval.comparison.map import RiskUtilityMap as RiskUtilityMap
     from riskeval.comparison.releases import Release as Release
-    from riskeval.comparison.request import Effort as Effort
     from riskeval.comparison.request import Indicators as Indicators
     from riskeval.comparison.request import Regression as Regression
+    from riskeval.comparison.request import SampleSizes as SampleSizes
     from riskeval.comparison.result import Comparison as Comparison
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
     from riskeval.measures.assess import assess as assess

@@ -9,14 +9,16 @@ import pandas as pd
 from replay import tables5
 from replay.earnings import KEYS, NUMERIC
 from replay.section83 import without_losses
-from riskeval import Comparison, Effort, Indicators, Release, compare
+from riskeval import Comparison, Indicators, Release, SampleSizes, compare
 
 ESTIMATES = (
     Indicators("earningsHour", ["gini", "gender_pay_gap"], by="education", gender="sex"),
     Indicators("earningsHour", ["gender_pay_gap"], by="age", gender="sex"),
     Indicators("earningsHour", ["gini"], by=["age", "sex"]),
 )
-EFFORT = Effort(linkage=4_000, outliers=4_000, prediction=4_000, screen=4_000, propensity=16_000)
+SAMPLE_SIZES = SampleSizes(
+    linkage=4_000, outliers=4_000, prediction=4_000, screen=4_000, propensity=16_000
+)
 SHOWN = (
     "below_3",
     "expected_reidentifications",
@@ -56,7 +58,7 @@ def comparison(
         weights="weights",
         indicators=ESTIMATES,
         regressions=tables5.MODEL,
-        effort=EFFORT,
+        sample_sizes=SAMPLE_SIZES,
         seed=seed,
     )
 

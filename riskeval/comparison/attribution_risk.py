@@ -165,7 +165,7 @@ def _rapid(
     note: str,
 ) -> list[Measurement]:
     streams = Streams(request.seed)
-    part = drawn(len(x), request.effort.prediction, streams, "prediction")
+    part = drawn(len(x), request.sample_sizes.prediction, streams, "prediction")
     judged = x.iloc[part].reset_index(drop=True)
     found = rapid(
         judged,
@@ -173,9 +173,9 @@ def _rapid(
         keys,
         target,
         holdout=held,
-        model=request.effort.model,
+        model=request.sample_sizes.model,
         permutations=PERMUTATIONS,
-        train_rows=request.effort.prediction,
+        train_rows=request.sample_sizes.prediction,
         seed=int(streams.at("compare", "prediction", target).integers(2**62)),
     )
     more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(x) else ""
@@ -190,7 +190,7 @@ def _rapid(
             against="persons outside the original" if outside else "shuffled target",
             lower=found.interval[0],
             upper=found.interval[1],
-            note=joined(note, more),
+            note=joined(note, found.model, more),
         )
     ]
 
@@ -200,23 +200,29 @@ def _near(
 ) -> list[Measurement]:
     """Distance screen, and membership where there is a hold-out, on all shared variables."""
     streams = Streams(request.seed)
-    part = drawn(len(aligned.x), BASE * request.effort.screen, streams, "screen")
+    part = drawn(len(aligned.x), BASE * request.sample_sizes.screen, streams, "screen")
     x = aligned.x_keys.iloc[part].reset_index(drop=True)
     y = aligned.y
     seed = int(streams.at("compare", "screen").integers(2**62))
 
     def screened() -> list[Measurement]:
-        most = request.effort.screen
+        most = request.sample_sizes.screen
         found = distance_screen(x, y, names, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
         more = f"{plural(most, 'record')} against {len(x):,}, drawn at random" if cut else ""
         return [
-            Measurement(IDENTICAL, identical(aligned.x_keys, y, names), records=len(y)),
+            Measurement(
+                IDENTICAL,
+                identical(aligned.x_keys, y, names),
+                records=len(y),
+                baseline=found.identical_baseline,
+                against="real persons",
+            ),
             Measurement(
                 CLOSE,
                 found.close,
                 records=min(most, len(y)),
-                baseline=0.05,
+                baseline=found.close_baseline,
                 against="real persons",
                 lower=found.close_interval[0],
                 upper=found.close_interval[1],
@@ -229,8 +235,8 @@ def _near(
         return found + not_measured([MEMBERSHIP], "needs a hold-out")
 
     def judged() -> list[Measurement]:
-        some = drawn(len(x), request.effort.screen, streams, "members")
-        members, most = x.iloc[some], BASE * request.effort.screen
+        some = drawn(len(x), request.sample_sizes.screen, streams, "members")
+        members, most = x.iloc[some], BASE * request.sample_sizes.screen
         result = membership(members, y, names, holdout=held, most_records=most, seed=seed)
         note = f"{len(some):,} members, drawn at random" if len(some) < len(aligned.x) else ""
         return [

@@ -25,13 +25,13 @@ from riskeval.comparison.loss import loss
 from riskeval.comparison.releases import Side, check_finite, read_release
 from riskeval.comparison.request import (
     CompareRequest,
-    Effort,
-    read_effort,
+    SampleSizes,
     read_holdout,
     read_indicators,
     read_limits,
     read_names,
     read_regressions,
+    read_sample_sizes,
 )
 from riskeval.comparison.result import ORIGINAL, Comparison
 from riskeval.comparison.worst_risk import worst_risk
@@ -58,7 +58,7 @@ def compare(
     regressions: Any = (),
     holdout: Any = None,
     limits: Limits | Mapping[str, Any] | None = None,
-    effort: Effort | Mapping[str, int] | None = None,
+    sample_sizes: SampleSizes | Mapping[str, int] | None = None,
     level: float = 0.95,
     workers: int = 1,
     seed: int | None = None,
@@ -95,7 +95,7 @@ def compare(
     limits : Limits or mapping, optional
         What is accepted, as in `assess`; None for no limit. Risks that mean nothing for a kind of
         release (k-anonymity and individual risk of a synthetic file) are shown, and not judged.
-    effort : Effort or mapping, optional
+    sample_sizes : SampleSizes or mapping, optional
         Records that the slow measures take at most.
     level : float
         Of the confidence intervals.
@@ -146,7 +146,7 @@ def compare(
     household = household or getattr(roles, "household", None)
     request = _request(
         faults, frame, keys, numeric, sensitive, weights, household, strata, indicators,
-        regressions, holdout, limits, effort, level, seed,
+        regressions, holdout, limits, sample_sizes, level, seed,
     )  # fmt: skip
     sides = _sides(faults, releases, request, index, weights)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
@@ -174,7 +174,7 @@ def _request(
     regressions: Any,
     holdout: Any,
     limits: Any,
-    effort: Any,
+    sample_sizes: Any,
     level: float,
     seed: int | None,
 ) -> CompareRequest:
@@ -200,7 +200,8 @@ def _request(
         frame, values, **names, household=household, strata=strata, design={},
         indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
         regressions=read_regressions(faults, frame, regressions),
-        holdout=None, limits=read_limits(faults, limits), effort=read_effort(faults, effort),
+        holdout=None, limits=read_limits(faults, limits),
+        sample_sizes=read_sample_sizes(faults, sample_sizes),
         level=level, seed=resolve_seed(seed),
     )  # fmt: skip
     held = read_holdout(faults, holdout, list(request.roles()))
@@ -315,7 +316,7 @@ def _result(measured: list[Measured], request: CompareRequest, weights: str | No
             "design": request.design,
         },
         limits=request.limits,
-        effort=request.effort,
+        sample_sizes=request.sample_sizes,
         level=request.level,
         holdout=request.holdout is not None,
         seed=request.seed,

@@ -89,7 +89,7 @@ def _linkage(
     note: str,
     streams: Streams,
 ) -> Measurement:
-    part = drawn(len(y), request.effort.linkage, streams, "linkage")
+    part = drawn(len(y), request.sample_sizes.linkage, streams, "linkage")
     first = x.assign(**{RECORD: np.arange(len(x))})
     second = y.iloc[part].assign(**{RECORD: rows[part]})
     linkage = record_linkage(first, second, names, identifier=RECORD)
@@ -118,7 +118,7 @@ def _outliers(
     streams: Streams,
 ) -> Measurement:
     """RMDID2 with the defaults of `mahalanobis_disclosure`."""
-    part = drawn(len(y), request.effort.outliers, streams, "outliers")
+    part = drawn(len(y), request.sample_sizes.outliers, streams, "outliers")
     one, two = (numbers(side, names)[part] for side in (x, y))
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)

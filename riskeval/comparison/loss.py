@@ -192,7 +192,7 @@ def _propensity(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
         for name in names
         if name not in request.numeric and _is_few(aligned.x, name) and _is_few(aligned.y, name)
     ]
-    most = request.effort.propensity
+    most = request.sample_sizes.propensity
     note = aligned.has(wanted)
 
     def measured() -> list[Measurement]:

@@ -57,7 +57,7 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Effort:
+class SampleSizes:
     """Records that the slow measures take at most; larger files are cut by a random draw.
 
     The draw of the original is the same for every release, so that releases are compared on the
@@ -76,8 +76,8 @@ class Effort:
         as many of the other file.
     propensity : int
         Records of each file for the propensity score.
-    model : {"forest", "tree", "boosting", "linear"}
-        The intruder's model that predicts.
+    model : {"panel", "nearest", "forest", "boosting", "tree", "linear"}
+        The intruder's model that predicts; "panel" takes the strongest of the first three.
     """
 
     linkage: int = 10_000
@@ -85,7 +85,7 @@ class Effort:
     prediction: int = 5_000
     screen: int = 4_000
     propensity: int = 50_000
-    model: str = "forest"
+    model: str = "panel"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ class CompareRequest:
     regressions : tuple of Regression
     holdout : DataFrame or None
     limits : Limits
-    effort : Effort
+    sample_sizes : SampleSizes
     level : float
         Of the confidence intervals.
     seed : int
@@ -122,7 +122,7 @@ class CompareRequest:
     regressions: tuple[Regression, ...]
     holdout: pd.DataFrame | None
     limits: Limits
-    effort: Effort
+    sample_sizes: SampleSizes
     level: float
     seed: int
 
@@ -232,22 +232,26 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
     return tuple(found)
 
 
-def read_effort(faults: Faults, given: Any) -> Effort:
+def read_sample_sizes(faults: Faults, given: Any) -> SampleSizes:
     """Return the numbers of records; note those that are no whole numbers of at least 100."""
-    effort = Effort() if given is None else _record(faults, "effort", Effort, given)
-    if effort is None:
-        return Effort()
-    check_choice(faults, "effort model", effort.model, MODELS)
-    for field in fields(effort):
+    sample_sizes = (
+        SampleSizes() if given is None else _record(faults, "sample_sizes", SampleSizes, given)
+    )
+    if sample_sizes is None:
+        return SampleSizes()
+    check_choice(faults, "sample_sizes model", sample_sizes.model, MODELS)
+    for field in fields(sample_sizes):
         if field.name == "model":
             continue
-        value = getattr(effort, field.name)
+        value = getattr(sample_sizes, field.name)
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or value < 100:
             faults.add(
-                f"effort {field.name}", f"is {value!r}", remedy="Give a whole number from 100 on."
+                f"sample_sizes {field.name}",
+                f"is {value!r}",
+                remedy="Give a whole number from 100 on.",
             )
-    return effort
+    return sample_sizes
 
 
 def read_limits(faults: Faults, given: Any) -> Limits:

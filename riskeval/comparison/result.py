@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.request import Effort
+from riskeval.comparison.request import SampleSizes
 from riskeval.comparison.show import shown
 from riskeval.measures.request import Limits
 from synthpop.microdata.results import Result
@@ -58,7 +58,7 @@ class Comparison(Result):
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
     limits : Limits
-    effort : Effort
+    sample_sizes : SampleSizes
         How many records the slow measures took.
     level : float
         Of the confidence intervals.
@@ -75,7 +75,7 @@ class Comparison(Result):
     releases: pd.DataFrame
     roles: dict[str, object]
     limits: Limits
-    effort: Effort
+    sample_sizes: SampleSizes
     level: float
     holdout: bool
     seed: int

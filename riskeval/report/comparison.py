@@ -355,14 +355,13 @@ def _overlaps_lead(comparison: Comparison) -> str:
 
 
 def _made(comparison: Comparison, external: bool) -> list[str]:
-    effort = comparison.effort
+    sizes = comparison.sample_sizes
     found = [
-        f"Slow measures take a random part of larger files: {effort.linkage:,} records to link, "
-        f"{effort.outliers:,} for the Mahalanobis distance, {effort.prediction:,} to predict "
-        f"(model: {effort.model}), {effort.screen:,} for nearness, each "
-        f"against {4 * effort.screen:,} of the other file, "
-        f"{effort.propensity:,} of each file for the propensity score. The part of the original is "
-        "the same for every release.",
+        f"Slow measures take a random part of larger files: {sizes.linkage:,} records to link, "
+        f"{sizes.outliers:,} for the Mahalanobis distance, {sizes.prediction:,} to predict (model: "
+        f"{sizes.model}), {sizes.screen:,} for nearness, each against {4 * sizes.screen:,} of the "
+        f"other file, {sizes.propensity:,} of each file for the propensity score. The part of the "
+        "original is the same for every release.",
         "The propensity score gives both files the weight 0.5, whatever their length.",
     ]
     if not external:

@@ -30,7 +30,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 
 SECTIONS = [
-    "data", "roles", "release", "indicators", "regressions", "limits", "effort", "holdout",
+    "data", "roles", "release", "indicators", "regressions", "limits", "sample_sizes", "holdout",
     "level", "seed", "report",
 ]  # fmt: skip
 
@@ -76,7 +76,7 @@ class ComparePlan:
     releases : tuple of (ReleaseInput, steps)
         Steps are (verb, arguments); none for a file.
     options : dict
-        `indicators`, `regressions`, `limits`, `effort` and `level`, as `compare` takes them.
+        `indicators`, `regressions`, `limits`, `sample_sizes` and `level`, as `compare` takes them.
     holdout : str or None
         File.
     seed : int or None
@@ -186,9 +186,9 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
         release named by `base`). Steps know the keys, numeric and sensitive variables, weights and
         household of ``[roles]``; strata are those that the step names. Where wanted a release has
         `kind`, `family`, `parameter`, `weights`, `linkable`, `identifier`, `levels`. Further
-        ``[[indicators]]``, ``[[regressions]]``, ``[limits]`` ("none" for no limit), ``[effort]``,
-        ``[holdout]`` with `file`, `level`, `seed`, ``[report]``. Relative paths start at the
-        folder of the run file.
+        ``[[indicators]]``, ``[[regressions]]``, ``[limits]`` ("none" for no limit),
+        ``[sample_sizes]``, ``[holdout]`` with `file`, `level`, `seed`, ``[report]``. Relative paths
+        start at the folder of the run file.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
 def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `compare` that need no reading; it checks them itself."""
     found: dict[str, Any] = {}
-    for name in ("limits", "effort"):
+    for name in ("limits", "sample_sizes"):
         if name in data:
             if not isinstance(data[name], Mapping):
                 faults.add(f"[{name}]", f"is {data[name]!r}, no table")

@@ -11,7 +11,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, ProtectionSession, Release, assess, write_assessment
-from tests.riskeval.comparison.cases import EFFORT
+from tests.riskeval.comparison.cases import SAMPLE_SIZES
 
 PLANTED = 777_123.0
 N = 200
@@ -56,7 +56,7 @@ def test_comparison_page_does_not_tell_the_income_of_one_person(tmp_path) -> Non
     release = original.assign(income=original["income"] * 1.01)
     result = riskeval.compare(
         original, {"noisy": release}, keys=["age"], numeric=["income"], sensitive=["ill"],
-        strata="reg", effort=EFFORT, seed=1,
+        strata="reg", sample_sizes=SAMPLE_SIZES, seed=1,
     )  # fmt: skip
     rows = result.overlaps.set_index("domain")
     assert rows.loc["tiny", "records"] == 1
@@ -81,7 +81,7 @@ def test_comparison_page_does_not_tell_a_top_coded_value(tmp_path) -> None:
     release = original.assign(income=original["income"].clip(upper=100_000))
     result = riskeval.compare(
         original, {"coded": release}, keys=["age"], numeric=["income"],
-        indicators=Indicators("income"), effort=EFFORT, seed=1,
+        indicators=Indicators("income"), sample_sizes=SAMPLE_SIZES, seed=1,
     )  # fmt: skip
     assert result.releases.set_index("release").loc["coded", "few_changes"] == "income"
     page = result.report(tmp_path / "c.html", audience="external").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def test_figures_of_external_pages_show_rounded_risks_only(tmp_path) -> None:
     release["income"] += np.random.default_rng(1).normal(0, 60_000, len(release))
     result = riskeval.compare(
         original, {"noisy": Release(release, kind="perturbed")}, keys=["age", "reg"],
-        numeric=["income"], effort={**EFFORT, "linkage": 1_000}, seed=1,
+        numeric=["income"], sample_sizes={**SAMPLE_SIZES, "linkage": 1_000}, seed=1,
     )  # fmt: skip
     from riskeval.report.external import external_view
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskeval import protect
 
-EFFORT: dict[str, Any] = {
+SAMPLE_SIZES: dict[str, Any] = {
     "model": "tree",
     "linkage": 200,
     "outliers": 200,
@@ -22,7 +22,7 @@ ROLES: dict[str, Any] = {
     "numeric": ["pay", "rent"],
     "sensitive": ["ill"],
     "weights": "w",
-    "effort": EFFORT,
+    "sample_sizes": SAMPLE_SIZES,
     "seed": 1,
 }
 

@@ -116,7 +116,7 @@ def test_faults_come_together() -> None:
             keys=["regio"],
             numeric=["sex"],
             weights="age2",
-            effort={"screen": 3, "speed": 9},
+            sample_sizes={"screen": 3, "speed": 9},
             level=2,
             seed=1,
         )

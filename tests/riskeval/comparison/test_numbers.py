@@ -11,7 +11,7 @@ import pytest
 import riskeval
 from riskeval import Indicators, Release, protect, utility
 from riskeval.comparison.estimates import common_design
-from tests.riskeval.comparison.cases import EFFORT, ROLES, people, suppressed
+from tests.riskeval.comparison.cases import ROLES, SAMPLE_SIZES, people, suppressed
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_numbers_are_those_of_the_single_measures(
     assert row["global_risk"] == pytest.approx(risk.global_risk)
     assert row["household_risk"] == pytest.approx(risk.household_global_risk)
     assert row["interval_disclosure"] == riskeval.interval_disclosure(original, release, both).rate
-    outliers = run(original, release, effort={**EFFORT, "outliers": 1000})
+    outliers = run(original, release, sample_sizes={**SAMPLE_SIZES, "outliers": 1000})
     near = riskeval.mahalanobis_disclosure(original, release, both)
     assert outliers.table.loc["a", "mahalanobis_disclosure"] == pytest.approx(near.rate2, abs=0.02)
     loss = utility.information_loss(original, release, both)
@@ -108,7 +108,12 @@ def test_what_is_not_asked_or_not_there_is_said(original: pd.DataFrame) -> None:
 
 
 def test_a_hold_out_adds_membership(original: pd.DataFrame, release: pd.DataFrame) -> None:
-    found = run(original, release, holdout=people(150, seed=21), effort={**EFFORT, "screen": 400})
+    found = run(
+        original,
+        release,
+        holdout=people(150, seed=21),
+        sample_sizes={**SAMPLE_SIZES, "screen": 400},
+    )
     assert found.holdout
     assert 0 < found.table.loc["a", "membership"] <= 1
     copied = found.table.loc["original", "membership"]
@@ -169,12 +174,12 @@ def test_strata_that_cut_households_are_not_used(original: pd.DataFrame) -> None
 
 
 def test_effort_cuts_and_says_so(original: pd.DataFrame, release: pd.DataFrame) -> None:
-    found = run(original, release, effort={**EFFORT, "linkage": 100, "propensity": 300})
+    found = run(original, release, sample_sizes={**SAMPLE_SIZES, "linkage": 100, "propensity": 300})
     notes = found.measures.set_index(["release", "name"])["note"]
     assert notes["a", "record_linkage"] == "100 records drawn at random"
     assert "at most 300 records" in notes["a", "pmse"]
-    assert found.effort.linkage == 100
-    forest = run(original, release, effort={**EFFORT, "model": "forest"})
+    assert found.sample_sizes.linkage == 100
+    forest = run(original, release, sample_sizes={**SAMPLE_SIZES, "model": "forest"})
     assert forest.table.loc["a", "rapid: ill"] != found.table.loc["a", "rapid: ill"]
 
 

@@ -124,7 +124,7 @@ def test_small_counts_of_a_drawn_part_are_hidden(
     place = (measures["release"] == "micro 3") & (measures["measure"] == "record_linkage")
     measures.loc[place, "value"] = table.loc["micro 3", "record_linkage"] = 0.02
     seen = replace(found, measures=measures, table=table)  # 4 of 200 that were drawn, of 400
-    assert found.effort.linkage == 200
+    assert found.sample_sizes.linkage == 200
     inside = seen.report(tmp_path / "in.html").read_text(encoding="utf-8")
     outside = seen.report(tmp_path / "out.html", audience="external").read_text(encoding="utf-8")
     rows = [

@@ -67,7 +67,7 @@ formula = "pay ~ sex"
 k = 3
 global_risk = "none"
 
-[effort]
+[sample_sizes]
 model = "tree"
 linkage = 200
 outliers = 200
@@ -194,7 +194,7 @@ def test_faults_of_the_data(folder: Path, old: str, new: str, message: str) -> N
 
 
 def test_bad_input_is_a_message_and_a_status(folder: Path) -> None:
-    text = PLAN.replace("keys =", "kees =").replace("[effort]", "[efort]")
+    text = PLAN.replace("keys =", "kees =").replace("[sample_sizes]", "[efort]")
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     done = call("compare", "plan.toml", cwd=folder)
     assert done.returncode == 1

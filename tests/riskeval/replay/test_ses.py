@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from replay import earnings, paths, printed, releases, section83, side_by_side, tables5
 
-from riskeval import Effort, individual_risk, k_anonymity, utility
+from riskeval import SampleSizes, individual_risk, k_anonymity, utility
 from riskeval.utility import coverage
 from synthpop.indicators import gini
 from tests.reference_data import golden, survey_data
@@ -393,8 +393,8 @@ def test_the_order_holds_over_seeds(original: pd.DataFrame) -> None:
 def test_all_releases_side_by_side(
     original: pd.DataFrame, released: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = Effort(linkage=500, outliers=500, prediction=500, screen=500, propensity=2_000)
-    monkeypatch.setattr(side_by_side, "EFFORT", few)
+    few = SampleSizes(linkage=500, outliers=500, prediction=500, screen=500, propensity=2_000)
+    monkeypatch.setattr(side_by_side, "SAMPLE_SIZES", few)
     wanted = {name: released[name] for name in ("rec+ls+noise", "synthetic")}
     found = side_by_side.comparison(original, wanted, SEED)
     table = side_by_side.chosen(found)
