@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import Households, read_households
+from riskeval.protection.pram_matrix import invariant_matrix, random_matrix
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -23,6 +25,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
 
 KINDS = ("invariant", "random")
+MIN_DIAGONAL, ALPHA = 0.8, 0.5
 TOLERANCE = 1e-9
 Pairs = Iterable[tuple[Any, Any]]
 
@@ -32,11 +35,13 @@ def pram(
     columns: str | Sequence[str],
     *,
     matrix: Any = None,
-    min_diagonal: float = 0.8,
-    alpha: float = 0.5,
+    min_diagonal: float | Mapping[str, float] = 0.8,
+    alpha: float | Mapping[str, float] = 0.5,
     strata: str | Sequence[str] | None = None,
     forbidden: Mapping[str, Pairs] | Pairs = (),
     weights: str | None = None,
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
     seed: int | None = None,
 ) -> Protected:
     """Change categories at random, by transition probabilities that are known and published.
@@ -52,10 +57,12 @@ def pram(
         - "random": the first stage of it alone; frequencies are not kept;
         - a DataFrame (row and column labels are the categories) or an array of shape (L, L) in
           the order of the categories: row k has the probabilities of what category k becomes.
-    min_diagonal : float
-        Drawn matrices: the diagonal of the first stage is uniform between this and 1.
-    alpha : float
-        Drawn matrices: share of the drawn matrix; 1 - alpha goes to the identity, 0 to 1.
+    min_diagonal : float, or mapping column -> float
+        Drawn matrices: the diagonal of the first stage is uniform between this and 1. Columns
+        that a mapping does not name have 0.8.
+    alpha : float, or mapping column -> float
+        Drawn matrices: share of the drawn matrix; 1 - alpha goes to the identity, 0 to 1. Columns
+        that a mapping does not name have 0.5.
     strata : str or sequence of str, optional
         Columns within whose combinations everything is done on its own; only categories that
         occur in a stratum are used there.
@@ -63,6 +70,12 @@ def pram(
         Transitions that must not happen. In an invariant matrix the way back is closed too.
     weights : str, optional
         Column of weights: weighted frequencies are kept by the invariant matrix.
+    household : str, optional
+        Column of household ids. A column that is the same for all members (found, or declared as
+        `household_variables`) is changed once a household, so that no member tells the value of
+        another; its frequencies are then those of households (weight of the first member).
+    household_variables : sequence of str, optional
+        Columns that must have one value in each household.
     seed : int, optional
         Draws depend on the seed, the column and the stratum only.
 
@@ -101,13 +114,25 @@ def pram(
     names = [columns] if isinstance(columns, str) else list(columns)
     by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
     faults = Faults("pram")
-    plan = _plan(faults, frame, names, by, matrix, min_diagonal, alpha, forbidden)
+    diagonals = _by_column(faults, names, "min_diagonal", min_diagonal, MIN_DIAGONAL)
+    alphas = _by_column(faults, names, "alpha", alpha, ALPHA)
+    plan = _plan(faults, frame, names, by, matrix, diagonals, alphas, forbidden)
     weight = None
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         weight = check_weights(faults, frame[weights], weights)
         if "invariant" not in [kind for kind, _ in plan.values() if isinstance(kind, str)]:
             faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
     check_seed(faults, seed)
+    homes = None
+    for name in household_variables:
+        check_choice(faults, "household_variables", name, names)
+    if household_variables and household is None:
+        faults.add("household_variables", "without a household", remedy="Give household.")
+    if household is not None and not faults:
+        homes = read_households(
+            faults, frame, household, candidates=names, declared=list(household_variables),
+            strata=by,
+        )  # fmt: skip
     faults.raise_if_any()
     seed = resolve_seed(seed)
     labels, groups = _strata(frame, by)
@@ -116,18 +141,25 @@ def pram(
     transitions, expected, notes = {}, {}, []
     for name in names:
         codes, levels = encode(frame[name])
+        rows = np.arange(len(frame))
+        if homes is not None and name in homes.variables:  # one row a household, then copied
+            rows = _first_filled(codes, homes)
+            notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
         new, matrices[name], expected[name], gap = _column(
-            codes,
+            codes[rows],
             levels,
             plan[name],
-            groups,
+            groups[rows],
             labels,
-            weight,
+            None if weight is None else weight[rows],
             Streams(seed),
             name,
-            min_diagonal,
-            alpha,
+            diagonals[name],
+            alphas[name],
         )
+        if len(rows) < len(codes):
+            assert homes is not None
+            new = np.where(codes < 0, -1, new[homes.number])
         released[name] = _recoded(frame[name], codes, new, levels)
         transitions[name] = _crossed(codes, new, levels)
         notes.append(f"{name}: {expected[name]:.1f} changes were expected.")
@@ -142,11 +174,15 @@ def pram(
         parameters={
             "columns": names,
             "matrix": {name: _shown(plan[name][0]) for name in names},
-            "min_diagonal": min_diagonal,
-            "alpha": alpha,
+            "min_diagonal": dict(min_diagonal)
+            if isinstance(min_diagonal, Mapping)
+            else min_diagonal,
+            "alpha": dict(alpha) if isinstance(alpha, Mapping) else alpha,
             "strata": by or None,
             "forbidden": {name: [list(pair) for pair in plan[name][1]] for name in names},
             "weights": weights,
+            "household": household,
+            "household_variables": list(household_variables),
         },
         seed=seed,
         notes=notes,
@@ -156,94 +192,6 @@ def pram(
             "expected_changes": expected,
         },
     )
-
-
-def estimate_counts(released: pd.Series, matrix: pd.DataFrame) -> pd.DataFrame:
-    """Estimate the original frequencies from a perturbed column and its transition matrix.
-
-    Parameters
-    ----------
-    released : Series, shape (n,)
-        A perturbed column (of one stratum, if there were strata); missing values are left out.
-    matrix : DataFrame, shape (L, L)
-        Transition probabilities, rows from, columns to.
-
-    Returns
-    -------
-    DataFrame
-        One row a category: ``observed``, ``estimate`` (unbiased, may be negative), ``error`` (its
-        estimated standard error given the original file).
-
-    Raises
-    ------
-    InputError
-        The matrix cannot be inverted, or lacks a category of the column.
-
-    Notes
-    -----
-    With T* the observed frequencies and R the matrix, E(T*) = R' T, so (R')^-1 T* is unbiased;
-    given the file, T* has covariance sum_k T_k (diag(R_k) - R_k R_k'). Gouweleeuw et al. (1998).
-
-    Examples
-    --------
-    >>> matrix = pd.DataFrame([[0.9, 0.1], [0.2, 0.8]], index=[*"ab"], columns=[*"ab"])
-    >>> table = estimate_counts(pd.Series(["a"] * 55 + ["b"] * 45), matrix)
-    >>> table["estimate"].round(6).tolist()
-    [50.0, 50.0]
-    """
-    faults = Faults("estimate_counts")
-    counts = released.value_counts()
-    unknown = [item for item in counts.index[counts > 0] if item not in matrix.index]
-    if unknown:
-        faults.add("matrix", f"has no row for {unknown[:5]}")
-    values = matrix.to_numpy(dtype=np.float64)
-    if values.shape[0] != values.shape[1] or np.linalg.cond(values) > 1e12:
-        faults.add("matrix", "cannot be inverted", remedy="The file does not tell frequencies.")
-    faults.raise_if_any()
-    observed = counts.reindex(matrix.index).fillna(0).to_numpy(dtype=np.float64)
-    back = np.linalg.inv(values.T)
-    estimate = back @ observed
-    spread = np.diag(estimate.clip(min=0) @ values) - (values.T * estimate.clip(min=0)) @ values
-    error = np.sqrt(np.diag(back @ spread @ back.T).clip(min=0))
-    return pd.DataFrame(
-        {"observed": observed, "estimate": estimate, "error": error}, index=matrix.index
-    )
-
-
-def invariant_matrix(
-    frequencies: np.ndarray, diagonal: np.ndarray, alpha: float, closed: np.ndarray
-) -> np.ndarray:
-    """Return the matrix R of two stages, mixed with the identity, that keeps the frequencies.
-
-    Parameters
-    ----------
-    frequencies : float64 array, shape (L,), all positive
-    diagonal : float64 array, shape (L,)
-        Diagonal of the first stage.
-    alpha : float
-    closed : bool array, shape (L, L)
-        Forbidden transitions; the way back is closed too.
-    """
-    first = random_matrix(diagonal, closed)
-    flow = first * frequencies[:, None]
-    second = (flow / flow.sum(axis=0, where=flow > 0, keepdims=True).clip(min=1e-300)).T
-    both = first @ second
-    both[closed | closed.T] = 0.0
-    np.fill_diagonal(both, 0.0)
-    both *= alpha
-    np.fill_diagonal(both, 1.0 - both.sum(axis=1))
-    return both
-
-
-def random_matrix(diagonal: np.ndarray, closed: np.ndarray) -> np.ndarray:
-    """Return the matrix with this diagonal and equal parts elsewhere, none where closed."""
-    allowed = ~closed
-    np.fill_diagonal(allowed, False)
-    n_open = allowed.sum(axis=1)
-    rest = np.where(n_open > 0, 1.0 - diagonal, 0.0)
-    matrix = allowed * (rest / np.maximum(n_open, 1))[:, None]
-    np.fill_diagonal(matrix, 1.0 - matrix.sum(axis=1))
-    return matrix
 
 
 def _column(
@@ -299,14 +247,37 @@ def _column(
     return new, matrices, expected, gap
 
 
+def _by_column(
+    faults: Faults, names: list[str], argument: str, value: Any, usual: float
+) -> dict[str, float]:
+    """Return a setting for each column; note those outside 0 to 1 and unknown columns."""
+    given = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value)
+    for name in given:
+        check_choice(faults, argument, name, names)
+    for name, one in given.items() if isinstance(value, Mapping) else [("", value)]:
+        number = isinstance(one, (int, float, np.number)) and not isinstance(one, bool)
+        if not number or not 0 <= one <= 1:
+            where = f"{argument}[{name!r}]" if name else argument
+            faults.add(where, f"is {one!r}", remedy="Give a number from 0 to 1.")
+    return {name: given.get(name, usual) for name in names}
+
+
+def _first_filled(codes: np.ndarray, homes: Households) -> np.ndarray:
+    """First record of each household that has a value; its first record where none has."""
+    rows = homes.first.copy()
+    filled = np.flatnonzero(codes >= 0)[::-1]
+    rows[homes.number[filled]] = filled
+    return rows
+
+
 def _plan(
     faults: Faults,
     frame: pd.DataFrame,
     names: list[str],
     by: list[str],
     matrix: Any,
-    min_diagonal: float,
-    alpha: float,
+    diagonals: Mapping[str, float],
+    alphas: Mapping[str, float],
     forbidden: Mapping[str, Pairs] | Pairs,
 ) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
     if not names or len(set(names)) < len(names):
@@ -315,10 +286,6 @@ def _plan(
     check_columns(faults, frame, by, "strata")
     for column in set(by) & set(names):
         faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
-    for argument, value in (("min_diagonal", min_diagonal), ("alpha", alpha)):
-        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not number or not 0 <= value <= 1:
-            faults.add(argument, f"is {value!r}", remedy="Give a number from 0 to 1.")
     of_column = matrix if isinstance(matrix, Mapping) else dict.fromkeys(names, matrix)
     shut = (
         forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
@@ -342,7 +309,7 @@ def _plan(
             check_choice(faults, f"matrix[{name!r}]", kind, KINDS)
         else:
             kind = _given(faults, name, kind, levels, pairs)
-            if (min_diagonal, alpha) != (0.8, 0.5):
+            if (diagonals[name], alphas[name]) != (MIN_DIAGONAL, ALPHA):
                 faults.add("min_diagonal, alpha", f"have no meaning with a matrix for {name!r}")
         plan[name] = (kind, [(pair[0], pair[-1]) for pair in pairs])
     return plan

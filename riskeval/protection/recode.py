@@ -1,4 +1,4 @@
-"""Recoding one column for everybody: classes, groups of categories, limits at the ends."""
+"""Recoding one column for everybody: classes and groups of categories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
+from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
 
@@ -71,7 +71,7 @@ def global_recode(
     if isinstance(breaks, (bool, str)) or not isinstance(breaks, (int, np.integer, Iterable)):
         faults.add("breaks", f"are {breaks!r}", remedy="Give limits, or a number of classes.")
     if check_columns(faults, frame, [column], "column to recode"):
-        _check_ordered(faults, frame[column], column)
+        check_ordered(faults, frame[column], column)
     faults.raise_if_any()
     values = frame[column]
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -110,7 +110,8 @@ def global_recode(
     )
 
 
-def _check_ordered(faults: Faults, values: pd.Series, column: str) -> None:
+def check_ordered(faults: Faults, values: pd.Series, column: str) -> None:
+    """Note a column that has no order: neither numbers nor ordered categories."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         if not values.cat.ordered:
             faults.add(
@@ -233,7 +234,8 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         A categorical, text, whole-number or bool column.
     groups : mapping
         New name -> the old category, or a list of old categories. Categories that are not named
-        stay as they are; missing values stay missing.
+        stay as they are; missing values stay missing, unless a group has None among its old
+        categories: it then takes them in (a text or categorical column only).
 
     Returns
     -------
@@ -272,19 +274,25 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     ordered = categorical and bool(values.cat.ordered)
     old = values if categorical else values.astype("category")
     levels = list(old.cat.categories)
-    plan = {new: _listed(members) for new, members in groups.items()}
+    given = {new: _listed(members) for new, members in groups.items()}
+    plan = {new: [m for m in members if not _is_missing(m)] for new, members in given.items()}
+    takers = [new for new, members in given.items() if any(map(_is_missing, members))]
     _check_groups(faults, column, plan, levels, ordered)
+    if len(takers) > 1:
+        faults.add("groups", f"missing values are in {len(takers)} groups")
     faults.raise_if_any()
     new_of = {member: new for new, members in plan.items() for member in members}
     targets = [new_of.get(level, level) for level in levels]
     released = frame.copy(deep=False)
     released[column] = _regrouped(values, old, targets, list(plan))
+    if takers:
+        released[column] = _without_missing(released[column], takers[0])
     return protected(
         frame,
         released,
         [column],
         method="group_categories",
-        parameters={"column": column, "groups": plan},
+        parameters={"column": column, "groups": given},
         notes=[
             f"{column} has {plural(len(dict.fromkeys(targets)), 'category', 'categories')}, had "
             f"{len(levels)}."
@@ -295,6 +303,20 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
 
 def _listed(members: Any) -> list[Any]:
     return list(members) if isinstance(members, (list, tuple, set, frozenset)) else [members]
+
+
+def _is_missing(member: Any) -> bool:
+    return member is None or member is pd.NA or member is pd.NaT or member != member
+
+
+def _without_missing(values: pd.Series, name: Any) -> pd.Series:
+    """Give missing values the category `name`, which becomes one where it is none."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        if name not in values.cat.categories:
+            values = values.cat.add_categories([name])
+        return values.fillna(name)
+    number = pd.api.types.is_numeric_dtype(values.dtype) and not _fits(name, values.dtype)
+    return (values.astype(object) if number else values).fillna(name)
 
 
 def _check_groups(
@@ -348,186 +370,3 @@ def _fits(name: Any, dtype: Any) -> bool:
     if isinstance(name, (bool, np.bool_)) or not isinstance(name, (int, float, np.number)):
         return False
     return pd.api.types.is_float_dtype(dtype) or float(name).is_integer()
-
-
-def top_bottom_code(
-    data: Any,
-    column: str,
-    *,
-    upper: Any = None,
-    lower: Any = None,
-    replacement: Any = None,
-    weights: str | None = None,
-) -> Protected:
-    """Replace values above a limit, below a limit, or both.
-
-    Parameters
-    ----------
-    data : DataFrame or Arrow table, one row a record
-    column : str
-        A numeric column or an ordered categorical one.
-    upper, lower : number or category, optional
-        Values strictly above `upper` and strictly below `lower` are replaced; one of the two must
-        be given.
-    replacement : None, "mean", number or (lower, upper) pair
-        What stands for the replaced values: the limit itself (None), the mean of the values that
-        are replaced ("mean", each end by its own, which keeps the mean of the column), a given
-        number (when one limit is given), or a pair of numbers. Ordered columns take None.
-    weights : str, optional
-        Column of weights for "mean": the weighted mean of the column is kept.
-
-    Returns
-    -------
-    Protected
-        Missing values stay missing. A whole-number column becomes a column of reals only when a
-        replacement is not whole; this is noted.
-
-    Raises
-    ------
-    InputError
-        No limit is given, `lower` is above `upper`, the column has no order, weights are faulty.
-
-    Notes
-    -----
-    Templ (2017), section 4.2.1.1. Nothing is drawn at random.
-
-    Examples
-    --------
-    >>> people = pd.DataFrame({"income": [10.0, 20.0, 90.0, 110.0]})
-    >>> top_bottom_code(people, "income", upper=50, replacement="mean").data["income"].tolist()
-    [10.0, 20.0, 100.0, 100.0]
-    """
-    frame = own_frame(data)
-    faults = Faults("top_bottom_code")
-    weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
-    faults.raise_if_any()
-    values, released = frame[column], frame.copy(deep=False)
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        codes = values.cat.codes.to_numpy().astype(np.int64)
-        levels = list(values.cat.categories)
-        if upper is not None:
-            codes = np.where(codes > levels.index(upper), levels.index(upper), codes)
-        if lower is not None:
-            below = (codes >= 0) & (codes < levels.index(lower))
-            codes = np.where(below, levels.index(lower), codes)
-        released[column] = categorical_column(codes, levels, ordered=True, index=frame.index)
-        used: dict[str, Any] = {"lower": lower, "upper": upper}
-    else:
-        released[column], used = _coded_ends(values, upper, lower, replacement, weight)
-    notes = [
-        f"Values {side} {limit}."
-        for side, limit in (("above", upper), ("below", lower))
-        if limit is not None
-    ]
-    notes = [
-        f"{note[:-1]} became {used['upper' if 'above' in note else 'lower']}." for note in notes
-    ]
-    if str(released[column].dtype) != str(values.dtype):
-        notes.append(f"{column} holds reals now, because a replacement is not whole.")
-    return protected(
-        frame,
-        released,
-        [column],
-        method="top_bottom_code",
-        parameters={
-            "column": column,
-            "upper": upper,
-            "lower": lower,
-            "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
-            "weights": weights,
-        },
-        notes=notes,
-        details={"replacement": used},
-    )
-
-
-def _check_ends(
-    faults: Faults,
-    frame: pd.DataFrame,
-    column: str,
-    upper: Any,
-    lower: Any,
-    replacement: Any,
-    weights: str | None,
-) -> np.ndarray | None:
-    if upper is None and lower is None:
-        faults.add("upper, lower", "no limit is given", remedy="Give one of them or both.")
-    if isinstance(replacement, str) and replacement != "mean":
-        check_choice(faults, "replacement", replacement, ["mean"])
-    one_number = replacement is not None and not isinstance(replacement, (str, tuple, list))
-    if one_number and upper is not None and lower is not None:
-        faults.add("replacement", "one number for two ends", remedy="Give a (lower, upper) pair.")
-    pair = isinstance(replacement, (tuple, list))
-    if pair and (len(replacement) != 2 or not all(map(_is_number, replacement))):
-        faults.add("replacement", "is not a (lower, upper) pair of numbers")
-    if one_number and not _is_number(replacement):
-        faults.add("replacement", f"is {replacement!r}", remedy="Give a number.")
-    if weights is not None and replacement != "mean":
-        faults.add("weights", "are used by replacement='mean' only", remedy="Leave them out.")
-    if check_columns(faults, frame, [column], "column to code"):
-        _check_ordered(faults, frame[column], column)
-        _check_limits(faults, frame[column], column, upper, lower, replacement)
-    if weights is not None and check_columns(faults, frame, [weights], "weights"):
-        return check_weights(faults, frame[weights], weights)
-    return None
-
-
-def _check_limits(
-    faults: Faults, values: pd.Series, column: str, upper: Any, lower: Any, replacement: Any
-) -> None:
-    given = [
-        (name, limit) for name, limit in (("lower", lower), ("upper", upper)) if limit is not None
-    ]
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        levels = list(values.cat.categories)
-        known = [(name, limit) for name, limit in given if limit in levels]
-        for name, limit in given:
-            if (name, limit) not in known:
-                faults.add(name, f"{limit!r} is no category", remedy=did_you_mean(limit, levels))
-        if replacement is not None:
-            faults.add(
-                "replacement",
-                "an ordered column takes the limit itself",
-                remedy="Rename the category with group_categories afterwards.",
-            )
-        given = [(name, levels.index(limit)) for name, limit in known]
-    elif not all(_is_number(limit) for _, limit in given):
-        faults.add(column, "is numeric and needs numbers as limits")
-        return
-    if len(given) == 2 and given[0][1] > given[1][1]:
-        faults.add("lower, upper", f"lower {lower!r} is above upper {upper!r}")
-
-
-def _is_number(value: object) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
-    return number and not np.isnan(float(value))  # type: ignore[arg-type]
-
-
-def _coded_ends(
-    values: pd.Series, upper: Any, lower: Any, replacement: Any, weight: np.ndarray | None
-) -> tuple[pd.Series, dict[str, Any]]:
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    used: dict[str, Any] = {}
-    result = values
-    for side, limit in (("lower", lower), ("upper", upper)):
-        if limit is None:
-            continue
-        tail = numbers > limit if side == "upper" else numbers < limit
-        if replacement is None:
-            value = limit
-        elif isinstance(replacement, (tuple, list)):
-            value = replacement[side == "upper"]
-        elif replacement == "mean":
-            tail_weight = None if weight is None else weight[tail]
-            value = float(np.average(numbers[tail], weights=tail_weight)) if tail.any() else limit
-        else:
-            value = replacement
-        used[side] = value
-        if tail.any():
-            if pd.api.types.is_integer_dtype(result.dtype) and not float(value).is_integer():
-                nullable = isinstance(result.dtype, pd.api.extensions.ExtensionDtype)
-                result = result.astype("Float64" if nullable else "float64")
-            elif pd.api.types.is_integer_dtype(result.dtype):
-                value = int(value)
-            result = result.mask(tail, value)
-    return result, used

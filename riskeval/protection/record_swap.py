@@ -64,7 +64,8 @@ def record_swap(
         Geographic columns from coarse to fine; the same for all members, never missing.
     similar : sequence of str, or of such sequences
         Household columns that partners must agree in. Of several profiles the first is tried
-        first, the next for households that found no partner.
+        first, the next for households that found no partner; a name beside a list is a profile of
+        one column.
     risk_keys : sequence of str
         Person columns that an intruder may know.
     k : int
@@ -176,12 +177,12 @@ def record_swap(
 
 
 def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
+    """Profiles as lists: names alone are one profile, names beside lists one each."""
     if isinstance(similar, str):
         return [[similar]]
-    flat = [item for item in similar if isinstance(item, str)]
-    if flat:
-        return [flat]
-    return [list(profile) for profile in similar]
+    if all(isinstance(item, str) for item in similar):
+        return [[str(item) for item in similar]]
+    return [[item] if isinstance(item, str) else list(item) for item in similar]
 
 
 def _check(

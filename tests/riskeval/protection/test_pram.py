@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.protection.pram import estimate_counts, invariant_matrix, pram, random_matrix
+from riskeval.protection.pram import pram
+from riskeval.protection.pram_matrix import estimate_counts, invariant_matrix, random_matrix
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
 
@@ -244,3 +245,39 @@ def test_frequencies_are_kept_and_estimates_unbiased_over_seeds():
     np.testing.assert_allclose(mean, before, atol=5)
     np.testing.assert_allclose(np.mean(errors, axis=0), 0, atol=0.2)
     np.testing.assert_allclose(np.std(errors, axis=0), 1, atol=0.15)
+
+
+def homes(n: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    size = rng.integers(1, 5, n)
+    home = np.repeat(np.arange(n), size)
+    region = rng.choice([*"abc"], n)[home]
+    return pd.DataFrame({"home": home, "region": region, "sex": rng.choice([*"fm"], len(home))})
+
+
+def test_members_of_a_household_stay_in_one_region():
+    people = homes()
+    torn = pram(people, ["region", "sex"], seed=1)
+    assert (torn.data.groupby("home")["region"].nunique() > 1).any()
+    result = pram(people, ["region", "sex"], household="home", seed=1)
+    assert result.data.groupby("home")["region"].nunique().max() == 1
+    assert (result.data["region"] != people["region"]).any()
+    assert (result.data.groupby("home")["sex"].nunique() > 1).any()
+    assert "region: once for each of 500 households" in result.summary()
+    matrix = result.details["matrices"]["region"]["all"]
+    first = people.drop_duplicates("home")["region"].value_counts(normalize=True)
+    shares = first.loc[matrix.index].to_numpy()
+    np.testing.assert_allclose(shares @ matrix.to_numpy(), shares)
+
+
+def test_settings_can_differ_by_variable():
+    people = homes()
+    result = pram(
+        people, ["region", "sex"], min_diagonal={"region": 1.0}, alpha={"sex": 1.0}, seed=2
+    )
+    assert (result.data["region"] == people["region"]).all()
+    assert (result.data["sex"] != people["sex"]).any()
+    with pytest.raises(InputError, match="'regoin'"):
+        pram(people, ["region"], min_diagonal={"regoin": 0.9}, seed=1)
+    with pytest.raises(InputError, match="differs within a household"):
+        pram(people, ["sex"], household="home", household_variables=["sex"], seed=1)

@@ -48,6 +48,8 @@ SIGNATURES = {
     "rank_swap": (["variables"], {"p": ..., "seed": None}),
     "shuffle": ([], {"formula": EMPTY, "seed": None}),
     "mv_top_code": (["variables"], {}),
+    "merge_household_file": (["households", "household"], {}),
+    "weights": (["column"], {"strata": EMPTY, "method": "smooth", "seed": None}),
 }
 
 CALLS = {
@@ -72,8 +74,13 @@ CALLS = {
     "rank_swap": {"variables": ["income"]},
     "shuffle": {"formula": "income ~ tax + sex"},
     "mv_top_code": {"variables": ["income", "tax"], "alpha": 0.05},
+    "merge_household_file": {
+        "households": pd.DataFrame({"hid": np.arange(150), "size": np.arange(150) % 3 + 1}),
+        "household": "hid",
+    },
+    "weights": {"column": "income", "strata": ["region"], "method": "noise"},
 }
-DRAWS = ["pram", "record_swap", "create_new_id", "add_noise", "rank_swap", "shuffle"]
+DRAWS = ["pram", "record_swap", "create_new_id", "add_noise", "rank_swap", "shuffle", "weights"]
 NEW_TYPES = {"global_recode", "minimal_generalization", "mondrian", "group_categories"}
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.protection.recode import global_recode, group_categories, top_bottom_code
+from riskeval.protection.recode import global_recode, group_categories
+from riskeval.protection.top_bottom import top_bottom_code
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
 
@@ -169,9 +170,9 @@ def test_top_and_bottom_coding_of_the_reference():
 
 
 def test_weighted_mean_of_the_tail_keeps_the_weighted_mean():
-    frame = pd.DataFrame({"x": [1.0, 5.0, 9.0, np.nan], "w": [1.0, 1.0, 3.0, 2.0]})
+    frame = pd.DataFrame({"x": [1.0, 5.0, 7.0, np.nan, 9.0], "w": [1.0, 1.0, 1.0, 2.0, 3.0]})
     result = top_bottom_code(frame, "x", upper=4, replacement="mean", weights="w")
-    assert result.data["x"].tolist()[:3] == [1.0, 8.0, 8.0]
+    assert result.data["x"].tolist()[:3] == [1.0, 7.8, 7.8]
     assert np.isnan(result.data["x"].iloc[3])
     plain = top_bottom_code(frame, "x", upper=4, replacement="mean")
     assert plain.data["x"].tolist()[:3] == [1.0, 7.0, 7.0]
@@ -205,3 +206,38 @@ def test_top_coding_names_every_fault(arguments, text):
     frame = pd.DataFrame({"x": [1, 5, 9], "w": [1.0, -1.0, 1.0]})
     with pytest.raises(InputError, match=text):
         top_bottom_code(frame, "x", **arguments)
+
+
+def test_the_mean_of_a_tail_of_one_is_refused():
+    """Before: no cell changed, and the summary printed the one value."""
+    frame = pd.DataFrame({"income": [10.0, 20.0, 30.0, 987_654.0]})
+    with pytest.raises(InputError, match="tail holds 1 record"):
+        top_bottom_code(frame, "income", upper=100, replacement="mean")
+    four = pd.DataFrame({"income": [1.0, 2.0, 3.0, 4.0, 5.0], "w": [1.0, 1, 1, 1, 5000]})
+    with pytest.raises(InputError, match=r"one record has \d+ % of the tail"):
+        top_bottom_code(four, "income", upper=2, replacement="mean", weights="w")
+
+
+def test_a_tail_counts_households():
+    people = pd.DataFrame({"home": [1, 1, 1, 2, 3, 4], "income": [90.0, 90, 90, 1, 2, 60]})
+    with pytest.raises(InputError, match="tail holds 2 households"):
+        top_bottom_code(people, "income", upper=50, replacement="mean", household="home")
+    more = pd.concat([people, pd.DataFrame({"home": [5], "income": [60.0]})], ignore_index=True)
+    shared = top_bottom_code(more, "income", upper=50, replacement="mean", household="home")
+    assert shared.data["income"].max() == pytest.approx(70.0)
+    persons = top_bottom_code(more, "income", upper=50, replacement="mean")
+    assert persons.data["income"].max() == pytest.approx(78.0)
+
+
+def test_missing_values_can_join_a_group():
+    frame = pd.DataFrame(
+        {"job": pd.Categorical(["clerk", "nurse", None]), "code": [1.0, 2.0, None]}
+    )
+    result = group_categories(frame, "job", groups={"other": ["nurse", None]})
+    assert result.data["job"].tolist() == ["clerk", "other", "other"]
+    unknown = group_categories(frame, "job", groups={"unknown": [None]})
+    assert unknown.data["job"].tolist() == ["clerk", "nurse", "unknown"]
+    numbers = group_categories(frame, "code", groups={9: [None]})
+    assert numbers.data["code"].tolist() == [1.0, 2.0, 9.0]
+    with pytest.raises(InputError, match="missing values are in 2 groups"):
+        group_categories(frame, "job", groups={"a": ["clerk", None], "b": ["nurse", None]})

@@ -287,3 +287,12 @@ def test_new_identifiers_depend_on_the_seed_only():
         create_new_id(frame, "id", within="id")
     with pytest.raises(InputError, match="not in the data"):
         create_new_id(frame, "idd")
+
+
+def test_a_name_beside_a_list_is_a_profile_of_its_own():
+    """Before: the list was dropped and households of different size were swapped."""
+    from riskeval.protection.record_swap import _profiles
+
+    assert _profiles([["size"], "own"]) == [["size"], ["own"]]
+    assert _profiles(["size", "own"]) == [["size", "own"]]
+    assert _profiles("size") == [["size"]]

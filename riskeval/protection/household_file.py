@@ -1,0 +1,134 @@
+"""The hierarchical way: a household file out, protected, and merged back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import read_households
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import check_columns
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import plural
+
+
+def household_file(
+    data: Any, household: str, *, variables: str | Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return one row a household with the variables that its members share.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n persons
+    household : str
+        Column of household ids.
+    variables : str or sequence of str, optional
+        Columns to take; each must have one value in a household. Default: all that have.
+
+    Returns
+    -------
+    DataFrame, H households
+        The id, then the variables, households in the order of their first member.
+
+    Raises
+    ------
+    InputError
+        A missing id, a variable that differs within a household (the households are named).
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"home": [1, 1, 2], "rooms": [3, 3, 5], "age": [30, 31, 70]})
+    >>> household_file(people, "home").to_dict("list")
+    {'home': [1, 2], 'rooms': [3, 5]}
+    """
+    frame = own_frame(data)
+    faults = Faults("household_file")
+    declared = names_of(variables)
+    others = [] if variables is not None else [str(name) for name in frame if name != household]
+    homes = read_households(faults, frame, household, candidates=others, declared=declared)
+    faults.raise_if_any()
+    assert homes is not None
+    shared = [name for name in frame if name in homes.variables]
+    table = frame[[household, *shared]].iloc[homes.first].reset_index(drop=True)
+    for name in shared:
+        if table[name].isna().any():  # the first member may lack what another has
+            filled = np.flatnonzero(frame[name].notna())
+            lead = np.full(len(homes), -1)
+            lead[homes.number[filled[::-1]]] = filled[::-1]
+            rows = np.where(lead >= 0, lead, homes.first)
+            table[name] = frame[name].take(rows).to_numpy() if len(rows) else table[name]
+            table[name] = table[name].astype(frame[name].dtype)
+    return table
+
+
+def merge_household_file(data: Any, households: Any, household: str) -> Protected:
+    """Put the variables of a protected household file into the file of persons.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n persons
+    households : DataFrame, Arrow table or Protected
+        One row a household: the id, and columns that replace those of `data` (or are added).
+    household : str
+        Column of ids in both.
+
+    Returns
+    -------
+    Protected
+        All members of a household have its values. ``details``: ``households``.
+
+    Raises
+    ------
+    InputError
+        An id twice in the household file, or a household of a person that is not in it.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"home": [1, 1, 2], "rooms": [3, 3, 5]})
+    >>> table = household_file(people, "home").assign(rooms=[4, 4])
+    >>> merge_household_file(people, table, "home").data["rooms"].tolist()
+    [4, 4, 4]
+    """
+    frame = own_frame(data)
+    table = own_frame(households.data if isinstance(households, Protected) else households)
+    faults = Faults("merge_household_file")
+    fine = check_columns(faults, frame, [household], "household")
+    if check_columns(faults, table, [household], "household") and fine:
+        again = table[household].duplicated().to_numpy()
+        if again.any():
+            ids = table.loc[again, household].unique()[:5].tolist()
+            faults.add(household, f"the household file has {ids} twice", rows=np.flatnonzero(again))
+        place = pd.Index(table[household]).get_indexer(frame[household]) if not faults else None
+        if place is not None and (place < 0).any():
+            lost = frame[household][place < 0]
+            faults.add(
+                household,
+                f"{plural(lost.nunique(), 'household')} of persons are not in the household file "
+                f"({lost.unique()[:5].tolist()})",
+                rows=np.flatnonzero(place < 0),
+            )
+    faults.raise_if_any()
+    assert place is not None
+    released = frame.copy(deep=False)
+    names = [name for name in table.columns if name != household]
+    for name in names:
+        values = table[name].take(place)
+        values.index = frame.index
+        released[name] = values
+    before = frame.copy(deep=False)
+    for name in names:
+        if name not in before:
+            before[name] = released[name].where(np.zeros(len(frame), dtype=bool))
+    return protected(
+        before,
+        released,
+        names,
+        method="merge_household_file",
+        parameters={"households": table, "household": household},
+        notes=[f"Values of {plural(len(table), 'household')} were given to their members."],
+        details={"households": len(table)},
+    )

@@ -1,0 +1,140 @@
+"""The one way out for a protected file: nothing of its history travels with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import read_households
+from riskeval.protection.identifiers import create_new_id
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.files import write_table
+from synthpop.microdata.streams import Streams, resolve_seed
+
+ORDERS = ("records", "households", "households and members", "keep")
+
+
+def release_file(
+    data: Any,
+    *,
+    household: str | None = None,
+    identifiers: str | Sequence[str] = (),
+    drop: str | Sequence[str] = (),
+    order: str | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """Return a file as it may leave the house.
+
+    Categories that no record has, the index, and everything in ``attrs`` (labels, dictionaries)
+    are gone; the order of the records is random; identifiers are new random numbers.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records
+    household : str, optional
+        Column of household ids: it gets new numbers, and members stay together.
+    identifiers : str or sequence of str, optional
+        Further columns whose values become new random numbers (equal values equal numbers).
+    drop : str or sequence of str, optional
+        Columns to leave out, as names and addresses.
+    order : str, optional
+        "records": all records in random order; "households": households in random order, members
+        as they stood; "households and members": members in random order too; "keep": as it is,
+        which tells the place of each record. Default: "households and members" with a household,
+        else "records".
+    seed : int, optional
+        Leave it out: the order is then drawn from the operating system and nobody can redo it. A
+        seed that is known, as that of a protection session, gives the order back.
+
+    Returns
+    -------
+    DataFrame, n records
+
+    Raises
+    ------
+    InputError
+        Unknown columns or order, a missing household id.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"home": [8, 8, 9], "age": [1, 2, 3]}, index=["AT1", "AT2", "AT3"])
+    >>> file = release_file(people, household="home")
+    >>> file.index.tolist(), sorted(file["home"].unique().tolist()), sorted(file["age"])
+    ([0, 1, 2], [1, 2], [1, 2, 3])
+    """
+    frame = as_frame(data)
+    faults = Faults("release_file")
+    gone, ids = names_of(drop), names_of(identifiers)
+    check_columns(faults, frame, dict.fromkeys([*gone, *ids]), "column")
+    order = order or ("records" if household is None else "households and members")
+    check_choice(faults, "order", order, ORDERS)
+    if household is None and order in ORDERS[1:3]:
+        faults.add("order", f"{order!r} without a household", remedy="Give household.")
+    homes = None if household is None else read_households(faults, frame, household)
+    faults.raise_if_any()
+    resolved = resolve_seed(seed)
+    rng = Streams(resolved).at("release", "order")
+    # 1. order of the records
+    n = len(frame)
+    rows = rng.permutation(n) if order == "records" else np.arange(n)
+    if homes is not None and order in ORDERS[1:3]:
+        place = rng.permutation(len(homes))[homes.number]
+        within = rng.random(n) if order == ORDERS[2] else np.arange(n)
+        rows = np.lexsort((within, place))
+    file = frame.iloc[rows].drop(columns=gone).reset_index(drop=True)
+    # 2. new identifiers, drawn apart from the order
+    for column in dict.fromkeys([*([] if household is None else [household]), *ids]):
+        if column in file:
+            stream = int(Streams(resolved).at("release", "ids", column).integers(1 << 62))
+            file = create_new_id(file, column, seed=stream).data
+    # 3. traces in the metadata
+    for column in file.columns:
+        if isinstance(file[column].dtype, pd.CategoricalDtype):
+            file[column] = _used_categories(file[column])
+    file.attrs = {}
+    return file
+
+
+def _used_categories(values: pd.Series) -> pd.Series:
+    used = np.unique(values.cat.codes.to_numpy())
+    categories = values.cat.categories[used[used >= 0]]
+    return values.cat.set_categories(categories)
+
+
+def write_release(path: Path | str, data: Any, **options: Any) -> Path:
+    """Write a file as `release_file` returns it.
+
+    Parameters
+    ----------
+    path : str or Path
+        As in ``write_table``: ``.csv``, ``.parquet``, ``.sav``, ``.dta`` and others.
+    data, options : as in `release_file`
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        Faulty options.
+    OutputError
+        The file cannot be written; nothing half-written is left.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> people = pd.DataFrame({"job": pd.Categorical(["clerk"], ["clerk", "minister"])})
+    >>> path = write_release(Path(tempfile.mkdtemp()) / "file.parquet", people)
+    >>> b"minister" in path.read_bytes()
+    False
+    """
+    target = Path(path)
+    write_table(release_file(data, **options), target)
+    return target

@@ -1,0 +1,271 @@
+"""Top and bottom coding of one column: limits at its ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import read_households
+from riskeval.protection.recode import check_ordered
+from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.text import plural, short_percent
+
+LEAST_TAIL = 3
+DOMINANT = 0.8
+
+
+def top_bottom_code(
+    data: Any,
+    column: str,
+    *,
+    upper: Any = None,
+    lower: Any = None,
+    replacement: Any = None,
+    weights: str | None = None,
+    household: str | None = None,
+) -> Protected:
+    """Replace values above a limit, below a limit, or both.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, one row a record
+    column : str
+        A numeric column or an ordered categorical one.
+    upper, lower : number or category, optional
+        Values strictly above `upper` and strictly below `lower` are replaced; one of the two must
+        be given.
+    replacement : None, "mean", number or (lower, upper) pair
+        What stands for the replaced values: the limit itself (None), the mean of the values that
+        are replaced ("mean", each end by its own, which keeps the mean of the column), a given
+        number (when one limit is given), or a pair of numbers. Ordered columns take None.
+    weights : str, optional
+        Column of weights for "mean": the weighted mean of the column is kept.
+    household : str, optional
+        Column of household ids: a tail must hold members of 3 households, and the mean of a
+        variable that members share counts each household once.
+
+    Returns
+    -------
+    Protected
+        Missing values stay missing. A whole-number column becomes a column of reals only when a
+        replacement is not whole; this is noted.
+
+    Raises
+    ------
+    InputError
+        No limit is given, `lower` is above `upper`, the column has no order, weights are faulty;
+        with "mean", a tail of one or two values, or one value with more than 80 % of the weighted
+        sum of its tail: the mean would tell it.
+
+    Notes
+    -----
+    Templ (2017), section 4.2.1.1. Nothing is drawn at random.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"income": [10.0, 20.0, 90.0, 100.0, 110.0]})
+    >>> top_bottom_code(people, "income", upper=50, replacement="mean").data["income"].tolist()
+    [10.0, 20.0, 100.0, 100.0, 100.0]
+    """
+    frame = own_frame(data)
+    faults = Faults("top_bottom_code")
+    weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
+    faults.raise_if_any()
+    values, released = frame[column], frame.copy(deep=False)
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes = values.cat.codes.to_numpy().astype(np.int64)
+        levels = list(values.cat.categories)
+        if upper is not None:
+            codes = np.where(codes > levels.index(upper), levels.index(upper), codes)
+        if lower is not None:
+            below = (codes >= 0) & (codes < levels.index(lower))
+            codes = np.where(below, levels.index(lower), codes)
+        released[column] = categorical_column(codes, levels, ordered=True, index=frame.index)
+        used: dict[str, Any] = {"lower": lower, "upper": upper}
+    else:
+        unit = _units(faults, frame, column, household)
+        faults.raise_if_any()
+        if replacement == "mean":
+            _check_tails(faults, values, upper, lower, weight, unit)
+            faults.raise_if_any()
+        weight = _once_each(weight, unit) if _is_shared(values, unit) else weight
+        released[column], used = _coded_ends(values, upper, lower, replacement, weight)
+    notes = [
+        f"Values {side} {limit}."
+        for side, limit in (("above", upper), ("below", lower))
+        if limit is not None
+    ]
+    notes = [
+        f"{note[:-1]} became {used['upper' if 'above' in note else 'lower']}." for note in notes
+    ]
+    if str(released[column].dtype) != str(values.dtype):
+        notes.append(f"{column} holds reals now, because a replacement is not whole.")
+    return protected(
+        frame,
+        released,
+        [column],
+        method="top_bottom_code",
+        parameters={
+            "column": column,
+            "upper": upper,
+            "lower": lower,
+            "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
+            "weights": weights,
+            "household": household,
+        },
+        notes=notes,
+        details={"replacement": used},
+    )
+
+
+def _units(
+    faults: Faults, frame: pd.DataFrame, column: str, household: str | None
+) -> np.ndarray | None:
+    """Household of each record, or None."""
+    if household is None:
+        return None
+    homes = read_households(faults, frame, household)
+    return None if homes is None else homes.number
+
+
+def _is_shared(values: pd.Series, unit: np.ndarray | None) -> bool:
+    """Whether the members of every household have one value."""
+    return unit is not None and int(values.groupby(unit).nunique().max()) <= 1
+
+
+def _once_each(weight: np.ndarray | None, unit: np.ndarray | None) -> np.ndarray:
+    """Weights in which all members together count as one."""
+    assert unit is not None
+    return (np.ones(len(unit)) if weight is None else weight) / np.bincount(unit)[unit]
+
+
+def _check_tails(
+    faults: Faults,
+    values: pd.Series,
+    upper: Any,
+    lower: Any,
+    weight: np.ndarray | None,
+    unit: np.ndarray | None,
+) -> None:
+    """Note tails whose mean tells a single value."""
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    for side, limit in (("lower", lower), ("upper", upper)):
+        if limit is None:
+            continue
+        tail = numbers > limit if side == "upper" else numbers < limit
+        units = np.arange(len(numbers))[tail] if unit is None else unit[tail]
+        distinct, place = np.unique(units, return_inverse=True)
+        if not tail.any():
+            continue
+        parts = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
+        parts = np.bincount(place.reshape(-1), parts)
+        what = "record" if unit is None else "household"
+        if len(distinct) < LEAST_TAIL:
+            faults.add(
+                side,
+                f"the tail holds {plural(len(distinct), what)}, so that its mean tells a value",
+                remedy=f"Choose a limit with at least {LEAST_TAIL} beyond it, or replacement=None.",
+            )
+        elif parts.sum() > 0 and parts.max() > DOMINANT * parts.sum():
+            faults.add(
+                side,
+                f"one {what} has {short_percent(parts.max() / parts.sum())} of the tail, so that "
+                "its mean tells the value",
+                remedy="Choose another limit, or replacement=None.",
+            )
+
+
+def _check_ends(
+    faults: Faults,
+    frame: pd.DataFrame,
+    column: str,
+    upper: Any,
+    lower: Any,
+    replacement: Any,
+    weights: str | None,
+) -> np.ndarray | None:
+    if upper is None and lower is None:
+        faults.add("upper, lower", "no limit is given", remedy="Give one of them or both.")
+    if isinstance(replacement, str) and replacement != "mean":
+        check_choice(faults, "replacement", replacement, ["mean"])
+    one_number = replacement is not None and not isinstance(replacement, (str, tuple, list))
+    if one_number and upper is not None and lower is not None:
+        faults.add("replacement", "one number for two ends", remedy="Give a (lower, upper) pair.")
+    pair = isinstance(replacement, (tuple, list))
+    if pair and (len(replacement) != 2 or not all(map(_is_number, replacement))):
+        faults.add("replacement", "is not a (lower, upper) pair of numbers")
+    if one_number and not _is_number(replacement):
+        faults.add("replacement", f"is {replacement!r}", remedy="Give a number.")
+    if weights is not None and replacement != "mean":
+        faults.add("weights", "are used by replacement='mean' only", remedy="Leave them out.")
+    if check_columns(faults, frame, [column], "column to code"):
+        check_ordered(faults, frame[column], column)
+        _check_limits(faults, frame[column], column, upper, lower, replacement)
+    if weights is not None and check_columns(faults, frame, [weights], "weights"):
+        return check_weights(faults, frame[weights], weights)
+    return None
+
+
+def _check_limits(
+    faults: Faults, values: pd.Series, column: str, upper: Any, lower: Any, replacement: Any
+) -> None:
+    given = [
+        (name, limit) for name, limit in (("lower", lower), ("upper", upper)) if limit is not None
+    ]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        levels = list(values.cat.categories)
+        known = [(name, limit) for name, limit in given if limit in levels]
+        for name, limit in given:
+            if (name, limit) not in known:
+                faults.add(name, f"{limit!r} is no category", remedy=did_you_mean(limit, levels))
+        if replacement is not None:
+            faults.add(
+                "replacement",
+                "an ordered column takes the limit itself",
+                remedy="Rename the category with group_categories afterwards.",
+            )
+        given = [(name, levels.index(limit)) for name, limit in known]
+    elif not all(_is_number(limit) for _, limit in given):
+        faults.add(column, "is numeric and needs numbers as limits")
+        return
+    if len(given) == 2 and given[0][1] > given[1][1]:
+        faults.add("lower, upper", f"lower {lower!r} is above upper {upper!r}")
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))
+    return number and not np.isnan(float(value))  # type: ignore[arg-type]
+
+
+def _coded_ends(
+    values: pd.Series, upper: Any, lower: Any, replacement: Any, weight: np.ndarray | None
+) -> tuple[pd.Series, dict[str, Any]]:
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    used: dict[str, Any] = {}
+    result = values
+    for side, limit in (("lower", lower), ("upper", upper)):
+        if limit is None:
+            continue
+        tail = numbers > limit if side == "upper" else numbers < limit
+        if replacement is None:
+            value = limit
+        elif isinstance(replacement, (tuple, list)):
+            value = replacement[side == "upper"]
+        elif replacement == "mean":
+            tail_weight = None if weight is None else weight[tail]
+            value = float(np.average(numbers[tail], weights=tail_weight)) if tail.any() else limit
+        else:
+            value = replacement
+        used[side] = value
+        if tail.any():
+            if pd.api.types.is_integer_dtype(result.dtype) and not float(value).is_integer():
+                nullable = isinstance(result.dtype, pd.api.extensions.ExtensionDtype)
+                result = result.astype("Float64" if nullable else "float64")
+            elif pd.api.types.is_integer_dtype(result.dtype):
+                value = int(value)
+            result = result.mask(tail, value)
+    return result, used

@@ -1,0 +1,302 @@
+"""Sampling weights that no longer tell the stratum they were made in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.household import Households, read_households
+from riskeval.protection.numeric import read_seed
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import check_columns, check_numeric, check_weights
+from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.design_variance import design_variance
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import NONE, Between, OneOf, check
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import join, number, percent
+
+METHODS = ("round", "noise", "smooth")
+NEIGHBOURS = 5
+STEPS = 30
+ROUNDS = 100
+
+PARAMETERS = {
+    "method": OneOf(*METHODS),
+    "base": Between(0, None, open="low") | NONE,
+    "level": Between(0, 4, open="low") | NONE,
+}
+
+
+def weights(
+    data: Any,
+    column: str,
+    *,
+    strata: str | Sequence[str],
+    method: str = "smooth",
+    base: float | None = None,
+    level: float | None = None,
+    predictors: str | Sequence[str] = (),
+    estimates: str | Sequence[str] = (),
+    household: str | None = None,
+    seed: int | None = None,
+) -> Protected:
+    """Change sampling weights so that they tell less about the stratum of a record.
+
+    Parameters
+    ----------
+    data : DataFrame or Arrow table, n records
+    column : str
+        The weights.
+    strata : str or sequence of str
+        Columns that the weights must not tell: each combination is a stratum.
+    method : {"smooth", "round", "noise"}
+        "smooth": the mean of the logarithm of the weights given `predictors` (least squares),
+        scaled to the total (Beaumont 2008). "round": multiples of `base`. "noise": multiplied by
+        lognormal noise, then raked so that every stratum keeps its total.
+    base : float, optional
+        "round": default the smallest of a geometric grid with which no weight occurs in one
+        stratum only.
+    level : float, above 0 and at most 4, optional
+        "noise": standard deviation of the logarithm of the factor. Default 0.5.
+    predictors : str or sequence of str
+        "smooth": columns that may explain the weights; not the strata. Default none: one weight.
+    estimates : str or sequence of str
+        Numeric columns whose weighted means are compared before and after.
+    household : str, optional
+        Column of household ids: members that had one weight get one weight.
+    seed : int, optional
+
+    Returns
+    -------
+    Protected
+        ``details``: ``told_before``, ``told_after`` (share of the records whose weight, or whose
+        five nearest other weights, belong to one stratum only), ``design`` (table with mean,
+        standard error by strata, and their change for each of `estimates`), ``design_effect``
+        (Kish, before and after), ``base``.
+
+    Raises
+    ------
+    InputError
+        Faulty columns, options that the method does not use, weights that are not positive.
+
+    Notes
+    -----
+    Weights that are the same for a whole stratum tell a suppressed region (de Waal and Willenborg
+    1997, Journal of Official Statistics 13, 417-434). What is lost is design information: the
+    table says how estimates and standard errors move. Missing values of `estimates` are left out.
+    Beaumont (2008), A new approach to weighting and inference in sample surveys, Biometrika 95,
+    539-553, doi:10.1093/biomet/asn028.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"region": ["a"] * 10 + ["b"] * 10, "w": [10.0] * 10 + [14.0] * 10})
+    >>> result = weights(people, "w", strata="region")
+    >>> result.details["told_before"], result.details["told_after"]
+    (1.0, 0.0)
+    """
+    frame = own_frame(data)
+    faults = Faults("weights")
+    by, given, watched = names_of(strata), names_of(predictors), names_of(estimates)
+    check(faults, PARAMETERS, {"method": method, "base": base, "level": level})
+    only = {"base": ("round", base), "level": ("noise", level), "predictors": ("smooth", given)}
+    for name, (use, value) in only.items():
+        if value and method in METHODS and method != use:
+            faults.add(name, f"is not used by method {method!r}", remedy=f"It is for {use!r}.")
+    check_columns(faults, frame, dict.fromkeys([*by, *given]), "column")
+    check_numeric(faults, frame, watched, "estimate")
+    if not by:
+        faults.add("strata", "are not given", remedy="Name what the weights must not tell.")
+    for name in {*by} & {*given}:
+        faults.add("predictors", f"{name!r} is a stratum, which the weights would tell again")
+    before = None
+    if check_columns(faults, frame, [column], "weights"):
+        before = check_weights(faults, frame[column], column)
+    homes = None if household is None else read_households(faults, frame, household)
+    resolved = read_seed(faults, seed)
+    faults.raise_if_any()
+    assert before is not None
+    coded = encode_keys(frame, by)
+    stratum, _ = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
+    # 1. new weights, one for members that had one
+    after, used = _changed(frame, before, stratum, homes, method, (base, level, given), resolved)
+    released = frame.copy(deep=False)
+    released[column] = pd.Series(after, index=frame.index)
+    # 2. what they tell, and what is lost
+    rows = slice(None) if homes is None else homes.first  # members share a weight anyway
+    told = [share_told(values[rows], stratum[rows]) for values in (before, after)]
+    design = _design(frame, watched, (before, after), stratum, homes)
+    effects = tuple(_kish(values) for values in (before, after))
+    return protected(
+        frame,
+        released,
+        [column],
+        method="weights",
+        parameters={
+            "column": column, "strata": by, "method": method, "base": base, "level": level,
+            "predictors": given, "estimates": watched, "household": household,
+            "seed": resolved if method == "noise" else None,
+        },
+        seed=resolved if method == "noise" else None,
+        notes=_notes(told, design, effects, by, method, used),
+        details={
+            "told_before": told[0], "told_after": told[1], "design": design,
+            "design_effect": effects, "base": used,
+        },
+    )  # fmt: skip
+
+
+def share_told(values: np.ndarray, stratum: np.ndarray) -> float:
+    """Share of the records whose weight, or whose nearest other weights, are of one stratum.
+
+    A weight that others have too is looked up among all of them; another among the five nearest.
+
+    Examples
+    --------
+    >>> share_told(np.array([1.0, 1, 2, 2]), np.array([0, 0, 1, 0]))
+    0.5
+    """
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    lowest = np.full(len(sizes), np.iinfo(np.int64).max)
+    highest = np.full(len(sizes), -1)
+    np.minimum.at(lowest, group, stratum)
+    np.maximum.at(highest, group, stratum)
+    told = (lowest == highest)[group] & (sizes[group] > 1)
+    alone = np.flatnonzero(sizes[group] == 1)
+    if len(alone) and len(values) > NEIGHBOURS:
+        order = np.argsort(values, kind="stable")
+        place = np.empty(len(values), dtype=np.int64)
+        place[order] = np.arange(len(values))
+        start = np.clip(place[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
+        window = stratum[order[start[:, None] + np.arange(NEIGHBOURS)]]
+        told[alone] = (window == window[:, :1]).all(axis=1)
+    return float(told.mean()) if len(told) else 0.0
+
+
+def _changed(
+    frame: pd.DataFrame,
+    before: np.ndarray,
+    stratum: np.ndarray,
+    homes: Households | None,
+    method: str,
+    options: tuple[float | None, float | None, Sequence[str]],
+    seed: int,
+) -> tuple[np.ndarray, float | None]:
+    """New weights, and the base of rounding."""
+    base, level, given = options
+    if method == "round":
+        return _round(before, stratum, base)
+    if method == "smooth":
+        after = _smooth(frame, before, given)
+    else:
+        unit = np.arange(len(before)) if homes is None else homes.number
+        draws = Streams(seed).at("weights", "noise").standard_normal(int(unit.max(initial=-1)) + 1)
+        after = before * np.exp((0.5 if level is None else level) * draws[unit])
+        sums = np.bincount(stratum, before) / np.bincount(stratum, after)
+        after = after * sums[stratum]
+    after = _one_for_members(before, after, homes)
+    return after * (before.sum() / after.sum()), None
+
+
+def _round(before: np.ndarray, stratum: np.ndarray, base: float | None) -> tuple[np.ndarray, float]:
+    def rounded(step: float) -> np.ndarray:
+        return np.asarray(np.maximum(np.rint(before / step), 1.0) * step)
+
+    if base is not None:
+        return rounded(base), base
+    step = float(before.min())
+    while step < 2 * before.max():
+        if share_told(rounded(step), stratum) == 0:
+            break
+        step *= 1.25
+    return rounded(step), step
+
+
+def _smooth(frame: pd.DataFrame, before: np.ndarray, given: Sequence[str]) -> np.ndarray:
+    columns = [np.ones((len(before), 1))]
+    for name in given:
+        values = frame[name]
+        if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(
+            values.dtype
+        ):
+            x = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            gap = np.isnan(x)
+            columns += [np.where(gap, 0.0, x)[:, None], gap[:, None].astype(np.float64)]
+        else:
+            columns.append(pd.get_dummies(values, dummy_na=True, dtype=np.float64).to_numpy())
+    matrix = np.hstack(columns)
+    coefficients = np.linalg.lstsq(matrix, np.log(before), rcond=None)[0]
+    return np.asarray(np.exp(matrix @ coefficients))
+
+
+def _one_for_members(before: np.ndarray, after: np.ndarray, homes: Households | None) -> np.ndarray:
+    """Give the members of households with one weight their mean new weight."""
+    if homes is None:
+        return after
+    n = len(homes)
+    lowest, highest = np.full(n, np.inf), np.zeros(n)
+    np.minimum.at(lowest, homes.number, before)
+    np.maximum.at(highest, homes.number, before)
+    one = (lowest == highest)[homes.number]
+    mean = (np.bincount(homes.number, after) / homes.size)[homes.number]
+    return np.where(one, mean, after)
+
+
+def _design(
+    frame: pd.DataFrame,
+    watched: Sequence[str],
+    both: tuple[np.ndarray, np.ndarray],
+    stratum: np.ndarray,
+    homes: Households | None,
+) -> pd.DataFrame:
+    rows = []
+    for name in watched:
+        y = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        known = ~np.isnan(y)
+        facts: list[Any] = [name]
+        for w in both:
+            mean = float(np.average(y[known], weights=w[known])) if known.any() else np.nan
+            linearised = np.where(known, y - mean, 0.0) / w[known].sum()
+            unit = None if homes is None else homes.number
+            variance = design_variance(linearised, w, strata=stratum, cluster=unit)
+            facts += [mean, float(np.sqrt(variance))]
+        rows.append(facts)
+    names = ["variable", "mean_before", "error_before", "mean_after", "error_after"]
+    table = pd.DataFrame(rows, columns=names)
+    table["change"] = table["mean_after"] / table["mean_before"] - 1
+    table["change_in_errors"] = (table["mean_after"] - table["mean_before"]) / table["error_before"]
+    return table
+
+
+def _kish(values: np.ndarray) -> float:
+    return float(len(values) * np.square(values).sum() / values.sum() ** 2)
+
+
+def _notes(
+    told: Sequence[float],
+    design: pd.DataFrame,
+    effects: tuple[float, ...],
+    by: Sequence[str],
+    method: str,
+    used: float | None,
+) -> list[str]:
+    notes = [
+        f"The weight told {join(by)} of {percent(told[0])} of the records, it tells "
+        f"{percent(told[1])} now.",
+        f"Design effect of the weights {number(effects[0])} before, {number(effects[1])} after.",
+    ]
+    if method == "round" and used is not None:
+        notes.append(f"Weights are multiples of {number(used)}.")
+    rows: list[Any] = list(design.itertuples())
+    for row in rows:
+        notes.append(
+            f"Mean of {row.variable}: {number(row.mean_before, 5)} (standard error "
+            f"{number(row.error_before)}) became {number(row.mean_after, 5)} "
+            f"({number(row.error_after)}): {number(row.change_in_errors)} standard errors."
+        )
+    return notes
