@@ -26,7 +26,8 @@ def people(n: int = 600) -> pd.DataFrame:
 def told_regions(frame: pd.DataFrame, original: pd.DataFrame) -> int:
     hidden = frame.assign(region=original["region"].mask(original["home"] % 10 == 0))
     columns = ["region", "w"]
-    return recover(hidden, weights="w", strata="region", original=original, columns=columns).n_right
+    roles = {"weights": "w", "strata": "region", "columns": columns, "rules": ["weights"]}
+    return recover(hidden, original=original, **roles).n_right
 
 
 @pytest.mark.parametrize(
