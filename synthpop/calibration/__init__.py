@@ -11,6 +11,8 @@ _WHERE = {
     "IntegerWeights": "integer_weights",
     "Margin": "margins",
     "TrimmedWeights": "weights",
+    "ZoneHouseholds": "zones",
+    "balance_zones": "zones",
     "calibrate": "calibrate_survey",
     "design_effect": "weights",
     "effective_sample_size": "weights",
@@ -28,5 +30,7 @@ if TYPE_CHECKING:
     from synthpop.calibration.weights import design_effect as design_effect
     from synthpop.calibration.weights import effective_sample_size as effective_sample_size
     from synthpop.calibration.weights import trim_weights as trim_weights
+    from synthpop.calibration.zones import ZoneHouseholds as ZoneHouseholds
+    from synthpop.calibration.zones import balance_zones as balance_zones
 else:
     __getattr__, __dir__, __all__ = attach(__name__, _WHERE)
