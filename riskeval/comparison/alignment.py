@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.releases import Side
+from riskeval.keys.near import near_levels
 from riskeval.utility.pairs import is_number
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, level_text
@@ -205,6 +206,9 @@ def match_levels(
     )
     if new:
         how += f"; {new} of the release are not in the original"
+        near = near_levels(y_levels, x_levels)
+        if near:
+            how += f" ({len(near)} nearly, for instance {near[0][0]!r} and {near[0][1]!r})"
     return Matched(x, y, how, "", (*counts, len(both)))
 
 

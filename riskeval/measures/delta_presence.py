@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.near import near_note
 from riskeval.keys.table import read_keys
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import cell_ids, encode
@@ -31,6 +32,8 @@ class DeltaPresence(Result):
     n_unmatched : int
         Records of the release whose key nobody in the population has.
     keys : tuple of str
+    notes : tuple of str
+        Levels that nearly agree with one of the population, and so match nobody.
     """
 
     delta_min: float
@@ -38,6 +41,7 @@ class DeltaPresence(Result):
     probability: np.ndarray
     n_unmatched: int
     keys: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row a person of the population: `probability`."""
@@ -58,6 +62,7 @@ class DeltaPresence(Result):
                 if self.n_unmatched
                 else ""
             )
+            + "".join(f" {note}." for note in self.notes)
         )
 
 
@@ -120,10 +125,15 @@ def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPres
         unmatched += int(released[persons == 0].sum())
         expected += (released / np.maximum(persons, 1))[ids[len(rows) :]]
     probability = np.minimum(expected, 1.0)
+    notes = [
+        near_note(name, release[name].dropna().unique(), everybody[name].dropna().unique())
+        for name in names
+    ]
     return DeltaPresence(
         delta_min=float(probability.min()) if len(probability) else 0.0,
         delta_max=float(probability.max()) if len(probability) else 0.0,
         probability=probability,
         n_unmatched=unmatched,
         keys=names,
+        notes=tuple(note for note in notes if note),
     )

@@ -153,3 +153,8 @@ def test_whole_numbers_match_however_they_are_held() -> None:
     assert found.reason == ""
     assert found.x.tolist() == ["8", "7", "8"]
     assert found.y.tolist()[:2] == ["8", "7"]
+
+
+def test_levels_that_nearly_agree_are_named() -> None:
+    found = match_levels(pd.Series(["1", "2", "3"]), pd.Series(["1", "2 ", "3"]), None)
+    assert "(1 nearly, for instance '2 ' and '2')" in found.how

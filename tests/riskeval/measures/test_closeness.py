@@ -221,6 +221,16 @@ def test_beta_by_hand():
     assert beta_likeness(holed, ["zip"], "ill").beta == pytest.approx(2.0)
 
 
+def test_presence_names_keys_that_nearly_agree():
+    everybody = pd.DataFrame({"sex": ["1", "2"], "age": [0.3, 0.5]})
+    release = pd.DataFrame({"sex": ["1", "2 "], "age": [0.1 + 0.2, 0.5]})
+    result = delta_presence(release, everybody, ["sex", "age"])
+    assert result.n_unmatched == 2
+    assert "sex: '2 ' nearly equals '2' of the other file" in result.summary()
+    assert "nearly equals" in result.notes[1]
+    assert delta_presence(everybody, everybody, ["sex", "age"]).notes == ()
+
+
 def test_presence_by_hand():
     everybody = pd.DataFrame({"a": [1, 1, 1, 2, 2, 3], "b": [1, 1, 2, 2, 2, 3]})
     release = pd.DataFrame({"a": [1, 2, NAN, 9], "b": [1, 2, 2, 9]})
