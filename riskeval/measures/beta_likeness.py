@@ -16,7 +16,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class BetaLikeness(Result):
         """Return the largest gain and what it means."""
         return (
             f"Knowing the keys raises the probability of a value of {self.sensitive} by at most "
-            f"{self.beta:.1%} of what it is in the file (beta = {self.beta:.3f}). "
+            f"{percent(self.beta, 1)} of what it is in the file (beta = {self.beta:.3f}). "
             + (
                 "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
                 if self.enhanced

@@ -17,7 +17,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural, short_percent
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9
@@ -72,12 +72,12 @@ class ClassificationRisk(Result):
         kept = round(self.minimal * self.n)
         how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
         return (
-            f"Classification risk: {kept:,} of {self.n:,} records ({100 * self.minimal:.3g} %) are "
-            f"unique on the keys both before and after masking (minimal risk {self.minimal:.4g}). "
-            f"An intruder who knows the keys of everybody and guesses inside each group is right "
-            f"for {100 * self.maximal:.3g} % of the records (maximal risk {self.maximal:.4g}). "
-            f"With {how} the risk is {self.weighted:.4g}. There is no published threshold: compare "
-            f"releases of the same file."
+            f"Classification risk: {kept:,} of {self.n:,} records ({short_percent(self.minimal)}) "
+            "are unique on the keys both before and after masking (minimal risk "
+            f"{number(self.minimal)}). An intruder who knows the keys of everybody and guesses "
+            f"inside each group is right for {short_percent(self.maximal)} of the records (maximal "
+            f"risk {number(self.maximal)}). With {how} the risk is {number(self.weighted)}. There "
+            "is no published threshold: compare releases of the same file."
         )
 
 

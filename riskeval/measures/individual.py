@@ -15,7 +15,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, percent, plural
 
 FORMULAS = ("exact", "approximation")
 BENCHMARK_FLOOR = 0.1
@@ -182,19 +182,20 @@ class IndividualRisk(Result):
         n = len(self.risk)
         text = (
             f"An intruder who knows {', '.join(self.counts.keys.names)} of everybody is expected "
-            f"to link {self.expected_reidentifications:.2f} of {n:,} records correctly "
-            f"({self.global_risk:.3%}); the highest risk of one record is "
-            f"{self.risk.max() if n else 0.0:.4f}. "
+            f"to link {number(self.expected_reidentifications)} of {n:,} records correctly "
+            f"({percent(self.global_risk, 3)}); the highest risk of one record is "
+            f"{number(self.risk.max() if n else 0.0)}. "
         )
         if self.expected_households is not None:
             text += (
-                f"At least one member is linked in {self.expected_households:.2f} households, with "
-                f"{self.expected_household_reidentifications:.2f} persons in them "
-                f"({self.household_global_risk:.3%}). "
+                f"At least one member is linked in {number(self.expected_households)} "
+                "households, with "
+                f"{number(self.expected_household_reidentifications)} persons in them "
+                f"({percent(self.household_global_risk, 3)}). "
             )
         text += (
             f"{plural(self.above_benchmark, 'record stands', 'records stand')} out (risk of at "
-            f"least {self.benchmark:.3f}, benchmark rule of Templ 2017, equation 3.5). "
+            f"least {number(self.benchmark)}, benchmark rule of Templ 2017, equation 3.5). "
         )
         text += (
             "How many persons share a key is estimated from the weights of the records that have "

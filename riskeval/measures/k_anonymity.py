@@ -15,7 +15,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class KAnonymity(Result):
         """Return the number of violating records for each k."""
         n = len(self.f)
         parts = [
-            f"{count:,} of {n:,} records ({count / max(n, 1):.2%}) violate {k}-anonymity"
+            f"{count:,} of {n:,} records ({percent(count / max(n, 1))}) violate {k}-anonymity"
             for k, count in self.violations.items()
         ]
         text = (

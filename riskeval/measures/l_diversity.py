@@ -18,6 +18,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
@@ -212,7 +213,8 @@ class LDiversity(Result):
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             parts.append(
-                f"{name}: for {same:,} of {n:,} records ({same / max(n, 1):.2%}) all records with "
+                f"{name}: for {same:,} of {n:,} records ({percent(same / max(n, 1))}) all "
+                "records with "
                 f"the same {keys} have the same value{none}, so the key alone "
                 f"discloses it; the smallest distinct l of the file is {smallest:g}."
             )

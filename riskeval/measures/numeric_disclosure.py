@@ -16,7 +16,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 DISTANCE_SCALE = 0.05
 """Half-width of an interval in standard deviations is k x 0.05 x robust distance."""
@@ -82,10 +82,11 @@ class IntervalDisclosure(Result):
                 f"{plural(self.n_missing, 'record')} with missing values "
                 f"{'is' if self.n_missing == 1 else 'are'} judged by the variables that both files "
                 f"have; {self.n_unjudged:,} without any count as not disclosed "
-                f"({self.rate_judged:.2%} of the other {n - self.n_unjudged:,} are disclosed). "
+                f"({percent(self.rate_judged)} of the other {n - self.n_unjudged:,} are "
+                "disclosed). "
             )
         return (
-            f"Interval disclosure: for {self.rate:.2%} of {n:,} records the "
+            f"Interval disclosure: for {percent(self.rate)} of {n:,} records the "
             f"true values of {', '.join(self.per_variable['variable'])} all lie within {self.k:g} "
             f"{unit} of the released ones. {incomplete}The rate is reached by an intruder who is "
             "right whenever a value is this near. There is no published threshold; k sets what "
@@ -257,9 +258,11 @@ class MahalanobisDisclosure(Result):
         """Say what the two rates mean."""
         stand_in = f" Classical covariance: {self.fallback}." if self.fallback else ""
         return (
-            f"Robust Mahalanobis disclosure: {self.rate1:.2%} of {len(self.risky1):,} records have "
+            f"Robust Mahalanobis disclosure: {percent(self.rate1)} of {len(self.risky1):,} "
+            "records have "
             f"released values of {', '.join(self.variables)} too near the true ones, where "
-            f"outlying records need more distance (RMDID1, k = {self.k:g}); {self.rate2:.2%} are "
+            f"outlying records need more distance (RMDID1, k = {self.k:g}); "
+            f"{percent(self.rate2)} are "
             f"moreover alone within {self.k2:g} standard deviations in the released file (RMDID2). "
             f"{plural(self.n_unjudged, 'record has', 'records have')} no value in common with the "
             f"original and could not be judged. There is no published threshold; compare "

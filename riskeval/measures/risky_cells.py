@@ -16,7 +16,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,8 @@ class RiskyCells(Result):
         n = len(self.per_record)
         touched = int((self.per_record > 0).sum())
         text = (
-            f"{touched:,} of {n:,} records ({touched / max(n, 1):.2%}) are in a small cell of at "
+            f"{touched:,} of {n:,} records ({percent(touched / max(n, 1))}) are in a small cell "
+            "of at "
             f"least one of {len(self.table):,} tables, so tables made from the file for secondary "
             "use can show them."
         )

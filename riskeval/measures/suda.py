@@ -20,7 +20,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, percent, plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 NORMALISATIONS = ("original", "factorial", "book")
@@ -132,8 +132,9 @@ class Suda(Result):
             "The file is the population: a unique match is right."
             if self.dis_fraction == 1
             else f"A unique match of an intruder in this file is right with probability "
-            f"{self.dis:.3g} (DIS, if the file holds {self.dis_fraction:.3%} of the "
-            f"population); the highest DIS-SUDA score of a record is {self.dis_score.max():.3g}."
+            f"{number(self.dis)} (DIS, if the file holds {percent(self.dis_fraction, 3)} of the "
+            "population); the highest DIS-SUDA score of a record is "
+            f"{number(self.dis_score.max())}."
         )
         return (
             f"SUDA: {singled:,} of {n:,} records are singled out by a combination of at most "

@@ -17,7 +17,7 @@ from riskeval.keys.table import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import number, percent, plural
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -90,7 +90,8 @@ class PopulationUniqueness(Result):
         )
         return (
             f"About {self.population_uniques:,.0f} of {self.population_size:,.0f} persons "
-            f"({self.population_uniques / self.population_size:.3%}) are alone in the population "
+            f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
+            "population "
             f"with their {', '.join(self.keys)}. Of the {self.n_sample_uniques:,} unique records "
             f"of the file about {number(self.tau1)} are such persons: an intruder who finds them "
             f"can be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012); the "

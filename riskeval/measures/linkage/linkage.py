@@ -26,7 +26,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 LINKED = MeasureInfo(
     "record_linkage", "link risk", "low", "share",
@@ -106,14 +106,16 @@ class RecordLinkage(Result):
             judged = (
                 f" {plural(self.n_unjudged, 'record')} could not be compared and "
                 f"{'counts' if self.n_unjudged == 1 else 'count'} as not linked; of the other "
-                f"{n - self.n_unjudged:,} records {self.rate_judged:.2%} are linked."
+                f"{n - self.n_unjudged:,} records {percent(self.rate_judged)} are linked."
             )
         return (
             f"Record linkage ({self.method}): an intruder who holds the original file links "
-            f"{self.rate:.2%} of {n:,} released records to the right person "
-            f"({self.expected_rate:.2%} when ties are broken at random), and for another "
-            f"{self.rate_second:.2%} the right one is the second nearest. Linking at random would "
-            f"reach {self.chance:.2%}.{judged} There is no published threshold; this is a worst "
+            f"{percent(self.rate)} of {n:,} released records to the right person "
+            f"({percent(self.expected_rate)} when ties are broken at random), and for another "
+            f"{percent(self.rate_second)} the right one is the second nearest. Linking at random "
+            "would "
+            f"reach {percent(self.chance)}.{judged} There is no published threshold; this is a "
+            "worst "
             "case for these variables, as no intruder holds the original file itself."
         )
 

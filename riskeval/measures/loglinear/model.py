@@ -25,7 +25,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural, short_percent
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 FITS = ("book", "exact")
@@ -122,7 +122,7 @@ class LogLinearRisk(Result):
                 f"{_count(self.tau1)} are expected to be unique in the population (tau1), and an "
                 f"intruder who matches all of them is expected to be right "
                 f"{_count(self.tau2)} times (tau2, "
-                f"{100 * self.tau2 / self.n_uniques:.3g} % of the uniques)."
+                f"{short_percent(self.tau2 / self.n_uniques)} of the uniques)."
             )
         text += f" Model {self.formula}, method {self.method}."
         if self.as_numbers:
@@ -510,7 +510,7 @@ def _assemble(
 
 def _count(expected: float) -> str:
     """An expected number of records as words need it: 0.74, 41.1, 1,505."""
-    return f"{expected:,.0f}" if expected >= 100 else f"{expected:.3g}"
+    return number(expected)
 
 
 def _spread(complete: np.ndarray, values: np.ndarray) -> np.ndarray:

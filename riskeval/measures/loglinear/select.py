@@ -31,7 +31,7 @@ from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, plural
 
 MOST_CELLS = 1_000_000_000
 SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
@@ -88,7 +88,8 @@ class ModelChoice(Result):
         first, last = self.path[z].iloc[0], self.path[z].iloc[-1]
         text = (
             f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
-            f"estimated error of {self.criterion} went from {first:.3g} to {last:.3g} standard "
+            f"estimated error of {self.criterion} went from {number(first)} to {number(last)} "
+            "standard "
             f"errors (near 0 is good; above 2 the model is too simple and overstates the risk, "
             f"below -2 too rich and understates it). Chosen: {self.formula}."
         )

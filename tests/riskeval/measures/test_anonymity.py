@@ -58,7 +58,7 @@ def test_whole_file_and_positions():
     assert result.violating(3).tolist() == [3]
     assert result.to_frame().loc[3, "share"] == 0.2
     assert "weighted_violations" not in result.to_frame()
-    assert "1 of 5 records (20.00%) violate 3-anonymity" in result.summary()
+    assert "1 of 5 records (20.00 %) violate 3-anonymity" in result.summary()
 
 
 def test_weights_count_the_population():

@@ -146,7 +146,7 @@ class TestIntervalDisclosure:
 
     def test_summary(self) -> None:
         text = interval_disclosure(*pair(), ["a", "b"], k=0.1).summary()
-        assert "for 40.00% of 5 records" in text
+        assert "for 40.00 % of 5 records" in text
         assert "within 0.1 standard deviations" in text
 
     def test_faults_together(self) -> None:

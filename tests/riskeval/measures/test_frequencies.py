@@ -274,7 +274,7 @@ def test_empty_file():
 
 def test_summary_says_what_the_numbers_mean():
     text = frequency_counts(TOY, KEYS, weights="w", alpha=0).summary()
-    assert "2 of 4 records (50.00%)" in text
+    assert "2 of 4 records (50.00 %)" in text
     assert "'wildcard' with alpha = 0" in text
     assert "4 distinct combinations" in text
     assert "4 records stand for fewer than 100 persons" in text

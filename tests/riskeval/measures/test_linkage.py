@@ -248,7 +248,7 @@ class TestDistance:
 
     def test_words_and_table(self) -> None:
         risk = record_linkage(*self.noisy(), ["a", "b"])
-        assert "Linking at random would reach 0.50%" in risk.summary()
+        assert "Linking at random would reach 0.50 %" in risk.summary()
         assert len(risk.to_frame()) == 200
 
 
