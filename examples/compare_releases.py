@@ -44,7 +44,7 @@ def synthetic(survey: Survey) -> Survey:
             Categorical("pe040"),
             Categorical("pb190"),
             Categorical("pl030"),
-            Continuous("netIncome", tail="gpd"),
+            Continuous("netIncome", tail="gpd", upper=500_000),
         ]
     ).fit(survey, seed=SEED)
     population = fitted.simulate(seed=SEED)

@@ -33,7 +33,8 @@ from synthpop.models.encoding import distinct_cells
 from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.base import Outlook, as_names, check_in_survey
 
-METHODS = ("direct", "distribution")
+METHODS = ("direct", "distribution", "multinomial")
+"""The last two are one method under two names: a multinomial model of the sizes is saturated."""
 POOLING = ("cross-validated", "none")
 NOTABLE = 0.01  # share of the persons that rounding to whole households may add or leave out
 TWENTIETHS = tuple(step / 20 for step in range(1, 20))
@@ -52,12 +53,13 @@ class Structure:
     ----------
     variables : list of str
         Columns that are copied with the household.
-    method : "direct" or "distribution"
+    method : {"direct", "distribution", "multinomial"}
         "direct": the estimated counts, rounded at random such that every count, the totals of
         strata and of sizes and the total of all are within one of what is expected, whatever the
         scale (controlled rounding, `synthpop.models.rounding`). "distribution": as many households
         in a stratum as estimated, rounded in the same way, and their sizes drawn from the weighted
-        distribution of sizes in the stratum.
+        distribution of sizes in the stratum; "multinomial" is another name of it, since a
+        multinomial model of sizes given the stratum has as many parameters as there are cells.
     pooling : "cross-validated", "none" or a number
         "none", or 0: a household takes a sample household of its own stratum. A number k: donors
         are the stratum's n own households of its size and, with the weight of k more, those of

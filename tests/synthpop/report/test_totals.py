@@ -121,7 +121,11 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
         f"{worst['variable']} changed most: distance {worst['distance']:.2%}".replace("%", " %")
         in text
     )
-    assert "were scaled to the households and persons that each region has" in text
+    areas = pd.DataFrame(population.manifest.steps[1].margins)
+    sums = areas.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
+    is_scaled = bool(((sums["given"] / sums["target"] - 1.0).abs() > 0).any())
+    told = "were scaled to the households and persons that each region has" in text
+    assert told == is_scaled
     assert facts["memory"].startswith("finished in memory:")
     assert facts["parts"][2]["picture"] in totals_pictures(population)
     assert len(headlines(facts)) == 4
