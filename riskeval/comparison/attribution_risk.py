@@ -12,6 +12,7 @@ from riskeval.attacks.counting.attribution import disco, replicated_uniques, tca
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.registry import N_GROUPS
+from riskeval.attacks.shares import Excess
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
 from riskeval.comparison.numbers import attempt, joined
@@ -49,8 +50,8 @@ IDENTICAL = MeasureInfo(
 )  # fmt: skip
 CLOSE = MeasureInfo(
     "close", "attribution risk", "low", "share",
-    "share of the released records nearer to an original one than 5 % of the original records are "
-    "to each other",
+    "share of the released records nearer to an original one than the nearest 5 % of other "
+    "persons are (of the hold-out, else of the original itself)",
     "a screen, never proof of safety (arXiv:2505.01524)", "Nearer than chance",
 )  # fmt: skip
 MEMBERSHIP = MeasureInfo(
@@ -60,6 +61,8 @@ MEMBERSHIP = MeasureInfo(
     "van Breugel et al. 2023", "Membership",
 )  # fmt: skip
 PERMUTATIONS = 1
+TRAINED = 5
+"""Records to learn from, for each record that is predicted: a copy is seen only if it is drawn."""
 BASE = 4
 """Nearness is judged for some records, against so many times as many of the other file."""
 
@@ -74,14 +77,14 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
     note = f"without {', '.join(gone)}" if gone else ""
     x, y = aligned.x_keys, aligned.y
     held = None if request.holdout is None else aligned.translate(request.holdout)
-    found = attempt([UNIQUES], "", lambda: [_uniques(x, y, keys, note)])
+    found = attempt([UNIQUES], "", lambda: [_uniques(x, y, held, keys, note)])
     for name in dict.fromkeys(targets):
         if name in aligned.lost:
             found += not_measured(_about(request, name), f"{name} {aligned.lost[name]}", [name])
             continue
         if name not in request.numeric:
             for info, run in ((DISCO, _disco), (TCAP, _tcap)):
-                found += attempt([info], name, _later(run, x, y, keys, name, note))
+                found += attempt([info], name, _later(run, x, y, held, keys, name, note))
         found += attempt([RAPID], name, _later(_rapid, request, x, y, held, keys, name, note))
     others = dict.fromkeys([*targets, *request.numeric])
     names = [*keys, *[name for name in others if name not in aligned.lost and name not in keys]]
@@ -104,22 +107,39 @@ def _later(run: Callable[..., list[Measurement]], *values: Any) -> Callable[[], 
     return lambda: run(*values)
 
 
-def _uniques(x: pd.DataFrame, y: pd.DataFrame, keys: list[str], note: str) -> Measurement:
-    found = replicated_uniques(x, y, keys, draws=0)
+def _uniques(
+    x: pd.DataFrame, y: pd.DataFrame, held: pd.DataFrame | None, keys: list[str], note: str
+) -> Measurement:
+    found = replicated_uniques(x, y, keys, holdout=held, draws=0)
     return Measurement(
         UNIQUES,
         found.rate,
         records=len(x),
         baseline=found.unique_original,
         against="uniques of the original",
-        note=note,
+        note=joined(note, _beyond(found.excess), *found.notes),
+    )
+
+
+def _beyond(one: Excess | None) -> str:
+    """Say how much more is found about the original than about strangers; empty without them."""
+    if one is None:
+        return ""
+    return (
+        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
+        f"{100 * one.upper:+.1f})"
     )
 
 
 def _disco(
-    x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
+    x: pd.DataFrame,
+    y: pd.DataFrame,
+    held: pd.DataFrame | None,
+    keys: list[str],
+    target: str,
+    note: str,
 ) -> list[Measurement]:
-    found = disco(x, y, keys, target, n_groups=N_GROUPS, draws=0)
+    found = disco(x, y, keys, target, holdout=held, n_groups=N_GROUPS, draws=0)
     original = found.disclosive_original
     return [
         Measurement(
@@ -129,15 +149,20 @@ def _disco(
             records=len(x),
             baseline=original,
             against="the original",
-            note=note,
+            note=joined(note, _beyond(found.excess), *found.notes),
         )
     ]
 
 
 def _tcap(
-    x: pd.DataFrame, y: pd.DataFrame, keys: list[str], target: str, note: str
+    x: pd.DataFrame,
+    y: pd.DataFrame,
+    held: pd.DataFrame | None,
+    keys: list[str],
+    target: str,
+    note: str,
 ) -> list[Measurement]:
-    found = tcap(x, y, keys, target, n_groups=N_GROUPS, draws=0)
+    found = tcap(x, y, keys, target, holdout=held, n_groups=N_GROUPS, draws=0)
     value = found.value("TCAP_original")
     targeted = found.table.loc[found.table["measure"] == "TCAP_original", "n"]
     if np.isnan(value):
@@ -150,7 +175,7 @@ def _tcap(
             records=int(targeted.iloc[0]),
             baseline=found.baseline,
             against="drawing without keys",
-            note=note,
+            note=joined(note, _beyond(found.excess.get("TCAP_original")), *found.notes),
         )
     ]
 
@@ -175,7 +200,7 @@ def _rapid(
         holdout=held,
         model=request.sample_sizes.model,
         permutations=PERMUTATIONS,
-        train_rows=request.sample_sizes.prediction,
+        train_rows=TRAINED * request.sample_sizes.prediction,
         seed=int(streams.at("compare", "prediction", target).integers(2**62)),
     )
     more = f"{plural(len(part), 'record')} drawn at random" if len(part) < len(x) else ""
@@ -190,7 +215,7 @@ def _rapid(
             against="persons outside the original" if outside else "shuffled target",
             lower=found.interval[0],
             upper=found.interval[1],
-            note=joined(note, found.model, more),
+            note=joined(note, more, f"strongest: {found.model}", _beyond(found.excess)),
         )
     ]
 
@@ -207,7 +232,7 @@ def _near(
 
     def screened() -> list[Measurement]:
         most = request.sample_sizes.screen
-        found = distance_screen(x, y, names, most_records=most, seed=seed)
+        found = distance_screen(x, y, names, holdout=held, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
         more = f"{plural(most, 'record')} against {len(x):,}, drawn at random" if cut else ""
         return [
@@ -215,18 +240,18 @@ def _near(
                 IDENTICAL,
                 identical(aligned.x_keys, y, names),
                 records=len(y),
-                baseline=found.identical_baseline,
-                against="real persons",
+                baseline=_repeated(aligned.x_keys, held, names),
+                against="persons outside the original" if held is not None else "the original",
             ),
             Measurement(
                 CLOSE,
                 found.close,
                 records=min(most, len(y)),
                 baseline=found.close_baseline,
-                against="real persons",
+                against=f"records of the {found.baseline}",
                 lower=found.close_interval[0],
                 upper=found.close_interval[1],
-                note=more,
+                note=joined(more, _beyond(found.excess.get("close"))),
             ),
         ]
 
@@ -248,11 +273,18 @@ def _near(
                 against="guessing",
                 lower=result.interval[0],
                 upper=result.interval[1],
-                note=note,
+                note=joined(note, f"strongest: {result.method}"),
             )
         ]
 
     return found + attempt([MEMBERSHIP], "", judged)
+
+
+def _repeated(x: pd.DataFrame, held: pd.DataFrame | None, names: list[str]) -> float:
+    """Share of the hold-out that equals an original record, or of the original that has a twin."""
+    if held is not None:
+        return identical(x, held, names)
+    return float(x.duplicated(names, keep=False).mean())
 
 
 def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.prediction.rapid import MODELS
+from riskeval.attacks.prediction.model import MODELS
 from riskeval.measures.request import Limits, check_limit
 from riskeval.utility.estimates import STATISTICS
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric

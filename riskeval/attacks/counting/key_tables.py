@@ -336,7 +336,12 @@ class _Reader:
         both = real.merge(bag_pairs, on="asked").merge(other, on="released")
         own, their = codes[both["row"].to_numpy()], codes[both["other_row"].to_numpy()]
         fits = ((own == their) | (their == self.missing)).all(axis=1)
-        return both["class"].to_numpy()[fits], both["other"].to_numpy()[fits]
+        # 3. of several members of one released household those with the fewest holes
+        n_holes = ((their == self.missing) & (own != self.missing)).sum(axis=1)
+        both = both.assign(holes=n_holes)[fits]
+        fewest = both.groupby(["class", "released"])["holes"].transform("min")
+        both = both[both["holes"] == fewest]
+        return both["class"].to_numpy(), both["other"].to_numpy()
 
     def _bag(self, rows: np.ndarray, home: np.ndarray) -> np.ndarray:
         """Multiset of keys of each household, -1 where a member's keys match nothing."""
