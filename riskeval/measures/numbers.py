@@ -15,6 +15,7 @@ from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.measures.risky_cells import RiskyCells
 from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
+from riskeval.recovery.result import Recovery
 from synthpop.microdata.text import number, percent, plural
 
 PERSONS = ("original", "perturbed")
@@ -167,6 +168,19 @@ TREATMENTS = {
     "category": "are a category of their own",
     "exclude": "are left out",
 }
+
+
+RECOVERED = MeasureInfo(
+    "recovered", "file risk", "low", "records",
+    "missing key values that follow from the rest of the file: household members, number of rows, "
+    "weights, other columns, order of the records",
+    "de Waal and Willenborg 1997", "Key values that can be read back", kinds=("perturbed",),
+)  # fmt: skip
+BELOW_RECOVERED = MeasureInfo(
+    "below_3_after_recovery", "file risk", "low", "records",
+    "records whose keys fewer than 3 records share once these values are filled in",
+    "de Waal and Willenborg 1997", "Violations of 3-anonymity after recovery", kinds=("perturbed",),
+)  # fmt: skip
 
 
 def of_counts(counts: FrequencyCounts, request: AssessRequest) -> list[Measurement]:
@@ -361,3 +375,19 @@ def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement
         f"{100 * result.percentile:g} % percentile; near is within {100 * result.reach:g} %"
     )
     return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]
+
+
+def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
+    """Key values that follow from the rest of the file, and records that are rare with them."""
+    assert result.below is not None
+    rules = ", ".join(f"{rule} {n:,}" for rule, n in result.cells["rule"].value_counts().items())
+    note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
+    holes = max(result.n_holes, 1)
+    limit = 0 if request.limits.k == 3 else None
+    return [
+        request.measured(RECOVERED, result.n_filled, records=holes, note=note),
+        request.measured(
+            BELOW_RECOVERED, result.below[1], limit=limit,
+            limit_source="as for 3-anonymity" if limit == 0 else "",
+        ),
+    ]  # fmt: skip

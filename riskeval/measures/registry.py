@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from riskeval.measures import numbers
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.beta_likeness import beta_likeness
@@ -19,6 +22,7 @@ from riskeval.measures.request import AssessRequest, ByVariable, Limits, Measure
 from riskeval.measures.risky_cells import risky_cells
 from riskeval.measures.t_closeness import t_closeness
 from riskeval.measures.uniqueness import population_uniqueness
+from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 
@@ -37,6 +41,21 @@ def _run_risk(request: AssessRequest) -> IndividualRisk:
     faults.raise_if_any()
     household = None if request.household is None else request.frame[request.household]
     return risk_of_counts(request.counts, household=household, factor=factor, formula=formula)
+
+
+def _run_recovery(request: AssessRequest) -> Recovery:
+    from riskeval.recovery.recover import recover
+
+    frame = request.frame
+    weights = request.weights if isinstance(request.weights, str) else None
+    return recover(
+        frame,
+        household=request.household,
+        weights=weights,
+        keys=request.keys,
+        suppressed=pd.DataFrame({n: np.full(len(frame), n in request.keys) for n in frame}),
+        **request.arguments("recovery"),
+    )
 
 
 def _run_likeness(request: AssessRequest) -> ByVariable:
@@ -98,6 +117,16 @@ MEASURES: dict[str, Measure] = {
         numbers.of_anonymity,
         "Samarati and Sweeney 1998",
         infos=(numbers.below(3), numbers.below(5)),
+    ),
+    "recovery": Measure(
+        "Recovery of missing keys",
+        "Which missing key values can be read back from the rest of the file?",
+        (),
+        _run_recovery,
+        numbers.of_recovery,
+        "de Waal and Willenborg 1997",
+        ("strata", "components", "household_variables", "household_size", "rules", "certainty"),
+        infos=(numbers.RECOVERED, numbers.BELOW_RECOVERED),
     ),
     "individual_risk": Measure(
         "Individual risk",

@@ -146,6 +146,8 @@ def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fil
     Of several sources for one cell that with the highest agreement wins.
     """
     fills: list[Fill] = []
+    if not evidence.targets():
+        return fills
     for number in range(1, MOST_ROUNDS + 1):
         deductions = [one for name in rules for one in RULES[name](evidence, ways)]
         deductions.sort(key=lambda one: -one.agreement if one.cases else 0.0)
