@@ -243,8 +243,8 @@ def _caveats(session: ProtectionSession) -> list[str]:
     found = [
         "Every number of the risk depends on the keys: they stand for what an intruder is thought "
         "to know. Nothing is said about an intruder who knows more.",
-        "A missing value agrees with every value when records are counted. Where suppression "
-        "depends on other columns, these may give away what was suppressed.",
+        "A missing value agrees with every value when records are counted. Key values that can be "
+        "read back from household members, weights or other columns are counted apart.",
     ]
     if roles.weights is None:
         found.append(
@@ -271,19 +271,13 @@ def _caveats(session: ProtectionSession) -> list[str]:
 
 
 def _pictures(session: ProtectionSession) -> dict[str, str]:
-    from riskeval.measures.individual import individual_risk
-
-    roles = session.roles
-    files = {"original": session.original, "current": session.data}
-    found = {
-        name: individual_risk(
-            file, list(roles.keys), weights=roles.weights, household=roles.household
-        )
-        for name, file in files.items()
+    both = {
+        "original": session.individual_risk(original=True),
+        "current": session.individual_risk(),
     }
     edges = np.array([least for least, _ in GROUPS] + [np.inf])
-    sizes = {name: np.histogram(risk.f, edges)[0] for name, risk in found.items()}
-    risks = {name: np.histogram(risk.risk, RISK_BINS)[0] for name, risk in found.items()}
+    sizes = {name: np.histogram(risk.f, edges)[0] for name, risk in both.items()}
+    risks = {name: np.histogram(risk.risk, RISK_BINS)[0] for name, risk in both.items()}
     figures = {
         "key_sizes": pairs_of_bars(
             sizes, [label for _, label in GROUPS], "Records that share the keys"

@@ -2,93 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from riskeval import protect
-from riskeval.measurement import Measurement
 from riskeval.protection.result import Protected, changed_cells, check_seed, own_frame
-from riskeval.session.history import Step, arguments, from_json, plain, source, to_json
+from riskeval.session.measure import (
+    BeforeAfter,
+    compare_columns,
+    compare_risks,
+    individual_risk_of,
+    risk_measurements,
+)
+from riskeval.session.roles import SessionRoles, check_roles, fill_from_roles, names, pairs
+from riskeval.session.script import CURRENT, uses_current_risk, write_script
+from riskeval.session.steps import Step, arguments, plain
+from riskeval.session.store import FILES, digest_of, read_session, write_session
+from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
-from synthpop.microdata.checks import check_choice, check_columns, check_numeric, check_weights
-from synthpop.microdata.errors import Faults, GuaranteeError, InputError, OutputError
-from synthpop.microdata.results import Result
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import plural
 
-CURRENT = "current"
-FILES = ("session.json", "original.parquet")
+if TYPE_CHECKING:
+    from riskeval.measures.individual import IndividualRisk
 
-FROM_ROLES: dict[str, dict[str, str]] = {
-    "local_suppression": {"keys": "keys", "strata": "strata", "linked": "linked"},
-    "mondrian": {"keys": "keys"},
-    "pram": {"columns": "pram", "strata": "strata"},
-    "record_swap": {"household": "household", "risk_keys": "keys"},
-    "microaggregate": {"variables": "numeric", "strata": "strata"},
-    "add_noise": {"variables": "numeric"},
-    "rank_swap": {"variables": "numeric"},
-    "mv_top_code": {"variables": "numeric"},
-}
-"""Arguments of verbs that a role fills when they are not given."""
+REMEMBERED = 32
 
 
-@dataclass(frozen=True)
-class SessionRoles:
-    """Which column plays which part in a session."""
-
-    keys: tuple[str, ...]
-    numeric: tuple[str, ...] = ()
-    weights: str | None = None
-    household: str | None = None
-    strata: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    linked: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    pram: tuple[str, ...] = ()
-
-    def argument(self, role: str) -> Any:
-        """Return a role as the argument of a verb; None where it is empty."""
-        value = getattr(self, role)
-        if role == "linked":
-            return {key: list(columns) for key, columns in value} or None
-        return (list(value) or None) if isinstance(value, tuple) else value
-
-
-@dataclass(frozen=True)
-class Comparison(Result):
-    """Numbers of the original file beside those of the current one.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a number, with columns ``original`` and ``current``.
-    text : str
-    measurements : mapping of "original" and "current" to a mapping of row to Measurement
-        What each number means; empty for utility.
-    """
-
-    table: pd.DataFrame
-    text: str
-    measurements: Mapping[str, Mapping[str, Measurement]] = field(default_factory=dict)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return `table`."""
-        return self.table
-
-    def summary(self) -> str:
-        """Return what the numbers mean."""
-        return self.text
-
-
-class ProtectionSession:
+class ProtectionSession(SessionVerbs):
     """Protect a file step by step, with a history that can be replayed.
 
     Parameters
@@ -102,7 +49,8 @@ class ProtectionSession:
     weights : str, optional
         Column of sampling weights, positive.
     household : str, optional
-        Column of household ids.
+        Column of household ids: every verb treats household variables once a household, and local
+        suppression is checked after an attack from other members.
     strata : str or sequence of str, optional
         Columns within which local suppression, PRAM and microaggregation work.
     sensitive : sequence of str
@@ -111,6 +59,12 @@ class ProtectionSession:
         Key -> columns that are suppressed with it.
     pram : sequence of str
         Columns to post-randomise.
+    household_variables : sequence of str
+        Columns that must have one value in each household; others are found.
+    household_keys : sequence of str
+        Keys by which an intruder knows whole households (see ``local_suppression``).
+    components : mapping, optional
+        Total -> its parts, which add up after every verb on numbers.
 
     Attributes
     ----------
@@ -146,10 +100,6 @@ class ProtectionSession:
     [31, 35, 78]
     """
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Callable[..., Protected]: ...
-
     def __init__(
         self,
         data: Any,
@@ -162,25 +112,31 @@ class ProtectionSession:
         sensitive: str | Sequence[str] = (),
         linked: Mapping[str, str | Sequence[str]] | None = None,
         pram: str | Sequence[str] = (),
+        household_variables: str | Sequence[str] = (),
+        household_keys: str | Sequence[str] = (),
+        components: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.roles = SessionRoles(
-            _names(keys),
-            _names(numeric),
+            names(keys),
+            names(numeric),
             weights,
             household,
-            _names(strata or ()),
-            _names(sensitive),
-            tuple((key, _names(columns)) for key, columns in (linked or {}).items()),
-            _names(pram),
+            names(strata or ()),
+            names(sensitive),
+            pairs(linked),
+            names(pram),
+            names(household_variables),
+            names(household_keys),
+            pairs(components),
         )
         self._original = own_frame(data)
-        _check_roles(self._original, self.roles)
+        check_roles(self._original, self.roles)
         self._steps: list[Step] = []
         self._position = 0
         self._at = 0
         self._frame = self._original
         self._changes: dict[int, tuple[int, int]] = {}
-        self._cache: dict[str, tuple[int, Comparison]] = {}
+        self._cache: dict[tuple[str, tuple[str, ...]], Any] = {}
 
     @property
     def original(self) -> pd.DataFrame:
@@ -250,10 +206,7 @@ class ProtectionSession:
                 faults.add(verb, f"{name!r} is given twice")
             check_choice(faults, f"{verb}: argument", name, allowed)
         given.update(parameters)
-        for name, role in FROM_ROLES.get(verb, {}).items():
-            value = self.roles.argument(role)
-            if name not in given and name in allowed and value is not None:
-                given[name] = value
+        given = fill_from_roles(verb, given, allowed, self.roles)
         if verb == "suppress_risky":
             given.setdefault("risk", CURRENT)
         if "seed" in allowed:
@@ -269,18 +222,10 @@ class ProtectionSession:
 
     def _run(self, step: Step, frame: pd.DataFrame) -> Protected:
         parameters = dict(step.parameters)
-        if step.verb == "suppress_risky" and isinstance(parameters["risk"], str):
-            parameters["risk"] = self._individual_risk(frame)
+        if uses_current_risk(step):
+            parameters["risk"] = individual_risk_of(frame, self.roles)
         result: Protected = getattr(protect, step.verb)(frame, **parameters)
         return result
-
-    def _individual_risk(self, frame: pd.DataFrame) -> Any:
-        from riskeval.measures.individual import individual_risk
-
-        roles = self.roles
-        return individual_risk(
-            frame, list(roles.keys), weights=roles.weights, household=roles.household
-        )
 
     def go_to(self, position: int) -> ProtectionSession:
         """Go to the state after `position` steps (0: the original); later steps can be redone."""
@@ -318,73 +263,63 @@ class ProtectionSession:
         current = self.data
         return sum(int(changed_cells(self._original[n], current[n]).sum()) for n in current)
 
-    def risk(self) -> Comparison:
+    def risk(self) -> BeforeAfter:
         """Disclosure risk of the original and of the current file, measured when asked for.
 
-        The numbers that the registry of measures gives for every file (``below_3``,
-        ``global_risk``, ``expected_reidentifications``, those of households and of sensitive
-        variables ...), and the share of records whose numeric keys lie within 0.01 standard
-        deviations of the true ones (``interval_disclosure``).
+        Records below 2, 3 and 5 on the keys, and below 3 once readable values are filled in; mean
+        individual risk and expected re-identifications, the same of households; smallest diversity
+        of each sensitive variable; and the share of records whose numeric keys lie within 0.01
+        standard deviations of the true ones. What was measured once for a state of the file is
+        kept: going back and forth costs nothing.
         """
-        return self._lazy("risk", self._measured)
+        touched = [step.parameters for step in self.steps if step.verb == "pram"]
+        uncertain = any(set(p["columns"]) & set(self.roles.keys) for p in touched)
 
-    def utility(self) -> Comparison:
+        def measured(file: pd.DataFrame) -> Any:
+            return risk_measurements(self._original, file, self.roles)
+
+        before = self._once("measurements", (), lambda: measured(self._original))
+        now = self._once("measurements", self._stamp(), lambda: measured(self.data))
+        return self._once(
+            "risk", self._stamp(), lambda: compare_risks(before, now, self.roles, uncertain)
+        )
+
+    def utility(self) -> BeforeAfter:
         """What the columns in a role have lost: filled cells, categories, mean, deviation.
 
         For the numeric keys together also the information loss (``riskeval.utility``): IL1s, IL1,
         eigenvalues and correlations, 0 for the original.
         """
-        return self._lazy("utility", self._described)
 
-    def _lazy(self, name: str, compute: Callable[[], Comparison]) -> Comparison:
-        stamp = hash(tuple(map(str, self.steps)))
-        if self._cache.get(name, (None,))[0] != stamp:
-            self._cache[name] = (stamp, compute())
-        return self._cache[name][1]
-
-    def _measured(self) -> Comparison:
-        files = {"original": self._original, "current": self.data}
-        columns = {
-            name: {one.key: one for one in risk_measurements(self._original, file, self.roles)}
-            for name, file in files.items()
-        }
-        table = pd.DataFrame(
-            {name: {key: one.value for key, one in both.items()} for name, both in columns.items()}
-        )
-        first, now = (table[name]["expected_reidentifications"] for name in files)
-        below = int(table["current"]["below_3"])
-        text = (
-            f"{first:.2f} re-identifications were expected in the original file, {now:.2f} now; "
-            f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
-            f"{', '.join(self.roles.keys)} (3 and 5 are the customary limits)."
-        )
-        touched = [s.parameters for s in self.steps if s.verb == "pram"]
-        if any(set(p["columns"]) & set(self.roles.keys) for p in touched):
-            text += " Keys were post-randomised: their true risk is lower than the number says."
-        return Comparison(table, text, columns)
-
-    def _described(self) -> Comparison:
-        roles, current = self.roles, self.data
-        names = [*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram]
-        rows = {}
-        for name in dict.fromkeys(names):
-            before, after = _described(self._original[name]), _described(current[name])
-            for what in [*before, *(key for key in after if key not in before)]:
-                rows[name, what] = (before.get(what, np.nan), after.get(what, np.nan))
-        loss = _loss(self._original, current, roles.numeric)
-        rows.update({("numeric keys", str(key)): (0.0, float(x)) for key, x in loss.items()})
-        table = pd.DataFrame(rows, index=["original", "current"]).T
-        table.index.names = ["column", "number"]
-        text = (
-            f"{self.cells_changed:,} of {current.size:,} cells differ from the original file after "
-            f"{self._position} {'step' if self._position == 1 else 'steps'}."
-        )
-        if not loss.empty:
-            text += (
-                f" Values of {', '.join(loss.attrs['columns'])} moved by {loss['IL1s']:.4g} "
-                "sqrt(2) standard deviations on average (IL1s; 0 is none, there is no threshold)."
+        def described() -> BeforeAfter:
+            return compare_columns(
+                self._original, self.data, self.roles, self.cells_changed, self._position
             )
-        return Comparison(table, text)
+
+        return self._once("utility", self._stamp(), described)
+
+    def individual_risk(self, *, original: bool = False) -> IndividualRisk:
+        """Individual risk of each record of the current file, or of the original.
+
+        Parameters
+        ----------
+        original : bool
+        """
+        stamp = () if original else self._stamp()
+        file = self._original if original else self.data
+        return self._once("individual risk", stamp, lambda: individual_risk_of(file, self.roles))
+
+    def _stamp(self) -> tuple[str, ...]:
+        return tuple(map(str, self.steps))
+
+    def _once(self, what: str, stamp: tuple[str, ...], compute: Callable[[], Any]) -> Any:
+        """Compute a number of one state of the file, or return it from before."""
+        key = (what, stamp)
+        if key not in self._cache:
+            self._cache[key] = compute()
+            while len(self._cache) > REMEMBERED:
+                self._cache.pop(next(iter(self._cache)))
+        return self._cache[key]
 
     def to_script(
         self, *, source_path: str = FILES[1], target_path: str = "protected.parquet"
@@ -393,66 +328,22 @@ class ProtectionSession:
 
         The file it writes is byte for byte that of ``session.data.to_parquet``.
         """
-        lines = [
-            '"""Repeat a protection session."""',
-            "",
-            "import pandas as pd",
-            "",
-            "from riskeval import protect",
-        ]
-        if any(_uses_current_risk(step) for step in self.steps):
-            lines.append("from riskeval.measures.individual import individual_risk")
-        lines += ["", f"data = pd.read_parquet({source_path!r})"]
-        for step in self.steps:
-            given = arguments(step.parameters)
-            if _uses_current_risk(step):
-                roles = self.roles
-                lines.append(
-                    f"risk = individual_risk(data, {source(list(roles.keys))}, "
-                    f"weights={roles.weights!r}, household={roles.household!r})"
-                )
-                given = given.replace(f"risk={CURRENT!r}", "risk=risk")
-            lines.append(f"data = protect.{step.verb}(data, {given}).data")
-        lines.append(f"data.to_parquet({target_path!r})")
-        return "\n".join(lines) + "\n"
+        return write_script(self.steps, self.roles, source_path, target_path)
 
     def save(self, path: str | Path) -> Path:
         """Write the session into a folder: ``session.json`` and ``original.parquet``.
 
+        The folder holds the unprotected file: only the user may read what is written (mode 0600).
+
         Raises
         ------
         OutputError
-            The folder holds something else, or a column cannot be written to Parquet.
+            The folder holds something else, or a column cannot be written to Parquet; what was
+            saved before is then still there.
         """
-        folder = Path(path)
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{folder} is a file; give a folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        other = [item.name for item in folder.iterdir() if item.name not in FILES]
-        if other:
-            raise OutputError(f"{folder} holds other files ({other[0]}, ...); give a new folder")
-        draft = folder / f".{FILES[1]}"
-        try:
-            self._original.to_parquet(draft)
-        except (ValueError, TypeError, OverflowError) as error:  # pyarrow errors are ValueErrors
-            draft.unlink(missing_ok=True)
-            raise OutputError(f"the original cannot be written to Parquet: {error}") from error
-        roles = asdict(self.roles)
-        roles["linked"] = self.roles.argument("linked") or {}
-        record = {
-            "format": 1,
-            "version": __version__,
-            "roles": roles,
-            "steps": [{"verb": s.verb, "parameters": to_json(s.parameters)} for s in self._steps],
-            "position": self._position,
-            "original": hashlib.sha256(draft.read_bytes()).hexdigest(),
-            "result": _digest(self.data),
-        }
-        text = folder / f".{FILES[0]}"
-        text.write_text(json.dumps(record, indent=1), encoding="utf-8")
-        os.replace(draft, folder / FILES[1])
-        os.replace(text, folder / FILES[0])
-        return folder
+        return write_session(
+            path, self._original, self.roles, self._steps, self._position, self.data
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> ProtectionSession:
@@ -461,35 +352,18 @@ class ProtectionSession:
         Raises
         ------
         InputError
-            The folder holds no session, or the original was changed since.
+            The folder holds no session, the original was changed since, or a step names a verb or
+            an argument that does not exist.
         GuaranteeError
             The replay does not give the result that was saved.
         """
-        folder = Path(path)
-        faults = Faults("ProtectionSession")
-        for name in FILES:
-            if not (folder / name).is_file():
-                faults.add(str(folder), f"has no {name}", remedy="Give the folder of `save`.")
-        faults.raise_if_any()
-        try:
-            record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
-            roles = record["roles"]
-            steps = [Step(s["verb"], from_json(s["parameters"])) for s in record["steps"]]
-            position, original, result = (record[n] for n in ("position", "original", "result"))
-        except (ValueError, KeyError, TypeError) as error:
-            faults.add(FILES[0], f"is not a saved session ({error})")
-            raise InputError(faults.subject, faults.found) from error
-        if hashlib.sha256((folder / FILES[1]).read_bytes()).hexdigest() != original:
-            faults.add(FILES[1], "is not the file that was saved", remedy="Restore it.")
-        for step in steps:
-            check_choice(faults, "verb", step.verb, protect.VERBS)
-        faults.raise_if_any()
-        session = cls(pd.read_parquet(folder / FILES[1]), **roles)
-        session._steps, session._position = steps, position
-        if _digest(session.data) != result:
+        saved = read_session(path)
+        session = cls(saved.original, **saved.roles)
+        session._steps, session._position = saved.steps, saved.position
+        if digest_of(session.data) != saved.result:
             raise GuaranteeError(
-                f"{folder}: the steps give another result than the one saved with version "
-                f"{record['version']}; this is version {__version__}"
+                f"{path}: the steps give another result than the one saved with version "
+                f"{saved.version}; this is version {__version__}"
             )
         return session
 
@@ -529,114 +403,5 @@ class ProtectionSession:
         )
 
 
-def _method(verb: str) -> Callable[..., Protected]:
-    def method(self: ProtectionSession, *values: Any, **parameters: Any) -> Protected:
-        return self.apply(verb, *values, **parameters)
-
-    method.__name__ = verb
-    method.__qualname__ = f"ProtectionSession.{verb}"
-    method.__doc__ = f"Run ``riskeval.protect.{verb}`` on the current file; see there."
-    return method
-
-
-for _verb in protect.VERBS:
-    setattr(ProtectionSession, _verb, _method(_verb))
-
-
-def _names(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 def _positional(signature: inspect.Signature, name: str) -> bool:
     return signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
-
-
-def _uses_current_risk(step: Step) -> bool:
-    return step.verb == "suppress_risky" and isinstance(step.parameters["risk"], str)
-
-
-def _check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
-    faults = Faults("ProtectionSession")
-    if not roles.keys:
-        faults.add("keys", "no key is given", remedy="Name at least one column.")
-    check_columns(faults, frame, dict.fromkeys(roles.keys), "key")
-    check_numeric(faults, frame, roles.numeric, "numeric")
-    for role in ("strata", "sensitive", "pram"):
-        check_columns(faults, frame, dict.fromkeys(getattr(roles, role)), role)
-    if roles.household is not None:
-        check_columns(faults, frame, [roles.household], "household")
-    if roles.weights is not None and check_columns(faults, frame, [roles.weights], "weights"):
-        check_weights(faults, frame[roles.weights], roles.weights)
-    for key, columns in roles.linked:
-        if key not in roles.keys:
-            faults.add("linked", f"{key!r} is not a key")
-        check_columns(faults, frame, columns, "linked")
-    for name in set(roles.keys) & set(roles.sensitive):
-        faults.add(name, "is a key and sensitive", remedy="Choose one of the two.")
-    faults.raise_if_any()
-
-
-def risk_measurements(
-    original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles
-) -> list[Measurement]:
-    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys."""
-    from riskeval.measures.assess import file_measurements
-    from riskeval.measures.numeric_disclosure import INTERVAL, interval_disclosure
-
-    measured = file_measurements(
-        file,
-        roles.keys,
-        weights=roles.weights,
-        household=roles.household,
-        sensitive=roles.sensitive,
-    )
-    numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
-    if numeric:
-        interval = interval_disclosure(original, file, numeric)
-        measured.append(Measurement(INTERVAL, interval.rate, records=len(file)))
-    return measured
-
-
-def _described(values: pd.Series) -> dict[str, float]:
-    number = pd.api.types.is_numeric_dtype(values.dtype)
-    found = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
-    if number and not pd.api.types.is_bool_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not np.isnan(numbers).all():
-            found["mean"] = float(np.nanmean(numbers))
-            found["standard deviation"] = float(np.nanstd(numbers))
-    return found
-
-
-def _loss(original: pd.DataFrame, current: pd.DataFrame, numeric: Sequence[str]) -> pd.Series:
-    """Information loss of the numeric keys that still are numbers; empty where there is none."""
-    from riskeval.utility.information import information_loss
-
-    names = [n for n in numeric if pd.api.types.is_numeric_dtype(current[n].dtype)]
-    if not names:
-        return pd.Series(dtype=float)
-    try:
-        found = information_loss(original, current, names, rows="paired")
-    except InputError:  # values that are not finite
-        return pd.Series(dtype=float)
-    values = {
-        "IL1s": found.il1s,
-        "IL1": found.il1,
-        "eigenvalues": found.eigenvalues,
-        "correlations": found.correlations,
-    }
-    loss = pd.Series({what: value for what, value in values.items() if np.isfinite(value)})
-    loss.attrs["columns"] = names
-    return loss if "IL1s" in loss else pd.Series(dtype=float)
-
-
-def _digest(frame: pd.DataFrame) -> str:
-    """Hash of names, values and types, the same after a way through Parquet."""
-    digest = hashlib.sha256()
-    for values in [frame.index.to_series(), *(frame[name] for name in frame.columns)]:
-        text = pd.api.types.is_string_dtype(values.dtype) or values.dtype == object
-        digest.update(repr((values.name, "text" if text else str(values.dtype))).encode())
-        if text:  # None and NaN are one thing
-            values = values.astype(object).where(values.notna(), "\0")
-        digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
-    return digest.hexdigest()

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from riskeval import protect
-from riskeval.session.history import Step, from_json, plain, source, to_json
 from riskeval.session.session import ProtectionSession
+from riskeval.session.steps import Step, from_json, plain, source, to_json
 from synthpop.microdata.errors import GuaranteeError, InputError, OutputError
 from tests.reference_data import survey_data
 
@@ -162,16 +162,23 @@ def test_a_fault_leaves_the_history_as_it_was():
 
 
 def test_risk_and_utility_are_lazy_and_follow_the_steps(monkeypatch):
+    from riskeval.session import session as module
+
     job = session()
     calls = []
-    measured = ProtectionSession._measured
-    monkeypatch.setattr(ProtectionSession, "_measured", lambda s: calls.append(1) or measured(s))
+    measure = module.risk_measurements
+    monkeypatch.setattr(
+        module, "risk_measurements", lambda *given: calls.append(1) or measure(*given)
+    )
     first = job.risk()
     assert (first.table["original"] == first.table["current"]).all()
     assert job.risk() is first
     job.global_recode("age", breaks=[0, 29, 59, np.inf])
     job.local_suppression(k=3)
     table = job.risk().table
+    assert len(calls) == 2
+    assert job.undo(2).risk() is first
+    assert job.redo(2).risk().table is table
     assert len(calls) == 2
     assert table.loc["below_3", "current"] == 0 < table.loc["below_3", "original"]
     fewer = table.loc["expected_reidentifications"]

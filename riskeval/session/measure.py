@@ -1,0 +1,162 @@
+"""Numbers of a session: the original file beside the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measurement import Measurement
+from riskeval.session.roles import SessionRoles
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import plural
+
+if TYPE_CHECKING:
+    from riskeval.measures.individual import IndividualRisk
+
+
+@dataclass(frozen=True)
+class BeforeAfter(Result):
+    """Numbers of the original file beside those of the current one.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a number, with columns ``original`` and ``current``.
+    text : str
+    measurements : mapping of "original" and "current" to a mapping of row to Measurement
+        What each number means; empty for utility.
+    """
+
+    table: pd.DataFrame
+    text: str
+    measurements: Mapping[str, Mapping[str, Measurement]] = field(default_factory=dict)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def summary(self) -> str:
+        """Return what the numbers mean."""
+        return self.text
+
+
+def compare_risks(
+    before: Sequence[Measurement], now: Sequence[Measurement], roles: SessionRoles, uncertain: bool
+) -> BeforeAfter:
+    """Put the risks of two files side by side; `uncertain`: keys were exchanged at random."""
+    columns = {
+        "original": {one.key: one for one in before},
+        "current": {one.key: one for one in now},
+    }
+    table = pd.DataFrame(
+        {side: {key: one.value for key, one in both.items()} for side, both in columns.items()}
+    )
+    first, last = (float(table[side]["expected_reidentifications"]) for side in columns)
+    below = int(table["current"]["below_3"])
+    again = int(table["current"].get("below_3_after_recovery", below))
+    text = (
+        f"{first:.2f} re-identifications were expected in the original file, {last:.2f} now; "
+        f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
+        f"{', '.join(roles.keys)} (3 and 5 are the customary limits)"
+    )
+    if again != below:
+        text += f", {again:,} once missing values that follow from the file are filled in"
+    text += "."
+    if uncertain:
+        text += " Keys were post-randomised: their true risk is lower than the number says."
+    return BeforeAfter(table, text, columns)
+
+
+def compare_columns(
+    original: pd.DataFrame, current: pd.DataFrame, roles: SessionRoles, changed: int, n_steps: int
+) -> BeforeAfter:
+    """Put filled cells, categories, means and information loss side by side."""
+    listed = [*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram]
+    rows: dict[tuple[str, str], tuple[float, float]] = {}
+    for name in dict.fromkeys(listed):
+        before, after = describe(original[name]), describe(current[name])
+        for what in [*before, *(key for key in after if key not in before)]:
+            rows[name, what] = (before.get(what, np.nan), after.get(what, np.nan))
+    loss = _loss(original, current, roles.numeric)
+    rows.update({("numeric keys", str(key)): (0.0, float(x)) for key, x in loss.items()})
+    table = pd.DataFrame(rows, index=["original", "current"]).T
+    table.index.names = ["column", "number"]
+    text = (
+        f"{changed:,} of {current.size:,} cells differ from the original file after "
+        f"{plural(n_steps, 'step')}."
+    )
+    if not loss.empty:
+        text += (
+            f" Values of {', '.join(loss.attrs['columns'])} moved by {loss['IL1s']:.4g} "
+            "sqrt(2) standard deviations on average (IL1s; 0 is none, there is no threshold)."
+        )
+    return BeforeAfter(table, text)
+
+
+def risk_measurements(
+    original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles
+) -> list[Measurement]:
+    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys."""
+    from riskeval.measures.assess import file_measurements
+    from riskeval.measures.numeric_disclosure import INTERVAL, interval_disclosure
+
+    measured = file_measurements(
+        file,
+        roles.keys,
+        weights=roles.weights,
+        household=roles.household,
+        sensitive=roles.sensitive,
+    )
+    numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
+    if numeric:
+        interval = interval_disclosure(original, file, numeric)
+        measured.append(Measurement(INTERVAL, interval.rate, records=len(file)))
+    return measured
+
+
+def describe(values: pd.Series) -> dict[str, float]:
+    """Count filled and distinct values; mean and deviation of numbers."""
+    number = pd.api.types.is_numeric_dtype(values.dtype)
+    found = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
+    if number and not pd.api.types.is_bool_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not np.isnan(numbers).all():
+            found["mean"] = float(np.nanmean(numbers))
+            found["standard deviation"] = float(np.nanstd(numbers))
+    return found
+
+
+def _loss(original: pd.DataFrame, current: pd.DataFrame, numeric: Sequence[str]) -> pd.Series:
+    """Information loss of the numeric keys that still are numbers; empty where there is none."""
+    from riskeval.utility.information import information_loss
+
+    names = [n for n in numeric if pd.api.types.is_numeric_dtype(current[n].dtype)]
+    if not names:
+        return pd.Series(dtype=float)
+    try:
+        found = information_loss(original, current, names, rows="paired")
+    except InputError:  # values that are not finite
+        return pd.Series(dtype=float)
+    values = {
+        "IL1s": found.il1s,
+        "IL1": found.il1,
+        "eigenvalues": found.eigenvalues,
+        "correlations": found.correlations,
+    }
+    loss = pd.Series({what: value for what, value in values.items() if np.isfinite(value)})
+    loss.attrs["columns"] = names
+    return loss if "IL1s" in loss else pd.Series(dtype=float)
+
+
+def individual_risk_of(frame: pd.DataFrame, roles: SessionRoles) -> IndividualRisk:
+    """Individual risk of a file by the roles of a session."""
+    from riskeval.measures.individual import individual_risk
+
+    return individual_risk(
+        frame, list(roles.keys), weights=roles.weights, household=roles.household
+    )

@@ -1,0 +1,141 @@
+"""Roles of columns: declared once, they fill the arguments of verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from riskeval.protection.household import read_households
+from synthpop.microdata.checks import check_columns, check_numeric, check_weights
+from synthpop.microdata.errors import Faults
+
+FROM_ROLES: dict[str, dict[str, str]] = {
+    "local_suppression": {
+        "keys": "keys", "strata": "strata", "linked": "linked", "household": "household",
+        "household_variables": "household_variables", "household_keys": "household_keys",
+        "weights": "weights", "components": "components",
+    },
+    "suppress_risky": {"household": "household", "weights": "weights"},
+    "mondrian": {"keys": "keys"},
+    "pram": {
+        "columns": "pram", "strata": "strata", "household": "household",
+        "household_variables": "household_variables",
+    },
+    "record_swap": {"household": "household", "risk_keys": "keys"},
+    "top_bottom_code": {"household": "household"},
+    "microaggregate": {
+        "variables": "numeric", "strata": "strata", "household": "household",
+        "household_variables": "household_variables", "components": "components",
+    },
+    "add_noise": {
+        "variables": "numeric", "household": "household",
+        "household_variables": "household_variables", "components": "components",
+    },
+    "rank_swap": {
+        "variables": "numeric", "household": "household",
+        "household_variables": "household_variables", "components": "components",
+    },
+    "mv_top_code": {"variables": "numeric"},
+    "merge_household_file": {"household": "household"},
+    "weights": {"column": "weights", "strata": "strata", "household": "household"},
+}  # fmt: skip
+"""Arguments of verbs that a role fills when they are not given."""
+
+SUBJECTS = ("keys", "columns", "variables")
+"""Arguments that name what a verb works on; household variables and sums concern only these."""
+
+
+@dataclass(frozen=True)
+class SessionRoles:
+    """Which column plays which part in a session."""
+
+    keys: tuple[str, ...]
+    numeric: tuple[str, ...] = ()
+    weights: str | None = None
+    household: str | None = None
+    strata: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    linked: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    pram: tuple[str, ...] = ()
+    household_variables: tuple[str, ...] = ()
+    household_keys: tuple[str, ...] = ()
+    components: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def argument(self, role: str) -> Any:
+        """Return a role as the argument of a verb; None where it is empty."""
+        value = getattr(self, role)
+        if role in ("linked", "components"):
+            return {key: list(columns) for key, columns in value} or None
+        return (list(value) or None) if isinstance(value, tuple) else value
+
+
+def fill_from_roles(
+    verb: str, given: dict[str, Any], allowed: Sequence[str], roles: SessionRoles
+) -> dict[str, Any]:
+    """Return the arguments of a verb with those that roles answer.
+
+    Examples
+    --------
+    >>> fill_from_roles("mondrian", {"k": 3}, ["keys", "k"], SessionRoles(("age",)))
+    {'k': 3, 'keys': ['age']}
+    """
+    filled = dict(given)
+    for name, role in FROM_ROLES.get(verb, {}).items():
+        value = roles.argument(role)
+        if name in filled or name not in allowed or value is None:
+            continue
+        subjects = next((filled[subject] for subject in SUBJECTS if subject in filled), ())
+        subjects = [subjects] if isinstance(subjects, str) else list(subjects)
+        if name == "household_variables":
+            value = [one for one in value if one in subjects]
+        elif name == "components" and verb != "local_suppression":
+            value = {t: p for t, p in value.items() if {t, *p} & {*subjects}}
+        if name in ("household", "components") and filled.get("method") == "gower":
+            continue
+        if value:
+            filled[name] = value
+    return filled
+
+
+def names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def pairs(
+    value: Mapping[str, str | Sequence[str]] | None,
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return a mapping of a column to columns as pairs."""
+    return tuple((key, names(columns)) for key, columns in (value or {}).items())
+
+
+def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
+    """Raise an InputError with everything that is wrong with the roles."""
+    faults = Faults("ProtectionSession")
+    if not roles.keys:
+        faults.add("keys", "no key is given", remedy="Name at least one column.")
+    check_columns(faults, frame, dict.fromkeys(roles.keys), "key")
+    check_numeric(faults, frame, roles.numeric, "numeric")
+    for role in ("strata", "sensitive", "pram", "household_variables", "household_keys"):
+        check_columns(faults, frame, dict.fromkeys(getattr(roles, role)), role)
+    if roles.household is not None:
+        read_households(faults, frame, roles.household, declared=roles.household_variables)
+    elif roles.household_variables or roles.household_keys:
+        faults.add("household", "is not given", remedy="Name the column of household ids.")
+    for name in roles.household_keys:
+        if name not in roles.keys:
+            faults.add("household_keys", f"{name!r} is not a key")
+    if roles.weights is not None and check_columns(faults, frame, [roles.weights], "weights"):
+        check_weights(faults, frame[roles.weights], roles.weights)
+    for key, columns in roles.linked:
+        if key not in roles.keys:
+            faults.add("linked", f"{key!r} is not a key")
+        check_columns(faults, frame, columns, "linked")
+    for total, parts in roles.components:
+        check_numeric(faults, frame, [total, *parts], "components")
+    for name in set(roles.keys) & set(roles.sensitive):
+        faults.add(name, "is a key and sensitive", remedy="Choose one of the two.")
+    faults.raise_if_any()

@@ -1,0 +1,171 @@
+"""Sessions on disk: a folder with steps as JSON and the original as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskeval import protect
+from riskeval.session.roles import SessionRoles
+from riskeval.session.steps import Step, from_json, to_json
+from synthpop._version import __version__
+from synthpop.microdata.atomic import is_temporary, replacing, write_text
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, InputError, OutputError
+
+FILES = ("session.json", "original.parquet")
+TEXTS = ("weights", "household")
+
+
+@dataclass(frozen=True, eq=False)
+class SavedSession:
+    """What a folder holds.
+
+    Attributes
+    ----------
+    original : DataFrame
+    roles : mapping
+        Arguments of ``ProtectionSession``.
+    steps : list of Step
+    position : int
+    result : str
+        Digest of the file after the steps.
+    version : str
+    """
+
+    original: pd.DataFrame
+    roles: Mapping[str, Any]
+    steps: list[Step]
+    position: int
+    result: str
+    version: str
+
+
+def write_session(
+    path: str | Path, original: pd.DataFrame, roles: SessionRoles, steps: list[Step],
+    position: int, current: pd.DataFrame,
+) -> Path:  # fmt: skip
+    """Write a session; only the user may read the files (mode 0600)."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; give a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        other = [
+            item.name
+            for item in folder.iterdir()
+            if item.name not in FILES and not is_temporary(item, *FILES)
+        ]
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be used: {error}") from error
+    if other:
+        raise OutputError(f"{folder} holds other files ({other[0]}, ...); give a new folder")
+    with replacing(folder / FILES[1], private=True) as draft:
+        _to_parquet(original, draft)
+        digest = hashlib.sha256(draft.read_bytes()).hexdigest()
+    plain = asdict(roles)
+    plain.update({role: roles.argument(role) or {} for role in ("linked", "components")})
+    record = {
+        "format": 1,
+        "version": __version__,
+        "roles": plain,
+        "steps": [{"verb": s.verb, "parameters": to_json(s.parameters)} for s in steps],
+        "position": position,
+        "original": digest,
+        "result": digest_of(current),
+    }
+    write_text(folder / FILES[0], json.dumps(record, indent=1), private=True)
+    return folder
+
+
+def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
+    from pyarrow import ArrowException
+
+    try:
+        frame.to_parquet(path)
+    except (ArrowException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
+        raise OutputError(f"the original cannot be written to Parquet: {error}") from error
+
+
+def read_session(path: str | Path) -> SavedSession:
+    """Read and check what `write_session` wrote; nothing of it is evaluated."""
+    folder = Path(path)
+    faults = Faults("ProtectionSession")
+    for name in FILES:
+        if not (folder / name).is_file():
+            faults.add(str(folder), f"has no {name}", remedy="Give the folder of `save`.")
+    faults.raise_if_any()
+    try:
+        record = json.loads((folder / FILES[0]).read_text(encoding="utf-8"))
+        roles = dict(record["roles"])
+        steps = [Step(s["verb"], from_json(s["parameters"])) for s in record["steps"]]
+        position, digest, result = (record[n] for n in ("position", "original", "result"))
+        version = str(record["version"])
+        content = (folder / FILES[1]).read_bytes()
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError,
+            NotImplementedError, OSError) as error:  # fmt: skip
+        faults.add(FILES[0], f"is not a saved session ({error})")
+        raise InputError(faults.subject, faults.found) from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        faults.add(FILES[1], "is not the file that was saved", remedy="Restore it.")
+    _check_roles(faults, roles)
+    for step in steps:
+        _check_step(faults, step)
+    whole = isinstance(position, int) and not isinstance(position, bool)
+    if not whole or not 0 <= position <= len(steps):
+        faults.add(FILES[0], f"position {position!r} is none of 0 to {len(steps)}")
+    faults.raise_if_any()
+    original = pd.read_parquet(folder / FILES[1])
+    return SavedSession(original, roles, steps, position, str(result), version)
+
+
+def _check_roles(faults: Faults, roles: Mapping[str, Any]) -> None:
+    known = [field.name for field in fields(SessionRoles)]
+    for name, value in roles.items():
+        check_choice(faults, "roles", name, known)
+        if name in ("linked", "components"):
+            fine = isinstance(value, dict) and all(_are_texts(item) for item in value.values())
+        elif name in TEXTS:
+            fine = value is None or isinstance(value, str)
+        else:
+            fine = _are_texts(value)
+        if not fine:
+            faults.add(FILES[0], f"role {name!r} is {value!r}")
+    if "keys" not in roles:
+        faults.add(FILES[0], "has no keys")
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+
+
+def _check_step(faults: Faults, step: Step) -> None:
+    """Note an unknown verb, and arguments that it does not have: a script prints their names."""
+    check_choice(faults, "verb", step.verb, protect.VERBS)
+    if step.verb not in protect.VERBS:
+        return
+    parameters = inspect.signature(getattr(protect, step.verb)).parameters
+    for name in step.parameters:
+        check_choice(faults, f"{step.verb}: argument", name, list(parameters)[1:])
+    for name, parameter in list(parameters.items())[1:]:
+        if parameter.default is inspect.Parameter.empty and name not in step.parameters:
+            faults.add(step.verb, f"needs {name!r}")
+
+
+def digest_of(frame: pd.DataFrame) -> str:
+    """Hash of names, values and types, the same after a way through Parquet."""
+    digest = hashlib.sha256()
+    for values in [frame.index.to_series(), *(frame[name] for name in frame.columns)]:
+        text = pd.api.types.is_string_dtype(values.dtype) or values.dtype == object
+        digest.update(repr((values.name, "text" if text else str(values.dtype))).encode())
+        if text:  # None and NaN are one thing
+            values = values.astype(object).where(values.notna(), "\0")
+        digest.update(pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes())
+    return digest.hexdigest()
