@@ -64,11 +64,12 @@ class Region:
 class Search:
     """How to search: see `synthpop.stages.annealing.Anneal`."""
 
-    tolerance: float = 0.01
+    tolerance: float = 0.0
     temperature: float | None = None
     cooling: float = 0.9
     max_proposals: int | None = None
     time_limit: float | None = None
+    max_copies: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,13 @@ def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchan
     n_donors = region.matrix.shape[0]
     totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
     start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
-    slots = start_slots(region, totals, n_donors, rng)
-    state = _Exchange(region, search, rng, slots)
+    # 1. A total of 0 empties its cell: households that lie in one are no donors.
+    donors = donors_of(region)
+    wanted = wanted_households(region, totals, len(donors))
+    # 2. Start from the households there; the rest are copies, each donor equally often.
+    slots = donors[start_slots(wanted, len(donors), rng)]
+    # 3. Exchange; 4. heat and cool down where that stands still.
+    state = _Exchange(region, search, rng, slots, donors)
     slots = state.search_all()
     used = np.bincount(slots, minlength=n_donors).astype(np.float64)
     gaps = region.per_table(np.abs(region.matrix.T @ used - region.target))
@@ -136,14 +142,22 @@ def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchan
     )
 
 
-def start_slots(
-    region: Region, totals: np.ndarray, n_donors: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Return the households to start from: all of them, or fewer or more where totals say so.
+def donors_of(region: Region) -> np.ndarray:
+    """Return the households that lie in no cell whose known total is 0."""
+    empty = (region.target == 0) & region.counting[region.table]
+    if not empty.any():
+        return np.arange(region.matrix.shape[0])
+    inside = np.asarray(region.matrix[:, np.flatnonzero(empty)].getnnz(axis=1)).reshape(-1)
+    return np.flatnonzero(inside == 0)
 
-    The number of households is the total of a table that counts every household; else, where the
-    first table of counts is more than 2 % off, it changes in the same proportion.
+
+def wanted_households(region: Region, totals: np.ndarray, n_donors: int) -> int:
+    """Return how many households the totals ask for, from `totals` as they are now.
+
+    The total of a table that counts every household; else, where the first table of counts is
+    more than 2 % off, the number of households changed in the same proportion.
     """
+    n_households = region.matrix.shape[0]
     wanted = n_donors
     sums = region.per_table(region.target)
     if region.of_households.any():
@@ -152,13 +166,21 @@ def start_slots(
         first = int(np.argmax(region.counting))
         now = region.per_table(totals)[first]
         ratio = float(sums[first] / now) if now > 0 else 1.0
+        wanted = n_households
         if abs(ratio - 1.0) > RESIZE:
-            wanted = round(n_donors * ratio)
-    wanted = max(wanted, 1)
+            wanted = round(n_households * ratio)
+    return max(wanted, 1)
+
+
+def start_slots(wanted: int, n_donors: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the donors to start from: all of them, fewer, or all and each equally often again."""
     if wanted <= n_donors:
         return np.sort(rng.permutation(n_donors)[:wanted]).astype(np.int64)
-    extra = rng.integers(0, n_donors, wanted - n_donors)
-    return np.concatenate([np.arange(n_donors), extra]).astype(np.int64)
+    rounds = [np.arange(n_donors)]
+    while sum(map(len, rounds)) < wanted:
+        left = wanted - sum(map(len, rounds))
+        rounds.append(rng.permutation(n_donors)[:left])
+    return np.concatenate(rounds).astype(np.int64)
 
 
 class Cooling:
@@ -251,11 +273,19 @@ class _Exchange(Cooling):
     """Households of one region exchanged for donors."""
 
     def __init__(
-        self, region: Region, search: Search, rng: np.random.Generator, slots: np.ndarray
+        self,
+        region: Region,
+        search: Search,
+        rng: np.random.Generator,
+        slots: np.ndarray,
+        donors: np.ndarray,
     ) -> None:
-        self.region, self.rng = region, rng
-        used = np.bincount(slots, minlength=region.matrix.shape[0]).astype(np.float64)
-        self.current = np.asarray(region.matrix.T @ used, dtype=np.float64)
+        self.region, self.rng, self.most = region, rng, search.max_copies
+        self.used = np.bincount(slots, minlength=region.matrix.shape[0]).astype(np.int64)
+        self.current = np.asarray(region.matrix.T @ self.used, dtype=np.float64)
+        barred = np.ones(len(self.used), dtype=bool)
+        barred[donors] = False
+        self.used[barred] = search.max_copies  # they are in no slot and never will be
         self.gaps = region.per_table(np.abs(self.current - region.target))
         present = np.asarray(region.matrix.getnnz(axis=0)).reshape(-1) > 0
         out_of_reach = np.where(present, 0.0, np.abs(region.target))
@@ -292,8 +322,10 @@ class _Exchange(Cooling):
             RESIZING if self.heated else 0.0,
             proposals,
             self.rng,
+            self.most,
             self.slots,
             self.active,
+            self.used,
             self.current,
             self.gaps,
         )

@@ -38,8 +38,10 @@ def exchange_households(
     resizing,
     proposals,
     rng,
+    most,
     slots,
     active,
+    used,
     current,
     gaps,
 ):
@@ -48,10 +50,11 @@ def exchange_households(
     indptr (H + 1,), indices, counts: rows of the households; table (K,): table of each cell;
     importance (M,): weight of a table in the objective; target (K,); limit (M,): largest sum of
     absolute gaps of each table that is good enough. A share `resizing` of the proposals adds a
-    donor or takes a household away instead. A proposal that changes the objective by delta is
-    kept when delta < 0, and with probability exp(-delta / temperature) when delta > 0. Changed in
-    place: slots (S,) donor of each slot, active (1,) number of slots in use, current (K,) totals,
-    gaps (M,) sums of absolute gaps. Returns the proposals made, those kept and the mean of the
+    donor or takes a household away instead. A donor that `most` slots hold already is no proposal.
+    A proposal that changes the objective by delta is kept when delta < 0, and with probability
+    exp(-delta / temperature) when delta > 0. Changed in place: slots (S,) donor of each slot,
+    active (1,) number of slots in use, used (H,) slots of each donor, current (K,) totals, gaps
+    (M,) sums of absolute gaps. Returns the proposals made, those kept and the mean of the
     deltas above zero; stops early when every gap is within its limit.
     """
     n_donors, n_tables = len(indptr) - 1, len(gaps)
@@ -69,7 +72,7 @@ def exchange_households(
                 old = -1
             elif resizing / 2.0 <= u < resizing and active[0] > 1:
                 new = -1
-        if old == new:
+        if old == new or (new >= 0 and used[new] >= most):
             continue
         change[:] = 0.0
         if old >= 0:
@@ -93,6 +96,10 @@ def exchange_households(
                 slots[slot] = slots[active[0]]
             else:
                 slots[slot] = new
+            if old >= 0:
+                used[old] -= 1
+            if new >= 0:
+                used[new] += 1
             kept += 1
             good = True
             for m in range(n_tables):

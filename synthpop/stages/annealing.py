@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,22 @@ from synthpop.annealing.population_table import (
     take_table,
     variable_distances,
 )
-from synthpop.annealing.search import Exchanged, Region, Search, exchange
+from synthpop.annealing.search import (
+    Exchanged,
+    Region,
+    Search,
+    donors_of,
+    exchange,
+    wanted_households,
+)
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
     Finished,
@@ -38,6 +45,8 @@ from synthpop.stages.finishers import (
 )
 
 SHOWN = 5
+COPIES_WARNED = 0.1  # share of households that are copies of another one
+SMALLEST_RATIO, LARGEST_RATIO = 0.25, 1.25  # households asked for, in units of those there
 TRACE_POINTS = 200  # of each region, in a manifest
 
 
@@ -45,9 +54,9 @@ TRACE_POINTS = 200  # of each region, in a manifest
 class Anneal:
     """Exchange whole households until margins over persons and households are met together.
 
-    In a recipe it is one of the last steps: it works on the finished population, which is held in
-    memory then. After `Distribute`, households that are exchanged bring their area with them:
-    split by the area, or give the areas' totals among the margins.
+    In a recipe it works on the whole population, which is held in memory then; the steps after it
+    draw for the households that it leaves. After `Distribute`, households that are exchanged
+    bring their area with them: split by the area, or give the areas' totals among the margins.
 
     Parameters
     ----------
@@ -59,7 +68,8 @@ class Anneal:
         themselves, and every margin must have this column.
     tolerance : float
         A table is met in a region when its absolute gaps add up to no more than this share of its
-        total.
+        total. The search ends there; with 0 it goes on until every whole number is met or the
+        proposals are used up.
     temperature : float, optional
         Start temperature, in persons. Default: first keep improvements only; where that stands
         still, start at a tenth of the mean increase of a random exchange.
@@ -69,21 +79,26 @@ class Anneal:
         Most proposals in a region; default 300 a household, between 1 and 50 million.
     time_limit : float, optional
         Most seconds in a region. A result that was stopped by it depends on the machine.
+    max_copies : int
+        Most households of the result that are one household of the input. Copies have the same
+        members with the same values, amounts included: put the step before the numeric steps of a
+        recipe, and each copy draws its own amounts.
 
     Examples
     --------
-    >>> Anneal([Margin(100.0)], split="region").tolerance
-    0.01
+    >>> Anneal([Margin(100.0)], split="region").max_copies
+    3
     """
 
     margins: Margin | Sequence[Margin]
     _: KW_ONLY
     split: str | None = None
-    tolerance: float = 0.01
+    tolerance: float = 0.0
     temperature: float | None = None
     cooling: float = 0.9
     max_proposals: int | None = None
     time_limit: float | None = None
+    max_copies: int = 3
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -99,14 +114,17 @@ class Anneal:
         """Names of the columns that the step makes: none."""
         return ()
 
+    @property
+    def search(self) -> Search:
+        """How to search."""
+        names = [item.name for item in fields(Search)]
+        return Search(**{name: getattr(self, name) for name in names})
+
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
-        found = Faults(self.label)
-        search = Search(
-            self.tolerance, self.temperature, self.cooling, self.max_proposals, self.time_limit
-        )
-        _check_search(search, 1, found)
-        for item in found.found:
+        own_faults = Faults(self.label)
+        _check_search(self.search, 1, own_faults)
+        for item in own_faults.found:
             faults.add(f"{self.label}, {item.where}", item.what, remedy=item.remedy)
         margins = margin_list(self.margins)
         check_margins(faults, self.label, margins, prospect)
@@ -141,6 +159,7 @@ class Anneal:
             "regions": as_lists(result.regions),
             "trace": as_lists(_thinned(result.trace)),
             "distances": as_lists(result.distances),
+            "n_copies": result.n_copies,
         }
         return Finished(result.sources, {}, record)
 
@@ -158,22 +177,43 @@ class Anneal:
         seed: int | None = None,
         on_event: Listener | None = None,
     ) -> Annealed:
-        """Recalibrate a population: `anneal` with these options."""
-        return anneal(
-            population,
-            self.margins,
-            household=household,
-            person=person,
-            split=self.split,
-            tolerance=self.tolerance,
-            temperature=self.temperature,
-            cooling=self.cooling,
-            max_proposals=self.max_proposals,
-            time_limit=self.time_limit,
-            workers=workers,
-            seed=seed,
-            on_event=on_event,
+        """Recalibrate a population with these options; see `anneal`."""
+        seed = resolve_seed(seed)
+        faults = Faults("anneal")
+        _check_search(self.search, workers, faults)
+        table = take_table(population, household, self.split, faults)
+        if person is not None:
+            check_columns(faults, table.frame, [person], "person")
+        margins = margin_list(self.margins)
+        controls = resolve_margins(
+            table.frame, margins, faults, household_index=table.index, keep_all=True
         )
+        faults.raise_if_any()
+        assert controls is not None
+        region_of_control = control_regions(controls, table, self.split, faults)
+        faults.raise_if_any()
+        matrix = constraint_matrix(
+            controls.cells,
+            controls.values,
+            controls.household_level,
+            len(controls.targets),
+            household_index=table.index,
+            household_equal=True,
+        )
+        regions = _regions(table, controls, matrix, region_of_control)
+        check_sizes(regions, self.max_copies, table.levels, faults)
+        faults.raise_if_any()
+        searched = _search_regions(
+            table, regions, self.search, Streams(seed), workers, on_event or silent
+        )
+        result = _result(
+            table, controls, matrix, region_of_control, searched, self.tolerance, seed, person
+        )
+        if not result.converged:
+            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=3)
+        if result.n_copies > COPIES_WARNED * result.regions["households"].sum():
+            warnings.warn(SparseDataWarning(result.copies_text()), stacklevel=3)
+        return result
 
 
 @dataclass(frozen=True)
@@ -192,7 +232,9 @@ class Annealed(Result):
     regions : DataFrame
         One row a region: households and persons before and after, gap (sum of absolute
         differences) before and after, converged, proposals, exchanged (households that are no
-        longer those of the input), temperature, stopped (what ended the search).
+        longer those of the input), copies (households that are the same as another one of the
+        result), most_copies (how often one household stands in it), temperature, stopped (what
+        ended the search).
     trace : DataFrame
         Objective after each batch: region, proposals, temperature, objective, kept.
     distances : DataFrame
@@ -218,6 +260,30 @@ class Annealed(Result):
         """Return the table of cells (`margins`)."""
         return self.margins
 
+    def largest_error(self) -> str:
+        """Return the largest relative error of a cell; the tolerance is about whole tables."""
+        target = self.margins["target"].to_numpy(dtype=np.float64)
+        gap = np.abs(self.margins["difference"].to_numpy(dtype=np.float64))
+        error = np.divide(gap, np.abs(target), out=np.zeros(len(gap)), where=target != 0)
+        if not len(gap) or not gap.any():
+            return "Every cell is met exactly."
+        return f"The largest error of a single cell is {percent(float(error.max()))}."
+
+    @property
+    def n_copies(self) -> int:
+        """Households of the result that are exact copies of another one of it."""
+        return int(self.regions["copies"].sum())
+
+    def copies_text(self) -> str:
+        """Return how many households are exact copies, in a sentence."""
+        n, households = self.n_copies, int(self.regions["households"].sum())
+        most = int(self.regions["most_copies"].max())
+        return (
+            f"{plural(n, 'household is an exact copy', 'households are exact copies')} of another "
+            f"one ({percent(n / max(households, 1))}), amounts included; one stands {most} times "
+            "at most. Put the step before the numeric steps, so that each copy draws its own."
+        )
+
     def unmet(self) -> pd.DataFrame:
         """Return the cells with the largest differences in regions that did not converge."""
         gaps = self.margins["difference"].abs()
@@ -237,8 +303,10 @@ class Annealed(Result):
             f"{before:,.6g} ({after / max(total, 1e-300):.3g} of the totals). "
             f"{int(self.regions['exchanged'].sum()):,} of "
             f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
-            "exchanged."
+            f"exchanged. {self.largest_error()}"
         )
+        if self.n_copies:
+            text += f" {self.copies_text()}"
         if len(free):
             worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
             text += (
@@ -261,15 +329,10 @@ def anneal(
     *,
     household: str | None = None,
     person: str | None = None,
-    split: str | None = None,
-    tolerance: float = 0.01,
-    temperature: float | None = None,
-    cooling: float = 0.9,
-    max_proposals: int | None = None,
-    time_limit: float | None = None,
     workers: int = 1,
     seed: int | None = None,
     on_event: Listener | None = None,
+    **options: Any,
 ) -> Annealed:
     """Exchange whole households of a finished population until known totals are met.
 
@@ -284,8 +347,8 @@ def anneal(
     person : str, optional
         Column of person ids: numbered from 1 again where no id occurs twice in the population
         (numbers within the household stay as they are).
-    split, tolerance, temperature, cooling, max_proposals, time_limit
-        See `Anneal`.
+    **options
+        split, tolerance, temperature, cooling, max_proposals, time_limit, max_copies: see `Anneal`.
     workers : int
         Regions side by side, in threads. The result is the same for any number.
     seed : int, optional
@@ -300,12 +363,15 @@ def anneal(
     Raises
     ------
     InputError
-        Columns that are absent, households in two regions, margins that do not match.
+        Columns that are absent, households in two regions, margins that do not match, totals of a
+        population more than a quarter larger, or less than a quarter (the scale does not fit).
 
     Warns
     -----
     ConvergenceWarning
         When a table is not met; the message has the cells with their best achieved values.
+    SparseDataWarning
+        When more than 10 % of the households are copies of another one of the result.
 
     Notes
     -----
@@ -324,42 +390,14 @@ def anneal(
     >>> result.data["sex"].value_counts().to_dict()
     {'m': 4, 'f': 2}
     """
-    seed = resolve_seed(seed)
-    faults = Faults("anneal")
-    search = Search(tolerance, temperature, cooling, max_proposals, time_limit)
-    _check_search(search, workers, faults)
-    table = take_table(population, household, split, faults)
-    if person is not None:
-        check_columns(faults, table.frame, [person], "person")
-    controls = resolve_margins(
-        table.frame, margin_list(margins), faults, household_index=table.index, keep_all=True
+    return Anneal(margins, **options).run(
+        population,
+        household=household,
+        person=person,
+        workers=workers,
+        seed=seed,
+        on_event=on_event,
     )
-    faults.raise_if_any()
-    assert controls is not None
-    region_of_control = control_regions(controls, table, split, faults)
-    faults.raise_if_any()
-    matrix = constraint_matrix(
-        controls.cells,
-        controls.values,
-        controls.household_level,
-        len(controls.targets),
-        household_index=table.index,
-        household_equal=True,
-    )
-    found = _search_regions(
-        table,
-        controls,
-        matrix,
-        region_of_control,
-        search,
-        Streams(seed),
-        workers,
-        on_event or silent,
-    )
-    result = _result(table, controls, matrix, region_of_control, found, tolerance, seed, person)
-    if not result.converged:
-        warnings.warn(ConvergenceWarning(result.summary()), stacklevel=2)
-    return result
 
 
 def _thinned(trace: pd.DataFrame) -> pd.DataFrame:
@@ -382,6 +420,10 @@ def _check_search(search: Search, workers: int, faults: Faults) -> None:
         faults.add("max_proposals", f"is {search.max_proposals}", remedy="Give 1 or more.")
     if search.time_limit is not None and not search.time_limit > 0:
         faults.add("time_limit", f"is {search.time_limit}", remedy="Give seconds above 0.")
+    if isinstance(search.max_copies, bool) or not isinstance(search.max_copies, int):
+        faults.add("max_copies", f"is {search.max_copies!r}", remedy="Give a whole number.")
+    elif search.max_copies < 1:
+        faults.add("max_copies", f"is {search.max_copies}", remedy="Give 1 or more.")
     if not isinstance(workers, int) or workers < 1:
         faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
 
@@ -409,42 +451,85 @@ def control_regions(
     return np.where(present, regions, -1)
 
 
+def _regions(
+    table: PopulationTable, controls: Controls, matrix: Any, region_of_control: np.ndarray
+) -> dict[int, tuple[np.ndarray, Region | None]]:
+    """Return the households of each region and what they have to meet; None for nothing."""
+    tables = _importance(controls)
+    everybody = _counts_every_household(controls, table)
+    counting = np.array([name is None for name in controls.variables])
+    regions: dict[int, tuple[np.ndarray, Region | None]] = {}
+    for number in np.unique(table.region).tolist():
+        rows = np.flatnonzero(table.region == number)
+        columns = np.flatnonzero(region_of_control == number)
+        if len(columns) == 0:
+            regions[number] = (rows, None)
+            continue
+        margins, compact = np.unique(controls.margin[columns], return_inverse=True)
+        region = Region(
+            matrix=matrix[rows][:, columns],
+            table=compact.astype(np.int64),
+            target=controls.targets[columns],
+            importance=tables[margins],
+            of_households=everybody[margins, number],
+            counting=counting[margins],
+        )
+        regions[number] = (rows, region)
+    return regions
+
+
+def check_sizes(
+    regions: Mapping[int, tuple[np.ndarray, Region | None]],
+    max_copies: int,
+    levels: Sequence[Any],
+    faults: Faults,
+) -> None:
+    """Note totals that are those of a population of another size."""
+    now = asked = 0
+    for number, (rows, region) in regions.items():
+        if region is None or not (region.counting.any() or region.of_households.any()):
+            continue
+        totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
+        n_donors = len(donors_of(region))
+        wanted = wanted_households(region, totals, n_donors)
+        now, asked = now + len(rows), asked + wanted
+        if wanted > max_copies * n_donors:
+            what = (
+                f"the totals ask for {plural(wanted, 'household')}, and {plural(n_donors, 'donor')}"
+                f" may stand {max_copies} times each"
+            )
+            remedy = "Simulate a larger population, join regions, or give a larger max_copies."
+            faults.add(f"region {levels[number]}", what, remedy=remedy)
+    if now and not SMALLEST_RATIO <= asked / now <= LARGEST_RATIO:
+        what = (
+            f"the known totals ask for {plural(asked, 'household')}, the population has "
+            f"{plural(now, 'household')} ({asked / now:.3g} times as many)"
+        )
+        remedy = f"Simulate with a scale of {asked / now:.3g} times the present one, "
+        faults.add("margins", what, remedy=remedy + "or give totals of this population.")
+
+
 def _search_regions(
     table: PopulationTable,
-    controls: Controls,
-    matrix: Any,
-    region_of_control: np.ndarray,
+    regions: Mapping[int, tuple[np.ndarray, Region | None]],
     search: Search,
     streams: Streams,
     workers: int,
     listener: Listener,
 ) -> dict[int, tuple[np.ndarray, Exchanged | None]]:
     """Search every region; returns its households (numbers of the input) and how it went."""
-    numbers = [int(r) for r in np.unique(table.region)]
-    tables = _importance(controls)
-    everybody = _counts_every_household(controls, table)
-    counting = np.array([name is None for name in controls.variables])
+    numbers = list(regions)
 
     def one(number: int) -> tuple[int, np.ndarray, Exchanged | None]:
-        rows = np.flatnonzero(table.region == number)
-        columns = np.flatnonzero(region_of_control == number)
-        if len(columns) == 0:
+        rows, region = regions[number]
+        if region is None:
             return number, rows, None
-        own, compact = np.unique(controls.margin[columns], return_inverse=True)
-        region = Region(
-            matrix=matrix[rows][:, columns],
-            table=compact.astype(np.int64),
-            target=controls.targets[columns],
-            importance=tables[own],
-            of_households=everybody[own, number],
-            counting=counting[own],
-        )
-        found = exchange(region, search, streams.at("anneal", table.levels[number]))
-        return number, rows[found.slots], found
+        outcome = exchange(region, search, streams.at("anneal", table.levels[number]))
+        return number, rows[outcome.slots], outcome
 
     results: dict[int, tuple[np.ndarray, Exchanged | None]] = {}
-    for done, (number, rows, found) in enumerate(map_regions(one, numbers, workers), 1):
-        results[number] = (rows, found)
+    for done, (number, rows, outcome) in enumerate(map_regions(one, numbers, workers), 1):
+        results[number] = (rows, outcome)
         listener(Event("progress", "anneal", done, len(numbers), str(table.levels[number])))
     return {number: results[number] for number in numbers}
 
@@ -543,6 +628,8 @@ def _region_tables(
                 "converged": search is None or search.converged,
                 "proposals": 0 if search is None else search.proposals,
                 "exchanged": max(len(old), len(donors)) - kept,
+                "copies": len(donors) - kept,
+                "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
                 "stopped": "no margin" if search is None else search.stopped,
             }

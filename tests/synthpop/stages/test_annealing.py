@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from synthpop.annealing.search import Region, Search, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
-from synthpop.microdata.errors import ConvergenceWarning, InputError
+from synthpop.microdata.errors import ConvergenceWarning, InputError, SparseDataWarning
 from synthpop.population.manifest import Roles
 from synthpop.stages.annealing import Anneal, anneal
 from tests.reference_data import golden
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*exact cop:synthpop.microdata.errors.SparseDataWarning"
+)
 
 
 def make_population(seed: int = 0, n: int = 600) -> pd.DataFrame:
@@ -208,8 +212,8 @@ def test_without_split(frame):
 def test_number_of_households_follows_the_totals(frame):
     persons = disturbed(frame, ["region", "sex"])
     half = Margin(persons.assign(total=persons["total"] // 2))
-    double = Margin(persons.assign(total=persons["total"] * 2))
-    for margin, factor in ((half, 0.5), (double, 2.0)):
+    more = Margin(persons.assign(total=(persons["total"] * 1.2).round()))
+    for margin, factor in ((half, 0.5), (more, 1.2)):
         result = anneal(frame, margin, household="hid", split="region", seed=1)
         assert result.converged
         ratio = result.regions["households"].sum() / frame["hid"].nunique()
@@ -402,8 +406,10 @@ def test_kernel_agrees_with_its_plain_form_and_the_naive_version():
                 resizing,
                 400,
                 np.random.default_rng(7),
+                1000,
                 slots,
                 active,
+                np.bincount(slots[: active[0]], minlength=30),
                 current,
                 gaps,
             )
@@ -432,3 +438,57 @@ def test_search_on_arrays():
     found = exchange(region, Search(tolerance=0.0), np.random.default_rng(1))
     assert found.converged
     np.testing.assert_array_equal(rows[found.slots].sum(axis=0), [2.0, 2.0])
+
+
+def test_copies_are_counted_told_and_bounded(frame):
+    strong = disturbed(frame, ["region", "sex"])
+    strong["total"] *= np.where(strong["sex"] == "f", 1.25, 0.9)
+    options = {"household": "hid", "split": "region", "seed": 1}
+    result = anneal(frame, Margin(strong), **options)
+    times = frame["hid"].iloc[result.sources].to_numpy()[result.data["hid"].diff().ne(0)]
+    counts = pd.Series(times).value_counts()
+    assert result.n_copies == int((counts - 1).sum()) > 0
+    assert result.regions["most_copies"].max() == counts.max() <= 3
+    assert f"{result.n_copies} households are exact copies of another one" in result.summary()
+    with pytest.raises(InputError, match="294 donors may stand 1 times each"):
+        anneal(frame, Margin(strong), max_copies=1, **options)
+    fewer = strong.assign(total=(strong["total"] * 0.8).round())
+    alone = anneal(frame, Margin(fewer), max_copies=1, tolerance=0.05, **options)
+    assert alone.n_copies == 0
+    assert "exact copies" not in alone.summary()
+
+
+@pytest.mark.filterwarnings("default::synthpop.microdata.errors.SparseDataWarning")
+def test_many_copies_are_warned_of(frame):
+    strong = disturbed_households(frame, ["region"])
+    strong["total"] = (strong["total"] * 1.2).round()
+    with pytest.warns(SparseDataWarning, match="households are exact copies .*numeric steps"):
+        anneal(frame, Margin(strong, level="household"), household="hid", split="region", seed=1)
+
+
+def test_totals_of_another_scale_are_refused(frame):
+    country = disturbed(frame, ["region", "sex"])
+    for factor in (10, 0.01):
+        other = country.assign(total=country["total"] * factor)
+        with pytest.raises(InputError, match=r"the known totals ask for .*Simulate with a scale"):
+            anneal(frame, Margin(other), household="hid", split="region", seed=1)
+    one = country.assign(total=country["total"] * np.where(country["region"] == "W", 4, 0.7))
+    with pytest.raises(InputError, match=r"region W: the totals ask for .* may stand 3 times"):
+        anneal(frame, Margin(one), household="hid", split="region", seed=1)
+
+
+def test_households_in_a_cell_of_total_zero_are_never_donors(frame):
+    counts = frame.groupby(["region", "job"]).size().rename("total").reset_index()
+    counts.loc[counts["job"] == "b", "total"] = 0
+    counts["total"] = np.where(counts["job"] == "a", counts["total"] // 2, counts["total"])
+    result = anneal(frame, Margin(counts), household="hid", split="region", seed=1)
+    assert (result.data["job"] != "b").all()  # also where the rest cannot be met
+
+
+def test_the_summary_tells_the_largest_error_of_a_cell(margins, frame):
+    options = {"household": "hid", "split": "region", "seed": 1}
+    loose = anneal(frame, margins, tolerance=0.04, **options)
+    error = (loose.margins["difference"].abs() / loose.margins["target"]).max()
+    assert f"The largest error of a single cell is {error * 100:.3g} %" in loose.summary()
+    assert "Every cell is met exactly." in anneal(frame, margins, **options).summary()
+    assert Anneal(margins).tolerance == 0.0
