@@ -183,6 +183,7 @@ class Pipeline:
             tuple(json_values(prepared, lambda _: None)),
             model_hash((layout, tuple(models))),
             plan,
+            places=steps.places,
         )
 
 
@@ -197,6 +198,8 @@ class FittedPipeline:
     survey : Survey
         As the stages saw it: with corrected ages where the recipe has `CorrectHeaping`.
     seed : int
+    places : tuple of int
+        How many stages come before each finisher.
     preparations, finishers : tuples
         The first and last steps of the recipe, on the survey and on the finished population.
     prepared : tuple of dict
@@ -221,6 +224,17 @@ class FittedPipeline:
     learned: str = field(default="", repr=False)
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
     replicate: dict[str, Any] | None = field(default=None, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The recipe in its order, steps for several variables taken apart."""
+        order: list[Any] = [*self.preparations]
+        for number in range(len(self.stages) + 1):
+            pairs = zip(self.finishers, self.places, strict=True)
+            order += [step for step, place in pairs if place == number]
+            order += self.stages[number : number + 1]
+        return tuple(order)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -302,7 +316,8 @@ class FittedPipeline:
         counts = household_table(self.models[0], plans)
         notes = structure_fallbacks(self.models[0], counts, scale, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
-        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed), self.rules)
+        stop = self.places[0] if self.places else None
+        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed), self.rules, stop)
         identity = self._identity(seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
@@ -317,14 +332,13 @@ class FittedPipeline:
             return run.to_folder(root, token)
 
     def _identity(self, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
-        steps = (*self.preparations, *self.stages, *self.finishers)
         return RunIdentity(
             version=__version__,
             seed=seed,
             fit_seed=self.seed,
             scale=scale,
             rows_per_block=rows_per_block,
-            recipe=tuple(json_values([described(stage_to_dict(step)) for step in steps])),
+            recipe=tuple(json_values([described(stage_to_dict(step)) for step in self.steps])),
             survey=fingerprint(self.sample),
             models=self.learned,
             environment=environment(),
@@ -355,7 +369,7 @@ class FittedPipeline:
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
-        recipe = Pipeline((*self.stages, *self.finishers), rules=rules)
+        recipe = Pipeline(self.steps[len(self.preparations) :], rules=rules)
         fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
         return replace(fitted, preparations=self.preparations, prepared=self.prepared)
 
@@ -552,6 +566,8 @@ class _Run:
             self.in_memory(),
             self.fitted.finishers,
             layout,
+            recipe=self.recipe,
+            places=self.fitted.places,
             seed=seed,
             rows_per_block=rows_per_block,
             workers=self.workers,

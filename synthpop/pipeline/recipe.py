@@ -50,12 +50,15 @@ class Steps:
     stages : tuple of Stage
         Block by block, `Structure` first.
     finishers : tuple of Finisher
-        On the finished population.
+        On the whole population.
+    places : tuple of int
+        How many stages come before each finisher; later ones draw for what it leaves.
     """
 
     preparations: tuple[Preparation, ...]
     stages: tuple[Stage, ...]
     finishers: tuple[Finisher, ...]
+    places: tuple[int, ...] = ()
 
 
 def take_apart(recipe: Sequence[Any]) -> Steps:
@@ -70,11 +73,20 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
     """
     _check_steps(recipe)
     recipe = [part for step in recipe for part in _expanded(step)]
-    stages = [step for step in recipe if not is_preparation(step) and not is_finisher(step)]
+    stages: list[Any] = []
+    finishers: list[Finisher] = []
+    places: list[int] = []
+    for step in recipe:
+        if is_finisher(step):
+            finishers.append(step)
+            places.append(len(stages))
+        elif not is_preparation(step):
+            stages.append(step)
     return Steps(
         tuple(step for step in recipe if is_preparation(step)),
         tuple(stages),
-        tuple(step for step in recipe if is_finisher(step)),
+        tuple(finishers),
+        tuple(places),
     )
 
 
@@ -127,24 +139,27 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     outlook = Outlook(known, fixed, fixed)
     taken = {*fixed, *(name for name in _id_names(survey) if name)}
     areas = tuple(name for item in steps.finishers for name in item.provides)
+    outlooks = [outlook]
     for number, stage in enumerate(stages):
         if number and isinstance(stage, Structure):
             faults.add("recipe", "has Structure twice", remedy="Join their variables.")
+            outlooks.append(outlook)
             continue
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
         stage.check(faults, replace(outlook, later=(*later, *areas)))
         _check_revised(faults, stage, stages[:number])
         taken |= _check_names(faults, stage, taken)
         outlook = after(outlook, stage, first=number == 0)
+        outlooks.append(outlook)
     made = {name: outlook.survey.get(name) for name in outlook.available}
     check_rules_of_recipe(faults, rules, made)
-    _check_finishers(faults, steps, outlook, survey, taken)
+    _check_finishers(faults, steps, outlooks, survey, taken)
     faults.raise_if_any()
     return columns
 
 
 def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
-    """Note preparations that are not first and finishers that are not last."""
+    """Note preparations that are not first and finishers that come before Structure."""
     for place, step in enumerate(recipe):
         if is_preparation(step):
             before = [item for item in recipe[:place] if not is_preparation(item)]
@@ -152,11 +167,10 @@ def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
                 what = f"comes behind {before[0].label}, but it works on the survey"
                 remedy = "Put it at the beginning of the recipe, before Structure."
                 faults.add(step.label, what, remedy=remedy)
-        elif is_finisher(step):
-            behind = [item for item in recipe[place + 1 :] if not is_finisher(item)]
-            if behind:
-                what = f"comes before {behind[0].label}, but it works on the finished population"
-                faults.add(step.label, what, remedy="Put it at the end of the recipe.")
+        elif is_finisher(step) and not any(isinstance(item, Structure) for item in recipe[:place]):
+            what = "comes before Structure, but it works on whole households"
+            remedy = "Put it behind the steps whose variables it uses."
+            faults.add(step.label, what, remedy=remedy)
 
 
 def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
@@ -192,23 +206,29 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
 
 
 def _check_finishers(
-    faults: Faults, steps: Steps, outlook: Outlook, survey: Survey, taken: set[str]
+    faults: Faults, steps: Steps, outlooks: Sequence[Outlook], survey: Survey, taken: set[str]
 ) -> None:
-    varying = _varying(steps.stages, survey, outlook)
-    levels = known_levels(outlook)
+    varying = _varying(steps.stages, survey, outlooks[-1])
     strata = survey.roles.strata
-    if strata in levels:
-        found = survey.frame[strata].astype(object).unique().tolist()
-        levels[strata] = tuple(level for level in levels[strata] if level in found)
-    for number, step in enumerate(steps.finishers):
+    households = survey.roles.household is not None
+    areas: tuple[str, ...] = ()
+    for number, (step, place) in enumerate(zip(steps.finishers, steps.places, strict=True)):
+        outlook = outlooks[place]
+        levels = known_levels(outlook)
+        if strata in levels:
+            present = survey.frame[strata].astype(object).unique().tolist()
+            levels[strata] = tuple(level for level in levels[strata] if level in present)
         later = tuple(name for item in steps.finishers[number + 1 :] for name in item.provides)
-        now = replace(outlook, later=later)
-        households = survey.roles.household is not None
+        later += tuple(name for item in steps.stages[place:] for name in item.provides)
+        now = replace(
+            outlook,
+            survey={**outlook.survey, **dict.fromkeys(areas)},
+            available=(*outlook.available, *areas),
+            later=later,
+        )
         step.expect(faults, Prospect(now, households, varying, strata, levels))
         taken |= _check_names(faults, step, taken)
-        available = (*outlook.available, *step.provides)
-        known = {**outlook.survey, **dict.fromkeys(step.provides)}
-        outlook = replace(outlook, survey=known, available=available)
+        areas += step.provides
 
 
 def _varying(stages: Sequence[Stage], survey: Survey, outlook: Outlook) -> frozenset[str]:

@@ -70,7 +70,7 @@ class BootstrapReplicates:
     def record(self, number: int) -> dict[str, Any]:
         """Return what the manifest says of a replicate, known before it is made."""
         fitted = self.fitted
-        steps = (*fitted.preparations, *fitted.stages, *fitted.finishers)
+        steps = fitted.steps
         return {
             "number": number,
             "refit": "bootstrap",

@@ -27,7 +27,11 @@ NO_RULES = RulePlan()
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that a block needs: stages, what they learned, the layout, the streams."""
+    """Everything that a block needs: stages, what they learned, the layout, the streams.
+
+    ``stop`` is the number of stages that run before the first step on the whole population; None
+    where there is no such step among them.
+    """
 
     stages: tuple[Stage, ...]
     models: tuple[Any, ...]
@@ -35,11 +39,12 @@ class Recipe:
     strata_levels: tuple[Any, ...]
     streams: Streams
     rules: RulePlan = NO_RULES
+    stop: int | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Fields of the population, in the order of its columns."""
-        simulated = [field for model in self.models for field in model.fields]
+        """Fields of the blocks, in the order of their columns."""
+        simulated = [field for model in self.models[: self.stop] for field in model.fields]
         return (*self.layout.fields, *simulated)
 
 
@@ -54,14 +59,23 @@ class Simulated:
 
 def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
     """Simulate one block: a pure function of its arguments."""
-    level = recipe.strata_levels[plan.stratum]
     columns = recipe.layout.columns(plan)
     offsets = plan.offsets()
     for values in (offsets, *columns.values()):
         values.flags.writeable = False
     block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns))
-    for step, (stage, model) in enumerate(zip(recipe.stages, recipe.models, strict=True)):
-        rng = recipe.streams.at(*_names(stage), level, plan.number)
+    run_stages(recipe, block, columns, 0, len(recipe.stages[: recipe.stop]))
+    return Simulated(plan, columns, tuple(block.fallbacks))
+
+
+def run_stages(
+    recipe: Recipe, block: Block, columns: dict[str, np.ndarray], start: int, stop: int
+) -> None:
+    """Run the stages `start` to `stop` on a block, whose columns they add to."""
+    level = recipe.strata_levels[block.stratum]
+    for step in range(start, stop):
+        stage, model = recipe.stages[step], recipe.models[step]
+        rng = recipe.streams.at(*_names(stage), level, block.number)
         new = draw_within_rules(
             recipe.rules, recipe.stages, recipe.models, step, block, rng, str(level)
         )
@@ -70,7 +84,6 @@ def simulate_block(recipe: Recipe, plan: BlockPlan) -> Simulated:
         for name, values in new.items():
             values.flags.writeable = False
             columns[name] = values
-    return Simulated(plan, columns, tuple(block.fallbacks))
 
 
 def _names(stage: Stage) -> tuple[str, ...]:
