@@ -133,6 +133,14 @@ class Ladder:
         what a stratum adds to the pooled model.
     pairs : Tilt or None
         What pairs of predictors add to the pooled model.
+    targets : float array, shape (2, R), or None
+        Weights of the classes of other and of first members of households in the survey, as the
+        models predict them; see `synthpop.conditional.held_margins`.
+    factors : float array, shape (2, R), or None
+        By which their probabilities are multiplied. First members have the last digit of the last
+        predictor.
+    first : int
+        That digit.
     """
 
     model: Any
@@ -141,6 +149,9 @@ class Ladder:
     marginals: np.ndarray
     pooling: Pooling = ALONE
     pairs: Tilt | None = None
+    targets: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    first: int = -1
 
 
 def fit_ladder(
@@ -230,6 +241,9 @@ def predict_ladder(
         if len(rows) == 0 or (number == STRATUM and ladder.by_stratum[stratum] is None):
             continue
         found, known = source(rows)
+        if ladder.factors is not None:
+            part = (digits[rows, -1] == ladder.first).astype(np.int64)
+            found = found * ladder.factors[part]
         if allowed is not None:
             found = found * allowed[rows]
         total = found.sum(axis=1)

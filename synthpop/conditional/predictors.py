@@ -322,7 +322,7 @@ def distribution_table(
     table : float array, shape (c, R)
         Cumulative class probabilities.
     """
-    cells, row_of_cell, probabilities, step, group = _evaluated(
+    cells, row_of_cell, probabilities, step, group = evaluate_cells(
         coding, ladder, block, label=label, allowed=allowed
     )
     if step.any():
@@ -351,11 +351,16 @@ def cell_probabilities(
     step : int array, shape (c,)
         Step of the ladder that each row came from; see `predict_ladder`.
     """
-    return _evaluated(coding, ladder, block, label=label, allowed=allowed)[:4]
+    return evaluate_cells(coding, ladder, block, label=label, allowed=allowed)[:4]
 
 
-def _evaluated(
-    coding: Coding, ladder: Ladder, block: Block, *, label: str, allowed: AllowedRule | None
+def evaluate_cells(
+    coding: Coding,
+    ladder: Ladder,
+    block: Block,
+    *,
+    label: str,
+    allowed: AllowedRule | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return what `cell_probabilities` does, and whose model each row has, shape (c,)."""
     from synthpop.kernels.cells import mark

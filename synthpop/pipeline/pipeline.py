@@ -38,6 +38,7 @@ from synthpop.pipeline.fingerprint import (
     stage_to_dict,
 )
 from synthpop.pipeline.model_hash import model_hash
+from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot
 from synthpop.pipeline.postprocess import (
     completed,
     finish_population,
@@ -161,10 +162,17 @@ class Pipeline:
             columns = check_recipe(self.stages, survey, rules)
         layout = make_layout(survey, columns)
         sample = make_sample(survey, columns, layout)
-        models = []
+        models: list[Any] = []
+        pilot: Pilot | None = None
         for number, stage in enumerate(stages):
             listener(Event("progress", "fit", number, len(stages), stage.label))
             model = stage.fit(sample, streams.at("fit", stage.label))
+            if number == 0 and needs_pilot(stages):
+                pilot = make_pilot(stages[0], model, sample, layout, streams)
+            if pilot is not None:
+                model = pilot.held(stage, model)
+                if needs_pilot(stages[number + 1 :]):
+                    pilot = pilot.after(stage, model)
             models.append(model)
             sample = extended(sample, stage, model, number == 0)
         plan = plan_rules(rules, stages, models, sample)

@@ -14,7 +14,9 @@ import numpy as np
 
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import LEARNERS, MODELS, Ladder, fit_ladder, known_model
+from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
+from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
 from synthpop.conditional.pooling.options import Mixture
 from synthpop.conditional.pooling.ridge_effects import Tilt
 from synthpop.conditional.predictors import (
@@ -215,18 +217,24 @@ class Categorical:
             sample, terms, conditions, numeric=self.numeric, without=without, by=self.by
         )
         n_levels = len(field.levels)
+        make_up = make_up_for(self.by_household, sample)
+        if make_up is not None:
+            coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
         if self.by_household == HEAD and has_others(sample.offsets):
             coding = with_head(coding, level_digits(n_levels + 1), ordered=False)
             held = given_first(classes - 1, sample.offsets, n_levels)
             sample = sample.with_columns({}, {HEAD_VALUE: held})
+        design = make_design(sample, coding, classes, n_levels + 1)
         ladder = fit_ladder(
             self.model,
-            make_design(sample, coding, classes, n_levels + 1),
+            design,
             smallest_stratum=self.smallest_stratum,
             seed=int(rng.integers(2**31)),
             pooling=pooling_of(self.pooling, self.model),
             pairs=pairs_of(self.predictors),
         )
+        if knows_head(coding):
+            ladder = with_targets(ladder, design)
         found = fit_fallbacks(self.label, ladder, classes, sample)
         return CategoricalModel(
             fields=(field,),
@@ -235,7 +243,24 @@ class Categorical:
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=strata_levels,
             fallbacks=(*notes, *notes_by_level(found, sample, self.by)),
+            make_up=make_up,
         )
+
+    @property
+    def holds_margins(self) -> bool:
+        """Whether shares of first and other members are held; see `hold`."""
+        return self.by_household == HEAD
+
+    def hold(
+        self, model: CategoricalModel, pilot: Sequence[Block], rng: np.random.Generator
+    ) -> CategoricalModel:
+        """Return the model with the shares of first and other members held to the survey's."""
+        draw = partial(self._simulate, rng=rng)
+        first = len(model.fields[0].levels)
+        if model.make_up is not None:
+            pilot = [model.make_up.of_block(block) for block in pilot]
+        held: CategoricalModel = hold_margins(model, pilot, self.variable, first, draw, self.label)
+        return held
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -249,6 +274,8 @@ class Categorical:
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a level for each person of the block, or for each household."""
+        if model.make_up is not None:
+            block = model.make_up.of_block(block)
         if knows_head(model.coding):
             draw, first = partial(self._simulate, model, rng=rng), len(model.fields[0].levels)
             return drawn_given_heads(block, self.variable, model.coding, draw, first)
@@ -288,6 +315,7 @@ class CategoricalModel:
     allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+    make_up: MakeUp | None = None
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:

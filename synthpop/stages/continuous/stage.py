@@ -11,6 +11,7 @@ import numpy as np
 
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import Ladder, fit_ladder
+from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import (
     FORMS,
     heads_of_block,
@@ -18,6 +19,7 @@ from synthpop.conditional.household_values import (
     joined,
     unshared,
 )
+from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
 from synthpop.conditional.predictors import (
     NUMERIC,
     Coding,
@@ -274,6 +276,9 @@ class Continuous:
         terms = resolve_terms(self.predictors, names, basic)
         without = np.isnan(values)
         coding = make_coding(sample, terms, numeric=self.numeric, without=without, by=self.by)
+        make_up = make_up_for(self.by_household, sample)
+        if make_up is not None:
+            coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
         if self.by_household == HEAD and has_others(sample.offsets):
             digits = number_digits(*(x[sample.offsets[:-1]] for x in (values, sample.weights)))
             coding = with_head(coding, digits, ordered=True)
@@ -288,6 +293,8 @@ class Continuous:
             pooling=pooling_of(self.pooling, "multinomial"),
             pairs=pairs_of(self.predictors),
         )
+        if knows_head(coding):
+            ladder = with_targets(ladder, design)
         notes = (*self._notes(classes, ladder, sample), *notes, *self._above_upper(values))
         capped = values if self.upper is None else np.minimum(values, self.upper)
         tail, found = fit_top_class(
@@ -324,6 +331,7 @@ class Continuous:
             strata_levels=strata_levels,
             fallbacks=notes_by_level((*notes, *found), sample, self.by),
             decimals=None if decimals is None else int(decimals),
+            make_up=make_up,
         )
 
     def _fields(self, sample: Sample, decimals: Any) -> tuple[Field, ...]:
@@ -372,6 +380,21 @@ class Continuous:
         pooled = {str(level) for level, model in fits if model is None}
         return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
 
+    @property
+    def holds_margins(self) -> bool:
+        """Whether shares of first and other members are held; see `hold`."""
+        return self.by_household == HEAD
+
+    def hold(
+        self, model: ContinuousModel, pilot: Sequence[Block], rng: np.random.Generator
+    ) -> ContinuousModel:
+        """Return the model with class shares of first and other members held to the survey's."""
+        draw = partial(self._simulate, rng=rng)
+        if model.make_up is not None:
+            pilot = [model.make_up.of_block(block) for block in pilot]
+        held: ContinuousModel = hold_margins(model, pilot, self.name, FIRST, draw, self.label)
+        return held
+
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns, joined by household where asked."""
         values = sample.columns[self.name].astype(np.float64)
@@ -383,6 +406,8 @@ class Continuous:
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw a class and a value for each person of the block, or each first member."""
+        if model.make_up is not None:
+            block = model.make_up.of_block(block)
         columns = self._of_units(model, block, rng)
         return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
 
@@ -482,3 +507,4 @@ class ContinuousModel:
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     decimals: int | None = None
+    make_up: MakeUp | None = None

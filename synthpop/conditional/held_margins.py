@@ -1,0 +1,154 @@
+"""Class shares of first members and of the others, held to those of the survey.
+
+Members of a household are drawn given its first member. The model then meets households that the
+survey has in other proportions, as the values of first members and the predictors of the others go
+together differently, and shares of classes drift. So the probabilities of each part m (first
+members, others) are multiplied by factors,
+
+    p'(r | x) proportional to p(r | x) f[m, r],    f[m, missing] = 1,
+
+chosen such that in a pilot population, simulated by the steps before, the mean over persons with a
+value is the mean of p(r | x) over those of the survey: iterative proportional fitting of one
+margin. The factors are common to all strata, whose own class totals the models keep; they are at
+most 3 either way: what needs more is no drift but a predictor that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import Design, Ladder, predict_ladder
+from synthpop.conditional.predictors import Coding, evaluate_cells
+from synthpop.conditional.reference_member import block_of, first_members
+from synthpop.microdata.block import Block
+from synthpop.models.encoding import distinct_cells
+
+ROUNDS = 60
+CLOSE = 1e-6
+LARGEST_FACTOR = 3.0
+OTHERS, FIRST_MEMBERS = 0, 1
+
+
+def with_targets(ladder: Ladder, design: Design) -> Ladder:
+    """Return the ladder with the mean probabilities of the survey's first and other members.
+
+    The last predictor of the design tells first members: they have its last digit.
+    """
+    first, inverse = distinct_cells(design.digits, design.sizes)
+    part = (design.digits[:, -1] == design.sizes[-1] - 1).astype(np.int64)
+    targets = np.zeros((2, design.n_classes))
+    for stratum in range(design.n_strata):
+        rows = np.flatnonzero(design.strata == stratum)
+        if not len(rows):
+            continue
+        cells, cell = np.unique(inverse[rows], return_inverse=True)
+        predicted = predict_ladder(ladder, stratum, design.digits[first[cells]])[0][cell]
+        for member in (OTHERS, FIRST_MEMBERS):
+            here = part[rows] == member
+            targets[member] += design.weights[rows[here]] @ predicted[here]
+    return replace(ladder, targets=targets, first=design.sizes[-1] - 1)
+
+
+def hold_margins(
+    model: Any,
+    pilot: Sequence[Block],
+    name: str,
+    first: float,
+    draw: Callable[[Any, Block], dict[str, np.ndarray]],
+    label: str,
+) -> Any:
+    """Return a model whose shares of classes are those of its targets in a pilot population.
+
+    Parameters
+    ----------
+    model : a model with `coding` and `ladder`
+    pilot : list of Block
+        With the columns of all steps before.
+    name : str
+        The column that is handed on to the other members.
+    first : float
+        What first members have in its place.
+    draw : function of a model and a block
+        Draws the columns of persons.
+    label : str
+        Of the step.
+    """
+    ladder: Ladder = model.ladder
+    if ladder.targets is None:
+        return model
+    factors = np.ones_like(ladder.targets)
+    values: dict[int, np.ndarray] = {}
+    for part in (FIRST_MEMBERS, OTHERS):
+        seen = []
+        for place, block in enumerate(pilot):
+            members = first_members(block.offsets)
+            rows = members.heads if part == FIRST_MEMBERS else members.others
+            if not len(rows):
+                continue
+            given = np.full(block.n_persons, first) if part == FIRST_MEMBERS else values[place]
+            unit = block_of(block, rows, model.coding, given)
+            seen.append(_shares(model.coding, ladder, unit, label))
+        if seen:
+            persons, probabilities = (np.concatenate(x) for x in zip(*seen, strict=True))
+            factors[part] = factors_of(persons, probabilities, ladder.targets[part])
+        ladder = replace(ladder, factors=factors.copy())
+        model = replace(model, ladder=ladder)
+        if part == FIRST_MEMBERS:
+            for place, block in enumerate(pilot):
+                members = first_members(block.offsets)
+                unit = block_of(block, members.heads, model.coding, np.full(block.n_persons, first))
+                drawn = draw(model, replace(unit, fallbacks=[]))[name]
+                values[place] = members.handed_on(drawn)
+    return model
+
+
+def _shares(
+    coding: Coding, ladder: Ladder, block: Block, label: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return number of persons and probabilities of each cell of a block."""
+    plain = replace(ladder, factors=None)
+    cells, row_of_cell, probabilities, *_ = evaluate_cells(coding, plain, block, label=label)
+    persons = np.bincount(row_of_cell[cells], minlength=len(probabilities))
+    return persons.astype(np.float64), probabilities
+
+
+def factors_of(persons: np.ndarray, probabilities: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return factors by which the mean of the probabilities becomes the target, shape (R,).
+
+    Parameters
+    ----------
+    persons : float array, shape (c,)
+    probabilities : float array, shape (c, R)
+        The first class is missing; its factor is 1.
+    target : float array, shape (R,)
+        Any multiple of the shares.
+
+    Examples
+    --------
+    >>> p = np.array([[0.0, 0.6, 0.4], [0.5, 0.2, 0.3]])
+    >>> f = factors_of(np.array([10.0, 10.0]), p, np.array([1.0, 1.0, 1.0]))
+    >>> moved = p * f / (p * f).sum(axis=1, keepdims=True)
+    >>> moved.sum(axis=0)[1:].round(3).tolist()
+    [0.752, 0.752]
+    """
+    factors = np.ones(len(target))
+    if not target[1:].sum() > 0:
+        return factors
+    wanted = target[1:] / target[1:].sum()
+    for _ in range(ROUNDS):
+        moved = probabilities * factors
+        total = moved.sum(axis=1, keepdims=True)
+        mean = persons @ np.divide(moved, total, out=np.zeros_like(moved), where=total > 0)
+        if not mean[1:].sum() > 0:
+            break
+        share = mean[1:] / mean[1:].sum()
+        possible = (wanted > 0) & (share > 0)
+        change = np.where(possible, wanted / np.where(possible, share, 1.0), 1.0)
+        factors[1:] = np.clip(factors[1:] * change, 1.0 / LARGEST_FACTOR, LARGEST_FACTOR)
+        if np.abs(share - wanted).max() < CLOSE:
+            break
+    return factors

@@ -1,0 +1,122 @@
+"""The make-up of a household as a predictor: which other members live in it.
+
+Whether a head is married depends on whether a partner lives there. Where `Structure` copies a
+relation to the head (a category of which one level occurs exactly once in nearly every household),
+the kinds of other members are known before anything else is drawn. Their combination is a
+predictor: one level for each of the most frequent combinations of the survey, one for all others.
+The relation itself is one too, where it is not listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthpop.conditional.predictors import Coding
+from synthpop.conditional.reference_member import HEAD
+from synthpop.microdata.block import Block, Sample
+from synthpop.models.encoding import coded_digits, strides
+
+MAKE_UP = "(make-up of the household)"
+MOST_COMBINATIONS = 12
+FEWEST_HOUSEHOLDS = 30
+MOST_LEVELS = 30
+NEARLY_ALL = 0.95  # of the households have exactly one head
+
+
+@dataclass(frozen=True, slots=True)
+class MakeUp:
+    """How the combination of other members becomes a level.
+
+    Attributes
+    ----------
+    relation : str
+        Column of the relation to the head.
+    head : int
+        Code of the head in it.
+    n_levels : int
+        Levels of that column.
+    combinations : int array, shape (k,)
+        Bits of the levels that other members have, of the most frequent combinations, sorted.
+    """
+
+    relation: str
+    head: int
+    n_levels: int
+    combinations: np.ndarray
+
+    def codes(self, relation: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the level of each person, 0 ... k (k: any other combination); shape (n,)."""
+        bits = _bits(relation, offsets, self.head)
+        place = np.minimum(np.searchsorted(self.combinations, bits), len(self.combinations) - 1)
+        known = self.combinations[place] == bits
+        return np.repeat(np.where(known, place, len(self.combinations)), np.diff(offsets))
+
+    def of_block(self, block: Block) -> Block:
+        """Return the block with the predictor among its columns."""
+        codes = self.codes(block.columns[self.relation], block.offsets)
+        columns = {**block.columns, MAKE_UP: codes}
+        return Block(block.stratum, block.number, block.offsets, columns, block.fallbacks)
+
+    def of_sample(self, sample: Sample) -> Sample:
+        """Return the sample with the predictor among its columns."""
+        codes = self.codes(sample.columns[self.relation], sample.offsets)
+        return sample.with_columns({}, {MAKE_UP: codes})
+
+
+def _bits(relation: np.ndarray, offsets: np.ndarray, head: int) -> np.ndarray:
+    """Return which levels other members have, as bits; shape (n_households,)."""
+    bit = np.where((relation >= 0) & (relation != head), 1 << np.maximum(relation, 0), 0)
+    if not len(bit):
+        return np.zeros(0, dtype=np.int64)
+    found: np.ndarray = np.bitwise_or.reduceat(bit.astype(np.int64), offsets[:-1])
+    return found
+
+
+def find_make_up(sample: Sample) -> MakeUp | None:
+    """Return the make-up of households, or None where the structure has no relation to a head.
+
+    Parameters
+    ----------
+    sample : Sample
+        Its basic variables are looked at.
+    """
+    sizes = np.diff(sample.offsets)
+    if (sizes == 1).all():
+        return None
+    for name in sample.basic:
+        field = sample.fields[name]
+        if field.kind != "categorical" or not 2 <= len(field.levels) <= MOST_LEVELS:
+            continue
+        codes = sample.columns[name]
+        for head in range(len(field.levels)):
+            heads = np.add.reduceat((codes == head).astype(np.int64), sample.offsets[:-1])
+            if (heads == 1).mean() < NEARLY_ALL:
+                continue
+            bits, count = np.unique(_bits(codes, sample.offsets, head), return_counts=True)
+            order = np.argsort(-count, kind="stable")[:MOST_COMBINATIONS]
+            kept = bits[order[count[order] >= FEWEST_HOUSEHOLDS]]
+            return MakeUp(name, head, len(field.levels), np.sort(kept)) if len(kept) > 1 else None
+    return None
+
+
+def make_up_for(by_household: str | None, sample: Sample) -> MakeUp | None:
+    """Return the make-up of households where members are drawn given the first one."""
+    return find_make_up(sample) if by_household == HEAD else None
+
+
+def with_make_up(coding: Coding, make_up: MakeUp) -> Coding:
+    """Return the coding with the make-up of the household, and the person's own part in it."""
+    added = [coded_digits(MAKE_UP, len(make_up.combinations) + 1)]
+    if all(item.name != make_up.relation for item in coding.variables):
+        added.insert(0, coded_digits(make_up.relation, make_up.n_levels))
+    variables = (*coding.variables, *added)
+    strides(variables)  # refuses more combinations than can be told apart
+    places = range(len(coding.variables), len(variables))
+    return replace(
+        coding,
+        variables=variables,
+        terms=(*coding.terms, *((place,) for place in places)),
+        ordered=(*coding.ordered, *(False for _ in places)),
+    )

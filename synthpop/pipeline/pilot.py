@@ -1,0 +1,59 @@
+"""A small population that is simulated while a recipe is fitted, to see what later steps meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.microdata.block import Block, Sample
+from synthpop.microdata.streams import Streams
+from synthpop.population.blocks import make_plan
+from synthpop.population.id_columns import Layout, sized
+
+FEWEST, MOST = 4_000, 40_000  # households
+ROWS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """One block a stratum, and the columns of the steps so far."""
+
+    blocks: tuple[Block, ...]
+    streams: Streams
+    levels: tuple[Any, ...]
+
+    def held(self, stage: Any, model: Any) -> Any:
+        """Return the model of a step with its margins held, where the step does that."""
+        if not getattr(stage, "holds_margins", False):
+            return model
+        return stage.hold(model, self.blocks, self.streams.at("pilot", "hold", stage.label))
+
+    def after(self, stage: Any, model: Any) -> Pilot:
+        """Return the pilot with the columns of one more step."""
+        blocks = []
+        for block in self.blocks:
+            rng = self.streams.at("pilot", stage.label, self.levels[block.stratum])
+            new = stage.simulate(model, block, rng)
+            columns = {**block.columns, **new}
+            blocks.append(Block(block.stratum, block.number, block.offsets, columns))
+        return Pilot(tuple(blocks), self.streams, self.levels)
+
+
+def needs_pilot(stages: Sequence[Any]) -> bool:
+    """Whether a step holds its margins in a pilot."""
+    return any(getattr(stage, "holds_margins", False) for stage in stages)
+
+
+def make_pilot(
+    structure: Any, model: Any, sample: Sample, layout: Layout, streams: Streams
+) -> Pilot:
+    """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet."""
+    households = float(np.clip(2 * len(sample.household_weights), FEWEST, MOST))
+    scale = households / float(model.totals.sum())
+    plans = make_plan(model, structure.method, scale, streams, ROWS)
+    ids = sized(layout, plans)
+    blocks = [Block(p.stratum, p.number, p.offsets(), ids.columns(p)) for p in plans]
+    return Pilot(tuple(blocks), streams, sample.strata_levels)
