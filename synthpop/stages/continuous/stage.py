@@ -11,7 +11,6 @@ import numpy as np
 
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import Ladder, fit_ladder
-from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import (
     FORMS,
     heads_of_block,
@@ -293,8 +292,6 @@ class Continuous:
             pooling=pooling_of(self.pooling, "multinomial"),
             pairs=pairs_of(self.predictors),
         )
-        if knows_head(coding):
-            ladder = with_targets(ladder, design)
         notes = (*self._notes(classes, ladder, sample), *notes, *self._above_upper(values))
         capped = values if self.upper is None else np.minimum(values, self.upper)
         tail, found = fit_top_class(
@@ -379,21 +376,6 @@ class Continuous:
         fits = zip(sample.strata_levels, ladder.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}
         return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
-
-    @property
-    def holds_margins(self) -> bool:
-        """Whether shares of first and other members are held; see `hold`."""
-        return self.by_household == HEAD
-
-    def hold(
-        self, model: ContinuousModel, pilot: Sequence[Block], rng: np.random.Generator
-    ) -> ContinuousModel:
-        """Return the model with class shares of first and other members held to the survey's."""
-        draw = partial(self._simulate, rng=rng)
-        if model.make_up is not None:
-            pilot = [model.make_up.of_block(block) for block in pilot]
-        held: ContinuousModel = hold_margins(model, pilot, self.name, FIRST, draw, self.label)
-        return held
 
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns, joined by household where asked."""
