@@ -10,8 +10,8 @@ members, others) are multiplied by factors,
 chosen such that in a pilot population, simulated by the steps before, the mean over persons with a
 value is the mean of p(r | x) over those of the survey: iterative proportional fitting of one
 margin. The factors are common to all strata, whose own class totals the models keep; they are at
-most 3 either way: what needs more is no drift but a predictor that is missing. Classes of numbers are not
-held: their shares follow those of earlier variables, and means by these would move instead.
+most 3 either way: what needs more is no drift but a predictor that is missing. Classes of numbers
+are not held: their shares follow those of earlier variables, and means by these would move instead.
 """
 
 from __future__ import annotations
