@@ -152,6 +152,31 @@ def summary(rows: pd.DataFrame, truth: dict[str, float]) -> pd.DataFrame:
     return pd.DataFrame(lines).T
 
 
+def draw(table: pd.DataFrame, n_samples: int, path: Path) -> None:
+    """Coverage and ratio of standard errors of all estimands, with Monte Carlo errors."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, 2, figsize=(10, 7.2), sharey=True)
+    at = np.arange(len(table))[::-1]
+    share = table["coverage, %"].to_numpy() / 100
+    # with the error of the nominal value, so that 100 % has one too
+    half = np.full(len(table), 196 * np.sqrt(0.95 * 0.05 / n_samples))
+    ratio = table["estimated / true standard error"].to_numpy()
+    panels[0].errorbar(100 * share, at, xerr=half, fmt="o", color="#0072B2", ms=4, lw=1)
+    panels[0].axvline(95, color="#C0392B", lw=1.2)
+    panels[0].set_xlabel("coverage of 95 % intervals, %")
+    spread = 1.96 / np.sqrt(2 * (n_samples - 1)) * ratio
+    panels[1].errorbar(ratio, at, xerr=spread, fmt="o", color="#0072B2", ms=4, lw=1)
+    panels[1].plot(table["spread of one fit / true"], at, "x", color="#C0392B", ms=5)
+    panels[1].axvline(1, color="#C0392B", lw=1.2)
+    panels[1].set_xlabel("estimated over true standard error; x: spread of replicates of one fit")
+    panels[0].set_yticks(at, list(table.index), fontsize=8)
+    for axes in panels:
+        axes.grid(axis="y", alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=100)
@@ -159,6 +184,7 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--households", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=Path("coverage.csv"))
+    parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     people = load_demo_population()[COLUMNS]
     truth = estimands(people, np.ones(len(people)))
@@ -172,7 +198,10 @@ def main() -> None:
         if number not in finished:
             rows = one_sample(sampler, number, options.replicates)
             rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
-    table = summary(pd.read_csv(options.out), truth)
+    rows = pd.read_csv(options.out)
+    table = summary(rows, truth)
+    if options.figure is not None:
+        draw(table, rows["sample"].nunique(), options.figure)
     print(table.round(3).to_string())
     print(table["coverage, %"].between(93, 97).sum(), "of", len(table), "between 93 and 97 %")
 
