@@ -314,6 +314,10 @@ def _heap_ages(
         check_choice(faults, "heaps", heaps, STEPS)
         if heaps not in STEPS or len(known) == 0:
             return np.empty(0)
+        if not 0 <= start <= known.max():
+            what = f"is {start:g}, the largest age is {known.max():g}"
+            faults.add("start", what, remedy="Give an age that occurs.")
+            return np.empty(0)
         ages = np.arange(start, known.max() + 1, STEPS[heaps], dtype=np.float64)
         return ages[ages > known.min()]
     ages = np.asarray(heaps, dtype=np.float64)

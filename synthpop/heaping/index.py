@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.weighted import as_numbers
 
 METHODS = ("standard", "modified", "spoorenberg")
 DIGITS = 10
@@ -74,12 +75,10 @@ def clean_ages(
     ages: npt.ArrayLike, weights: npt.ArrayLike | None, faults: Faults
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return whole ages and weights of the persons whose age is known."""
-    try:
-        values = np.asarray(ages, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        faults.add("ages", "are not numbers", remedy="Give ages in years.")
+    values = as_numbers(faults, ages, "ages")
+    amounts = np.ones(len(values)) if weights is None else as_numbers(faults, weights, "weights")
+    if faults:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    amounts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     if amounts.shape != values.shape:
         faults.add("weights", f"{amounts.shape[0]} weights for {len(values)} ages")
         return np.empty(0, dtype=np.int64), np.empty(0)

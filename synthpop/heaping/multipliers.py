@@ -8,6 +8,7 @@ import pandas as pd
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 
 YEARS = 5
 # Sprague (1880): rows are the single years of a group, columns the groups used.
@@ -74,8 +75,9 @@ def sprague(five_year_counts: npt.ArrayLike, *, open_ended: bool = True) -> pd.S
     >>> sprague([10, 20, 30, 40, 50, 60]).index[-1]
     '25+'
     """
-    values = np.asarray(five_year_counts, dtype=np.float64).reshape(-1)
     faults = Faults("sprague")
+    values = as_numbers(faults, five_year_counts, "five_year_counts")
+    faults.raise_if_any()
     if len(values) < 5:
         faults.add(
             "five_year_counts",

@@ -14,6 +14,7 @@ import pandas as pd
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 
 
 def design_variance(
@@ -66,8 +67,12 @@ def design_variance(
     >>> design_variance([1.0, 3.0, 10.0, 14.0], [2, 2, 1, 1], strata=["a", "a", "b", "b"], fpc=0.5)
     16.0
     """
-    z = np.asarray(values, dtype=np.float64)
-    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    faults = Faults("variance")
+    z = as_numbers(faults, values, "values")
+    w = None if weights is None else as_numbers(faults, weights, "weights")
+    if w is not None and len(w) != len(z) and not faults:
+        faults.add("weights", f"{len(w)} for {plural(len(z), 'value')}", remedy="Give one each.")
+    faults.raise_if_any()
     return sampled_units(len(z), strata=strata, cluster=cluster, fpc=fpc).variance(z, w)
 
 

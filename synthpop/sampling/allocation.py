@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 
 
 def allocate(
@@ -42,10 +43,13 @@ def allocate(
     >>> allocate([5, 3, 2], [1000, 1000, 10], 100).tolist()
     [56, 34, 10]
     """
-    share = np.asarray(shares, dtype=np.float64)
-    limit = np.asarray(sizes, dtype=np.int64)
-    floor = np.minimum(minimum, limit)
     faults = Faults("allocation")
+    share, room = as_numbers(faults, shares, "shares"), as_numbers(faults, sizes, "sizes")
+    if not faults and not bool(np.all(np.isfinite(room) & (room >= 0))):
+        faults.add("sizes", "are missing or negative", remedy="Give the units of each stratum.")
+    faults.raise_if_any()
+    limit = room.astype(np.int64)
+    floor = np.minimum(minimum, limit)
     if not bool(np.all(np.isfinite(share) & (share >= 0))):
         faults.add("shares", "are missing or negative")
     if not int(floor.sum()) <= n <= int(limit.sum()):

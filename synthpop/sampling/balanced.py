@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 
 EDGE = 1e-9
 MOST_LANDING = 10
@@ -57,10 +58,11 @@ def draw_balanced(
     from synthpop.kernels import sampling as kernels
 
     faults = Faults("balanced sample")
-    p = np.asarray(probabilities, dtype=np.float64)
-    a = np.asarray(auxiliary, dtype=np.float64)
-    if a.ndim == 1:
-        a = a[:, None]
+    p = as_numbers(faults, probabilities, "probabilities")
+    table = auxiliary if np.ndim(auxiliary) > 1 else np.asarray(auxiliary)[:, None]
+    variables = [as_numbers(faults, column, "auxiliary") for column in np.asarray(table).T]
+    faults.raise_if_any()
+    a = np.column_stack(variables)
     bad = ~((p >= 0) & (p <= 1 + EDGE))
     if bad.any():
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(bad))

@@ -12,6 +12,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 from synthpop.sampling.pps import EDGE
 
 
@@ -112,7 +113,8 @@ def horvitz_thompson(
     (300.0, 0.0)
     """
     faults = Faults("total")
-    y, p = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
+    y = as_numbers(faults, values, "values")
+    p = as_numbers(faults, probabilities, "probabilities")
     n = len(y)
     if np.isnan(y).any():
         faults.add("values", "are missing", rows=np.flatnonzero(np.isnan(y)), remedy="Impute them.")

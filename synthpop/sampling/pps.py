@@ -16,6 +16,7 @@ import numpy.typing as npt
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, SparseDataWarning
 from synthpop.microdata.text import plural
+from synthpop.microdata.weighted import as_numbers
 from synthpop.sampling.conditional_poisson import (
     conditional_joint,
     sampford_joint,
@@ -53,8 +54,9 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     >>> inclusion_probabilities([1.0, 2.0, 3.0, 10.0], 2).round(4).tolist()
     [0.1667, 0.3333, 0.5, 1.0]
     """
-    x = np.asarray(size, dtype=np.float64)
     faults = Faults("inclusion probabilities")
+    x = as_numbers(faults, size, "size")
+    faults.raise_if_any()
     bad = ~(np.isfinite(x) & (x >= 0))
     if bad.any():
         faults.add("size", "missing, infinite or negative", rows=np.flatnonzero(bad))
@@ -78,12 +80,12 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
 
 
 def _inside(faults: Faults, probabilities: npt.ArrayLike, fixed: bool) -> tuple[np.ndarray, int]:
-    p = np.asarray(probabilities, dtype=np.float64)
+    p = as_numbers(faults, probabilities, "probabilities")
     bad = ~((p >= 0) & (p <= 1 + EDGE))
     if bad.any():
         faults.add("probabilities", "are not between 0 and 1", rows=np.flatnonzero(bad))
     total = float(p.sum())
-    if fixed and not bad.any() and abs(total - round(total)) > 1e-6:
+    if fixed and not faults and not bad.any() and abs(total - round(total)) > 1e-6:
         faults.add(
             "probabilities",
             f"sum to {total:.6g}",

@@ -16,6 +16,7 @@ import numpy as np
 from synthpop.microdata.weighted import sorted_quantiles
 
 EXCEEDED = "exceeded"
+LARGE = 1e200
 
 
 def quantile_of(x: np.ndarray, w: np.ndarray, p: float) -> float:
@@ -78,6 +79,9 @@ def gini(x: np.ndarray, w: np.ndarray) -> float:
     """Gini coefficient in percent: A / (N T) - 1 with A = sum_ij w_i w_j max(x_i, x_j)."""
     if len(x) == 0:
         return float("nan")
+    largest = float(np.abs(x).max())
+    if largest > LARGE:  # products would exceed the largest float
+        x = x / largest
     pairs = 2 * np.dot(w * x, np.cumsum(w)) - np.dot(w * w, x)
     return 100 * (ratio(float(pairs), float(w.sum() * np.dot(w, x))) - 1)
 

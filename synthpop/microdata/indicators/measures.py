@@ -16,7 +16,7 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.indicators import formulas
 from synthpop.microdata.indicators.results import Indicator
 from synthpop.microdata.text import plural
-from synthpop.microdata.weighted import clean
+from synthpop.microdata.weighted import as_numbers, clean
 
 Positions = np.ndarray | slice
 
@@ -84,7 +84,7 @@ def prepare(
     faults.raise_if_any()
     x = series.to_numpy(dtype=np.float64, na_value=np.nan) if _numeric(series) else series
     clean(x, weights)  # raises with every fault of the numbers
-    x = np.asarray(x, dtype=np.float64)
+    x = as_numbers(faults, x, "values")
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = np.flatnonzero(~np.isnan(x) & (w > 0))
     x = x[rows]
