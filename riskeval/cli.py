@@ -35,10 +35,13 @@ def protect(
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet or .csv.")] = None,
 ) -> None:
-    """Protect a file by the steps of a plan; write the file and a report with its history."""
+    """Protect a file by the steps of a plan; write the file and a report with its history.
+
+    Records are written in random order, with new household numbers; ``[release]`` says otherwise.
+    """
+    from riskeval.protection.release import write_release
     from riskeval.runfiles.runfile import load_protect_plan, takes_seed
     from riskeval.session.session import ProtectionSession
-    from synthpop.microdata.files import write_table
     from synthpop.microdata.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
@@ -52,7 +55,7 @@ def protect(
             drawn = Streams(seed).at("protect", number, verb).integers(2**62)
             arguments = {**arguments, "seed": int(drawn)}
         typer.echo(f"{number}. {session.apply(verb, **arguments).summary()}")
-    write_table(session.data, target)
+    write_release(target, session.data, household=plan.roles.household, **plan.release.model_dump())
     report = plan.folder / (plan.report.file or f"{file.stem}.html")
     session.report(report, audience=plan.report.audience)
     typer.echo(session.risk().summary())

@@ -53,6 +53,17 @@ class Roles(Table):
     sensitive: Names = Field(default_factory=list)
     linked: dict[str, Names] | None = None
     pram: Names = Field(default_factory=list)
+    household_variables: Names = Field(default_factory=list)
+    household_keys: Names = Field(default_factory=list)
+    components: dict[str, Names] | None = None
+
+
+class ReleaseOptions(Table):
+    """The table ``[release]``; see ``riskeval.protect.release_file``."""
+
+    order: Literal["records", "households", "households and members", "keep"] | None = None
+    identifiers: Names = Field(default_factory=list)
+    drop: Names = Field(default_factory=list)
 
 
 class ReportOptions(Table):
@@ -106,6 +117,7 @@ class ProtectPlan:
         Protected file, ``.parquet`` or ``.csv``.
     report : ReportOptions
     folder : Path
+    release : ReleaseOptions
     """
 
     data: DataInput
@@ -114,6 +126,7 @@ class ProtectPlan:
     out: str | None
     report: ReportOptions
     folder: Path
+    release: ReleaseOptions
 
     def read(self) -> pd.DataFrame:
         """Read the file."""
@@ -198,16 +211,17 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     file = Path(path)
     data = read_toml(file)
     faults = Faults(f"run file {file.name}", RunFileError)
-    check_sections(faults, data, ["data", "roles", "step", "out", "report"])
+    check_sections(faults, data, ["data", "roles", "step", "out", "report", "release"])
     source = read_source(faults, data)
     roles = validate(faults, "[roles]", Roles, data.get("roles", {}))
     report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    release = validate(faults, "[release]", ReleaseOptions, data.get("release", {}))
     steps = read_steps(faults, data.get("step", []))
     out = data.get("out")
     if out is not None and not isinstance(out, str):
         faults.add("out", f"is {out!r}", remedy="Give the name of a file.")
     faults.raise_if_any()
-    return ProtectPlan(source, roles, steps, out, report, file.parent)
+    return ProtectPlan(source, roles, steps, out, report, file.parent, release)
 
 
 def read_source(faults: Faults, data: Mapping[str, Any]) -> Any:
