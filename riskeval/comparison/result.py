@@ -208,6 +208,8 @@ class Comparison(Result):
         if len(exceeded):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
             text += f" (exceeded: {'; '.join(texts)})"
+        if not rows["applies"].all():
+            text += "; k-anonymity and individual risk do not apply to synthetic records"
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
         lost = self.shared[(self.shared["release"] == name) & ~self.shared["compared"].astype(bool)]
