@@ -49,6 +49,8 @@ _WHERE = {
     "k_anonymity": "measures.k_anonymity",
     "l_diversity": "measures.l_diversity",
     "load_compare_plan": "runfiles.compare",
+    "load_intruders_plan": "runfiles.intruders",
+    "load_judge_plan": "runfiles.judge",
     "loglinear_risk": "measures.loglinear.model",
     "mahalanobis_disclosure": "measures.numeric_disclosure",
     "membership": "attacks.distance.membership",
@@ -113,6 +115,8 @@ if TYPE_CHECKING:
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
     from riskeval.runfiles.compare import load_compare_plan as load_compare_plan
+    from riskeval.runfiles.intruders import load_intruders_plan as load_intruders_plan
+    from riskeval.runfiles.judge import load_judge_plan as load_judge_plan
     from riskeval.runfiles.runfile import assess_file as assess_file
     from riskeval.session.session import ProtectionSession as ProtectionSession
     from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning

@@ -1,4 +1,4 @@
-"""Command line of the risk evaluation: assess, protect, compare."""
+"""Command line of the risk evaluation: assess, protect, compare, judge, intruders."""
 
 from __future__ import annotations
 
@@ -87,6 +87,47 @@ def compare(
     typer.echo(result.summary())
     more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
     typer.echo(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
+
+
+@app.command()
+def judge(
+    file: Annotated[Path, typer.Argument(help="Run file: [data], [synthetic] and [intruder].")],
+    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Table to write: .csv or .parquet.")] = None,
+    workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
+) -> None:
+    """Run every attack on a synthetic file; write the table of all numbers."""
+    from riskeval.runfiles.judge import load_judge_plan
+    from synthpop.microdata.files import write_table
+
+    plan = load_judge_plan(file)
+    target = out or plan.folder / (plan.out or f"{file.stem}.csv")
+    keep_sources("riskeval judge", [file, *plan.sources()], [target])
+    with progress() as listen:
+        result = plan.run(seed=seed, workers=workers, on_event=listen)
+    write_table(result.to_frame(), target)
+    typer.echo(result.summary())
+    typer.echo(f"Wrote the numbers {target}. Seed {result.seed} repeats them.")
+
+
+@app.command()
+def intruders(
+    file: Annotated[Path, typer.Argument(help="Run file: [data], [population] and [intruder].")],
+    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Table to write: .csv or .parquet.")] = None,
+) -> None:
+    """Measure what five intruders learn from a synthetic population; write the table."""
+    from riskeval.runfiles.intruders import load_intruders_plan
+    from synthpop.microdata.files import write_table
+
+    plan = load_intruders_plan(file)
+    target = out or plan.folder / (plan.out or f"{file.stem}.csv")
+    keep_sources("riskeval intruders", [file, *plan.sources()], [target])
+    with progress() as listen:
+        result = plan.run(seed=seed, on_event=listen)
+    write_table(result.to_frame(), target)
+    typer.echo(result.summary())
+    typer.echo(f"Wrote the table {target}. Seed {result.seed} repeats it.")
 
 
 def main() -> None:

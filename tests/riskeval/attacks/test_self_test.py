@@ -268,7 +268,7 @@ def alarms(kind: str, unit: str, seeds: range) -> dict[str, int]:
     """In how many of the seeds each attack finds more about the original than about strangers."""
     count = dict.fromkeys(ATTACKS, 0)
     for seed in seeds:
-        original, fresh, strangers = files(kind, unit, 120, 1000 + seed)
+        original, fresh, strangers = files(kind, unit, 120, 5000 + seed)
         table = attack_all(kind, unit, fresh, original, strangers, seed).table
         for name in count:
             count[name] += bool((table.loc[table["attack"] == name, "excess_lower"] > 0).any())
@@ -276,9 +276,9 @@ def alarms(kind: str, unit: str, seeds: range) -> dict[str, int]:
 
 
 def too_many_alarms(kind: str, unit: str, seeds: range) -> dict[str, int]:
-    """Attacks with more false alarms than 2.5 % and three standard errors of it (or two) allow."""
+    """Attacks with more false alarms than 2.5 % and four standard errors of it (or two) allow."""
     n = len(seeds)
-    allowed = max(2.0, 0.025 * n + 3 * np.sqrt(n * 0.025 * 0.975))
+    allowed = max(2.0, 0.025 * n + 4 * np.sqrt(n * 0.025 * 0.975))
     return {name: count for name, count in alarms(kind, unit, seeds).items() if count > allowed}
 
 

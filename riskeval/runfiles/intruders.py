@@ -1,0 +1,127 @@
+"""Run files of ``riskeval intruders``: the five matching scenarios, as TOML data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from riskeval.attacks.matching.scenarios import IntruderRisk, intruder_scenarios
+from riskeval.attacks.scenario import Scenario
+from riskeval.runfiles.attack_files import (
+    ReleasedFile,
+    read_file_table,
+    read_intruder,
+    read_seed_and_out,
+)
+from riskeval.runfiles.runfile import DataInput, read_data, read_source
+from synthpop.microdata.errors import Faults, RunFileError
+from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+
+SECTIONS = ["data", "population", "holdout", "intruder", "options", "seed", "out"]
+
+
+class IntruderOptions(Table):
+    """The table ``[options]``; see `intruder_scenarios`."""
+
+    scenarios: list[int] = Field(default=[1, 2, 3, 4, 5])
+    weights: str | None = None
+    intervals: dict[str, tuple[str, str]] | None = None
+    missing: Literal["category", "unmatched"] = "category"
+    open_interval: Literal["value", "zero"] = "value"
+    model: Literal["linear", "stepwise", "forest", "boosting"] = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class IntrudersPlan:
+    """What ``riskeval intruders`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+        The sample.
+    population : ReleasedFile
+    holdout : FileInput or None
+    intruder : Scenario
+    options : IntruderOptions
+    seed : int or None
+    out : str or None
+        Table of the scenarios, ``.csv`` or ``.parquet``.
+    folder : Path
+        Where relative paths start.
+    """
+
+    data: DataInput
+    population: ReleasedFile
+    holdout: FileInput | None
+    intruder: Scenario
+    options: IntruderOptions
+    seed: int | None
+    out: str | None
+    folder: Path
+
+    def sources(self) -> list[Path]:
+        """Return every file that is read."""
+        holdout = None if self.holdout is None else self.holdout.file
+        names = [self.data.file, self.population.file, holdout]
+        return [self.folder / name for name in names if name]
+
+    def run(self, *, seed: int | None = None, on_event: Listener = silent) -> IntruderRisk:
+        """Read the files and measure; `seed` is taken instead of that of the plan."""
+        options: dict[str, Any] = self.options.model_dump()
+        scenarios = tuple(options.pop("scenarios"))
+        return intruder_scenarios(
+            read_data(self.data, self.folder),
+            self.population.open(self.folder),
+            self.intruder,
+            **options,
+            scenarios=scenarios,
+            holdout=None if self.holdout is None else self.holdout.read(self.folder),
+            seed=self.seed if seed is None else seed,
+            on_event=on_event,
+        )
+
+
+def load_intruders_plan(path: Path | str) -> IntrudersPlan:
+    r"""Read and check a run file of ``riskeval intruders``.
+
+    Parameters
+    ----------
+    path : path
+        ``[data]`` (the sample: `file` or ``demo = true``), ``[population]`` (`file`, also a folder
+        of Parquet files), where there is one ``[holdout]``, ``[intruder]`` with the fields of a
+        `Scenario`, ``[options]`` with `scenarios`, `weights`, `intervals` (a table of target to two
+        columns), `missing`, `open_interval` and `model` of `intruder_scenarios`. Further `seed`,
+        and `out`, the file of the table. Relative paths start at the folder of the run file.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault that can be seen before files are read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "intruders.toml"
+    >>> _ = file.write_text('data = {demo = true}\npopulation = {file = "population"}\n'
+    ...     'intruder = {keys = ["age"], targets = ["netIncome"]}\noptions = {scenarios = [2, 4]}')
+    >>> load_intruders_plan(file).options.scenarios
+    [2, 4]
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, SECTIONS)
+    source = read_source(faults, data)
+    population = read_file_table(faults, data, "population", ReleasedFile)
+    holdout = read_file_table(faults, data, "holdout", FileInput, required=False)
+    intruder = read_intruder(faults, data, "sample uniques")
+    options = validate(faults, "[options]", IntruderOptions, data.get("options", {}))
+    seed, out = read_seed_and_out(faults, data)
+    faults.raise_if_any()
+    assert intruder is not None  # or there was a fault
+    return IntrudersPlan(source, population, holdout, intruder, options, seed, out, file.parent)

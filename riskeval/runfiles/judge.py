@@ -1,0 +1,141 @@
+"""Run files of ``riskeval judge``: all attacks on a synthetic file, as TOML data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
+from riskeval.attacks.registry import ATTACKS, N_GROUPS
+from riskeval.attacks.scenario import Scenario
+from riskeval.runfiles.attack_files import (
+    ReleasedFile,
+    read_file_table,
+    read_intruder,
+    read_seed_and_out,
+)
+from riskeval.runfiles.runfile import DataInput, read_data, read_source
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, RunFileError
+from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.tomlfile import check_sections, read_toml
+
+SECTIONS = ["data", "synthetic", "holdout", "intruder", "attacks", "n_groups", "seed", "out"]
+
+
+class SyntheticInput(ReleasedFile):
+    """The table ``[synthetic]``; `replicates` are further files of the same fit."""
+
+    replicates: list[str] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """What ``riskeval judge`` does.
+
+    Attributes
+    ----------
+    data : DataInput
+        The original.
+    synthetic : SyntheticInput
+    holdout : FileInput or None
+    intruder : Scenario
+    attacks : "all" or list of str
+    n_groups : int
+    seed : int or None
+    out : str or None
+        Table of all numbers, ``.csv`` or ``.parquet``.
+    folder : Path
+        Where relative paths start.
+    """
+
+    data: DataInput
+    synthetic: SyntheticInput
+    holdout: FileInput | None
+    intruder: Scenario
+    attacks: list[str] | str
+    n_groups: int
+    seed: int | None
+    out: str | None
+    folder: Path
+
+    def sources(self) -> list[Path]:
+        """Return every file that is read."""
+        names = [self.data.file, self.synthetic.file, *self.synthetic.replicates]
+        names.append(None if self.holdout is None else self.holdout.file)
+        return [self.folder / name for name in names if name]
+
+    def run(
+        self, *, seed: int | None = None, workers: int = 1, on_event: Listener = silent
+    ) -> SyntheticRisk:
+        """Read the files and run the attacks; `seed` is taken instead of that of the plan."""
+        replicates = [
+            self.synthetic.model_copy(update={"file": name}).open(self.folder)
+            for name in self.synthetic.replicates
+        ]
+        return assess_synthetic(
+            read_data(self.data, self.folder),
+            self.synthetic.open(self.folder),
+            self.intruder,
+            holdout=None if self.holdout is None else self.holdout.read(self.folder),
+            replicates=replicates,
+            attacks=self.attacks,
+            n_groups=self.n_groups,
+            workers=workers,
+            seed=self.seed if seed is None else seed,
+            on_event=on_event,
+        )
+
+
+def load_judge_plan(path: Path | str) -> JudgePlan:
+    r"""Read and check a run file of ``riskeval judge``.
+
+    Parameters
+    ----------
+    path : path
+        ``[data]`` (the original: `file` or ``demo = true``), ``[synthetic]`` (`file`, also a folder
+        of Parquet files, and `replicates`), where there is one ``[holdout]``, and ``[intruder]``
+        with the fields of a `Scenario` (here everybody is looked for unless `who` says otherwise).
+        Further `attacks` (names; all without it), `n_groups`, `seed`, and `out`, the file of the
+        table. Relative paths start at the folder of the run file.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault that can be seen before files are read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "judge.toml"
+    >>> _ = file.write_text('attacks = ["disco"]\ndata = {demo = true}\n'
+    ...     'synthetic = {file = "synthetic.parquet"}\n'
+    ...     'intruder = {keys = ["age"], targets = ["pl030"]}\n')
+    >>> load_judge_plan(file).intruder.who
+    'everyone'
+    """
+    file = Path(path)
+    data = read_toml(file)
+    faults = Faults(f"run file {file.name}", RunFileError)
+    check_sections(faults, data, SECTIONS)
+    source = read_source(faults, data)
+    synthetic = read_file_table(faults, data, "synthetic", SyntheticInput)
+    holdout = read_file_table(faults, data, "holdout", FileInput, required=False)
+    intruder = read_intruder(faults, data, "everyone")
+    attacks = data.get("attacks", "all")
+    if attacks != "all":
+        attacks = attacks if isinstance(attacks, list) else [attacks]
+        for name in attacks:
+            check_choice(faults, "attacks", name, ATTACKS)
+    n_groups = data.get("n_groups", N_GROUPS)
+    if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
+        faults.add("n_groups", f"is {n_groups!r}", remedy="Give a whole number of at least 2.")
+    seed, out = read_seed_and_out(faults, data)
+    faults.raise_if_any()
+    assert intruder is not None  # or there was a fault
+    return JudgePlan(
+        source, synthetic, holdout, intruder, attacks, n_groups, seed, out, file.parent
+    )
