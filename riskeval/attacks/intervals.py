@@ -13,6 +13,7 @@ from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import percent
 
 OVER_UNITS = (
     "which {unit} happened to be in the original; the synthetic file, and whose keys are shared "
@@ -60,7 +61,10 @@ class Intervals:
         if np.isnan(low):
             return ""
         mean = f"mean of {self.n_files} files, " if self.n_files > 1 else ""
-        return f" ({mean}{self.confidence:.0%} interval {low:.2%} to {high:.2%}: {self.covers})"
+        return (
+            f" ({mean}{percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}: "
+            f"{self.covers})"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

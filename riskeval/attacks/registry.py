@@ -22,6 +22,7 @@ from riskeval.attacks.shares import Excess
 from riskeval.attacks.values import as_numbers, is_amount, number_groups
 from riskeval.measurement import MeasureInfo, Measurement
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.text import percent
 
 ACCURACY = 0.05
 N_GROUPS = 10
@@ -179,7 +180,7 @@ class AttackNumber:
         if self.excess is not None:
             verdict = "above the hold-out" if self.is_above else "not clearly above the hold-out"
         if self.kind == "original" and one.baseline > 0:
-            return f"{one.value / one.baseline:.0%} of what the original tells; {verdict}"
+            return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
         return verdict
 
 

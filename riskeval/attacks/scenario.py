@@ -9,6 +9,7 @@ from typing import Any
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.text import short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
 UNITS = ("person", "household")
@@ -340,7 +341,7 @@ def _check_household(faults: Faults, plain: dict[str, Any]) -> None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.4g}%"
+    return short_percent(share, 4)
 
 
 def _listed(names: Sequence[str], joint: str) -> str:

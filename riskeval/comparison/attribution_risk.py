@@ -20,7 +20,7 @@ from riskeval.comparison.request import CompareRequest
 from riskeval.measurement import MeasureInfo, Measurement, not_measured
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 UNIQUES = MeasureInfo(
     "replicated_uniques", "attribution risk", "low", "share",
@@ -234,7 +234,7 @@ def _near(
         most = request.sample_sizes.screen
         found = distance_screen(x, y, names, holdout=held, most_records=most, seed=seed)
         cut = max(len(aligned.x), len(y)) > most
-        more = f"{plural(most, 'record')} against {len(x):,}, drawn at random" if cut else ""
+        more = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
         return [
             Measurement(
                 IDENTICAL,
@@ -263,7 +263,7 @@ def _near(
         some = drawn(len(x), request.sample_sizes.screen, streams, "members")
         members, most = x.iloc[some], BASE * request.sample_sizes.screen
         result = membership(members, y, names, holdout=held, most_records=most, seed=seed)
-        note = f"{len(some):,} members, drawn at random" if len(some) < len(aligned.x) else ""
+        note = f"{count(len(some))} members, drawn at random" if len(some) < len(aligned.x) else ""
         return [
             Measurement(
                 MEMBERSHIP,

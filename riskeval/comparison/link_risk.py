@@ -21,7 +21,7 @@ from riskeval.measures.numeric_disclosure import (
 )
 from riskeval.utility.pairs import numbers
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 INFOS = (LINKED, INTERVAL, MAHALANOBIS)
 RECORD = "record of the original"
@@ -67,8 +67,8 @@ def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
     text = f"{plural(n_missing, 'record')} judged by the values that both files have"
     if n_unjudged:
         text += (
-            f"; {n_unjudged:,} of {n:,} could not be judged and count as safe "
-            f"({rate_judged:.1%} of the others)"
+            f"; {count(n_unjudged)} of {count(n)} could not be judged and count as safe "
+            f"({percent(rate_judged, 1)} of the others)"
         )
     return text
 

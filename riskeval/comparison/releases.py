@@ -18,7 +18,7 @@ from synthpop.microdata.checks import (
 )
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
@@ -273,7 +273,8 @@ def _rows(
     if release.linkable:
         remedy = "Name the records with identifier, or do not call it linkable."
         what = (
-            f"{plural(len(frame), 'record')} against {len(original):,} cannot be linked row by row"
+            f"{plural(len(frame), 'record')} against {count(len(original))} cannot be linked row "
+            "by row"
         )
         faults.add(name, what, remedy=remedy)
     return None

@@ -15,7 +15,7 @@ from riskeval.measures.l_diversity import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent
+from synthpop.microdata.text import count, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,10 @@ class AlphaKAnonymity(Result):
         """Return how many records violate either condition."""
         return (
             f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
-            f"{self.n_rare:,} of {len(self.f):,} records are in groups of fewer than {self.k}, and "
-            f"{self.n_dominated:,} in groups in which one value of {self.sensitive} has more than "
+            f"{count(self.n_rare)} of {count(len(self.f))} records are in groups of fewer "
+            f"than {self.k}, and "
+            f"{count(self.n_dominated)} in groups in which one value of {self.sensitive} has "
+            "more than "
             f"{percent(self.alpha, 0)} of the records. The most dominant value of a group has "
             f"{percent(self.largest_share, 1)}. Alpha and k are chosen by the office (Wong et al. "
             "2006)." + "".join(f" {note}" for note in self.notes)

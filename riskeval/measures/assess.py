@@ -25,7 +25,7 @@ from synthpop.microdata.errors import (
     OutputError,
 )
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import count, number, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -468,7 +468,7 @@ def _population_size(
     if abs(total - size) > 0.1 * size:
         faults.add(
             "population_size",
-            f"is {size:,.0f}, but the weights add up to {total:,.0f}",
+            f"is {count(size)}, but the weights add up to {count(total)}",
             remedy="Scale the weights to the population, or leave out population_size.",
         )
     return size

@@ -17,7 +17,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural, short_percent
+from synthpop.microdata.text import count, number, plural, short_percent
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9
@@ -72,7 +72,8 @@ class ClassificationRisk(Result):
         kept = round(self.minimal * self.n)
         how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
         return (
-            f"Classification risk: {kept:,} of {self.n:,} records ({short_percent(self.minimal)}) "
+            f"Classification risk: {count(kept)} of {count(self.n)} records "
+            f"({short_percent(self.minimal)}) "
             "are unique on the keys both before and after masking (minimal risk "
             f"{number(self.minimal)}). An intruder who knows the keys of everybody and guesses "
             f"inside each group is right for {short_percent(self.maximal)} of the records (maximal "

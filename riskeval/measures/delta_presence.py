@@ -15,7 +15,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +52,8 @@ class DeltaPresence(Result):
         sure = int((self.probability >= 1 - 1e-12).sum())
         return (
             "For a person of the population the probability to be in the release is between "
-            f"{self.delta_min:.3f} and {self.delta_max:.3f}; {sure:,} of "
-            f"{len(self.probability):,} persons are certainly in it. This matters where "
+            f"{self.delta_min:.3f} and {self.delta_max:.3f}; {count(sure)} of "
+            f"{count(len(self.probability))} persons are certainly in it. This matters where "
             "taking part is itself sensitive; the limits are a decision of the office (Nergiz et "
             "al. 2007)."
             + (

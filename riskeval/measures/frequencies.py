@@ -14,7 +14,7 @@ from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, read_weights, t
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 __all__ = [
     "TREATMENTS",
@@ -108,9 +108,10 @@ class FrequencyCounts(Result):
         n = len(self.f)
         share = self.n_unique / n if n else 0.0
         text = (
-            f"{self.n_unique:,} of {n:,} records ({percent(share)}) are the only one in the file "
+            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only "
+            "one in the file "
             f"with their combination of {', '.join(self.keys.names)}; there are "
-            f"{len(self.cell_f):,} "
+            f"{count(len(self.cell_f))} "
             "distinct combinations."
         )
         if (self.keys.codes < 0).any():

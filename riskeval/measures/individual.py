@@ -15,7 +15,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.text import count, number, percent, plural
 
 FORMULAS = ("exact", "approximation")
 BENCHMARK_FLOOR = 0.1
@@ -182,7 +182,7 @@ class IndividualRisk(Result):
         n = len(self.risk)
         text = (
             f"An intruder who knows {', '.join(self.counts.keys.names)} of everybody is expected "
-            f"to link {number(self.expected_reidentifications)} of {n:,} records correctly "
+            f"to link {number(self.expected_reidentifications)} of {count(n)} records correctly "
             f"({percent(self.global_risk, 3)}); the highest risk of one record is "
             f"{number(self.risk.max() if n else 0.0)}. "
         )

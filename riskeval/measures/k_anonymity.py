@@ -15,6 +15,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
 
 
@@ -64,7 +65,8 @@ class KAnonymity(Result):
         """Return the number of violating records for each k."""
         n = len(self.f)
         parts = [
-            f"{count:,} of {n:,} records ({percent(count / max(n, 1))}) violate {k}-anonymity"
+            f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
+            f"violate {k}-anonymity"
             for k, count in self.violations.items()
         ]
         text = (
@@ -150,7 +152,7 @@ def blank_sentence(result: KAnonymity) -> str:
         )
     have = plural(blank, "record has", "records have")
     visible = "; ".join(
-        f"{count:,} of the other {n - blank:,} violate {k}-anonymity"
+        f"{count_text(count)} of the other {count_text(n - blank)} violate {k}-anonymity"
         for k, count in result.visible_violations.items()
     )
     return (

@@ -18,6 +18,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
 
 MISSING_SENSITIVE = ("category", "ignore")
@@ -213,7 +214,8 @@ class LDiversity(Result):
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             parts.append(
-                f"{name}: for {same:,} of {n:,} records ({percent(same / max(n, 1))}) all "
+                f"{name}: for {count_text(same)} of {count_text(n)} records "
+                f"({percent(same / max(n, 1))}) all "
                 "records with "
                 f"the same {keys} have the same value{none}, so the key alone "
                 f"discloses it; the smallest distinct l of the file is {smallest:g}."
@@ -341,7 +343,8 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
         distinct = int(frame[name].nunique())
         if distinct > MOST_CODES:
             notes.append(
-                f"{name} has {distinct:,} distinct numbers, each counted as a category of its own: "
+                f"{name} has {count_text(distinct)} distinct numbers, each counted as a "
+                "category of its own: "
                 "near values count as different. Group an amount into classes first "
                 "(pandas.cut)."
             )

@@ -16,6 +16,7 @@ from riskeval.measures.risky_cells import RiskyCells
 from riskeval.measures.t_closeness import TCloseness
 from riskeval.measures.uniqueness import PopulationUniqueness
 from riskeval.recovery.result import Recovery
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent, plural
 
 PERSONS = ("original", "perturbed")
@@ -380,7 +381,9 @@ def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement
 def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
     """Key values that follow from the rest of the file, and records that are rare with them."""
     assert result.below is not None
-    rules = ", ".join(f"{rule} {n:,}" for rule, n in result.cells["rule"].value_counts().items())
+    rules = ", ".join(
+        f"{rule} {count_text(n)}" for rule, n in result.cells["rule"].value_counts().items()
+    )
     note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
     holes = max(result.n_holes, 1)
     limit = 0 if request.limits.k == 3 else None

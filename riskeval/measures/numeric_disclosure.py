@@ -16,6 +16,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
 
 DISTANCE_SCALE = 0.05
@@ -81,12 +82,12 @@ class IntervalDisclosure(Result):
             incomplete = (
                 f"{plural(self.n_missing, 'record')} with missing values "
                 f"{'is' if self.n_missing == 1 else 'are'} judged by the variables that both files "
-                f"have; {self.n_unjudged:,} without any count as not disclosed "
-                f"({percent(self.rate_judged)} of the other {n - self.n_unjudged:,} are "
+                f"have; {count_text(self.n_unjudged)} without any count as not disclosed "
+                f"({percent(self.rate_judged)} of the other {count_text(n - self.n_unjudged)} are "
                 "disclosed). "
             )
         return (
-            f"Interval disclosure: for {percent(self.rate)} of {n:,} records the "
+            f"Interval disclosure: for {percent(self.rate)} of {count_text(n)} records the "
             f"true values of {', '.join(self.per_variable['variable'])} all lie within {self.k:g} "
             f"{unit} of the released ones. {incomplete}The rate is reached by an intruder who is "
             "right whenever a value is this near. There is no published threshold; k sets what "
@@ -258,7 +259,8 @@ class MahalanobisDisclosure(Result):
         """Say what the two rates mean."""
         stand_in = f" Classical covariance: {self.fallback}." if self.fallback else ""
         return (
-            f"Robust Mahalanobis disclosure: {percent(self.rate1)} of {len(self.risky1):,} "
+            f"Robust Mahalanobis disclosure: {percent(self.rate1)} of "
+            f"{count_text(len(self.risky1))} "
             "records have "
             f"released values of {', '.join(self.variables)} too near the true ones, where "
             f"outlying records need more distance (RMDID1, k = {self.k:g}); "

@@ -13,7 +13,7 @@ from riskeval.measures.pairs import as_names, check_finite, numbers
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +50,10 @@ class OutlierRisk(Result):
         groups = f" of their {', '.join(self.by)}" if self.by else ""
         alone = int(self.isolated.sum())
         return (
-            f"Outliers: {plural(int(self.above.sum()), 'record')} of {n:,} "
+            f"Outliers: {plural(int(self.above.sum()), 'record')} of {count(n)} "
             f"({percent(self.above.mean() if n else 0.0)}) are at or above the "
             f"{100 * self.percentile:g} % percentile{groups} on at least one of "
-            f"{', '.join(self.per_variable['variable'])}. For {alone:,} of them "
+            f"{', '.join(self.per_variable['variable'])}. For {count(alone)} of them "
             f"no other value lies within {100 * self.reach:g} %: changes of that size leave them "
             "recognisable, so top coding or stronger noise is needed. The percentile is a choice "
             "of the office and depends on the skewness of the variable (SDC practice guide)."

@@ -10,7 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_numeric
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 
 def read_frames(
@@ -24,7 +24,7 @@ def read_frames(
     if same_length and len(first) != len(second):
         faults.add(
             "released",
-            f"{plural(len(second), 'record')} against {len(first):,} of the original",
+            f"{plural(len(second), 'record')} against {count(len(first))} of the original",
             remedy="Row i of both files must be the same unit.",
         )
     return first, second

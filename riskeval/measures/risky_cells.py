@@ -16,7 +16,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,15 +48,18 @@ class RiskyCells(Result):
         n = len(self.per_record)
         touched = int((self.per_record > 0).sum())
         text = (
-            f"{touched:,} of {n:,} records ({percent(touched / max(n, 1))}) are in a small cell "
+            f"{count(touched)} of {count(n)} records ({percent(touched / max(n, 1))}) are in "
+            "a small cell "
             "of at "
-            f"least one of {len(self.table):,} tables, so tables made from the file for secondary "
+            f"least one of {count(len(self.table))} tables, so tables made from the file for "
+            "secondary "
             "use can show them."
         )
         if touched:
             worst = self.table.iloc[int(self.table["unsafe_records"].to_numpy().argmax())]
             text += (
-                f" Most are in {worst['keys']}: {worst['unsafe_cells']:,} of {worst['cells']:,} "
+                f" Most are in {worst['keys']}: {count(worst['unsafe_cells'])} of "
+                f"{count(worst['cells'])} "
                 f"cells with at most {worst['threshold']:g} records."
             )
         return text + " The threshold is a rule of the office (mu-Argus asks for one a dimension)."

@@ -20,7 +20,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.text import count, number, percent, plural
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 NORMALISATIONS = ("original", "factorial", "book")
@@ -113,7 +113,7 @@ class Suda(Result):
         singled = int((self.n_msu > 0).sum())
         if singled == 0:
             return (
-                f"SUDA: none of {n:,} records is unique on any combination of up to "
+                f"SUDA: none of {count(n)} records is unique on any combination of up to "
                 f"{self.max_size} of {len(self.keys)} keys."
             )
         shares = self.attribute_contribution["contribution"].to_numpy()
@@ -137,8 +137,10 @@ class Suda(Result):
             f"{number(self.dis_score.max())}."
         )
         return (
-            f"SUDA: {singled:,} of {n:,} records are singled out by a combination of at most "
-            f"{self.max_size} of {len(self.keys)} keys, through {int(self.n_msu.sum()):,} minimal "
+            f"SUDA: {count(singled)} of {count(n)} records are singled out by a combination "
+            "of at most "
+            f"{self.max_size} of {len(self.keys)} keys, through "
+            f"{count(int(self.n_msu.sum()))} minimal "
             f"combinations.{fewer}{by} {match} Scores rank records; there is no published "
             "threshold."
         )
@@ -414,7 +416,9 @@ def _search(
     if n_cells * (n_keys + 1) > PLACES:
         faults = Faults("suda")
         faults.add(
-            "data", f"{n_cells:,} distinct rows are too many", remedy="Search parts of the file."
+            "data",
+            f"{count(n_cells)} distinct rows are too many",
+            remedy="Search parts of the file.",
         )
         faults.raise_if_any()
     first = np.empty(n_cells, dtype=np.int64)

@@ -17,7 +17,7 @@ from riskeval.keys.table import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, percent, plural
+from synthpop.microdata.text import count, number, percent, plural
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -89,10 +89,11 @@ class PopulationUniqueness(Result):
             else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
         )
         return (
-            f"About {self.population_uniques:,.0f} of {self.population_size:,.0f} persons "
+            f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
             f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
             "population "
-            f"with their {', '.join(self.keys)}. Of the {self.n_sample_uniques:,} unique records "
+            f"with their {', '.join(self.keys)}. Of the {count(self.n_sample_uniques)} "
+            "unique records "
             f"of the file about {number(self.tau1)} are such persons: an intruder who finds them "
             f"can be sure. Method: {self.chosen}, since {why} (rule of Dankar et al. 2012); the "
             f"three methods range from {number(self.tau1_range[0])} to "

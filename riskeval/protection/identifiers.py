@@ -13,6 +13,7 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count
 
 
 def create_new_id(
@@ -101,5 +102,5 @@ def create_new_id(
         method="create_new_id",
         parameters={"column": column, "within": by or None, "also": list(also)},
         seed=seed,
-        notes=[f"{len(known):,} identifiers were renumbered at random."],
+        notes=[f"{count(len(known))} identifiers were renumbered at random."],
     )

@@ -14,7 +14,7 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 USUAL_P = 0.05
 USEFUL_REACH = 3
@@ -230,7 +230,9 @@ def _notes(
     kept = ", ".join(f"{row.variable} {row.correlation:.4f}" for row in ranks.itertuples())
     what = "every value is still in the file"
     if any(tail.any() for tail in tails):
-        counts = [f"{name} {int(tail.sum()):,}" for name, tail in zip(names, tails, strict=True)]
+        counts = [
+            f"{name} {count(int(tail.sum()))}" for name, tail in zip(names, tails, strict=True)
+        ]
         what = f"values at the ends became their mean ({', '.join(counts)})"
     return [
         *notes,

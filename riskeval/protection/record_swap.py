@@ -14,6 +14,8 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,10 @@ def record_swap(
         },
         seed=seed,
         notes=[
-            f"{len(swapped):,} of {n_households:,} households were swapped "
-            f"({len(swapped) / max(n_households, 1):.2%}, {rate:.2%} asked for); "
-            f"{int(must.sum()):,} had to be, {len(alone):,} of them found no similar household "
+            f"{count_text(len(swapped))} of {count_text(n_households)} households were swapped "
+            f"({percent(len(swapped) / max(n_households, 1))}, {percent(rate)} asked for); "
+            f"{count_text(int(must.sum()))} had to be, {count_text(len(alone))} of them "
+            "found no similar household "
             "elsewhere.",
             "Every area has as many households as before.",
         ],

@@ -14,7 +14,7 @@ from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ class Protected(Result):
     def summary(self) -> str:
         """Say what was changed and which guarantees were verified."""
         touched = self.changes.loc[self.changes["cells"] > 0]
-        parts = [f"{row.column} {row.cells:,}" for row in touched.itertuples()]
+        parts = [f"{row.column} {count(row.cells)}" for row in touched.itertuples()]
         text = (
             f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
-            f"{self.records_changed:,} of {plural(self.n_records, 'record')} "
-            f"({self.share_of_records:.2%})"
+            f"{count(self.records_changed)} of {plural(self.n_records, 'record')} "
+            f"({percent(self.share_of_records)})"
         )
         text += f": {', '.join(parts)}." if parts else "."
         if self.cells_suppressed:
-            text += f" {self.cells_suppressed:,} of these cells are now missing."
+            text += f" {count(self.cells_suppressed)} of these cells are now missing."
         if self.seed is not None:
             text += f" Seed {self.seed} repeats it."
         return " ".join([text, *self.notes])

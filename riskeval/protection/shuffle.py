@@ -16,7 +16,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, read_formula
 from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 METHODS = ("regression", "rank")
 
@@ -97,7 +97,7 @@ def shuffle(
         _verify(frame[name], released[name])
     share = pd.Series(explained, index=responses, name="explained")
     before, after = (_correlations(table, model) for table in (frame, released))
-    listed = ", ".join(f"{name} {value:.1%}" for name, value in share.items())
+    listed = ", ".join(f"{name} {percent(value, 1)}" for name, value in share.items())
     return protected(
         frame,
         released,

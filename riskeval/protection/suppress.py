@@ -27,7 +27,7 @@ from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_choice, check_numeric
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.text import join, plural
+from synthpop.microdata.text import count, join, plural
 
 
 def local_suppression(
@@ -318,7 +318,7 @@ def _promise(
         for subset, k in wanted.items()
     ]
     within = f" within {', '.join(by)}" if by else ""
-    who = f"all records but {below:,} match" if below else "every record matches"
+    who = f"all records but {count(below)} match" if below else "every record matches"
     return (
         f"Counted anew, {who} at least {' and '.join(parts)}{within} (missing values: {missing})."
     )
@@ -332,7 +332,8 @@ def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:
             return []
         sources = join(dict.fromkeys(recovery.cells["source"]))
         return [
-            f"But {recovery.n_right:,} of {plural(recovery.n_holes, 'suppressed value')} can be "
+            f"But {count(recovery.n_right)} of "
+            f"{plural(recovery.n_holes, 'suppressed value')} can be "
             f"read back ({sources}), and {plural(below, 'record is', 'records are')} below again "
             "then: give household and weights, or drop these columns."
         ]
@@ -370,4 +371,4 @@ def _household_notes(
     text = (
         f"{plural(rare, 'household')} matched fewer than {k} households on {join(household_keys)}"
     )
-    return [f"{text}; {left:,} still do{' (too few have their size)' if left else ''}."]
+    return [f"{text}; {count(left)} still do{' (too few have their size)' if left else ''}."]

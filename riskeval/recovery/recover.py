@@ -14,6 +14,7 @@ from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Ways, apply
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import count
 
 MOST_ROUNDS = 50
 CERTAINTY = 0.99
@@ -212,7 +213,7 @@ def _check(
             faults.add("components", f"{total!r} has no two parts beside itself")
     for name, other in files.items():
         if other is not None and len(other) != len(frame):
-            faults.add(name, f"has {len(other):,} records, the release {len(frame):,}")
+            faults.add(name, f"has {count(len(other))} records, the release {count(len(frame))}")
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
         faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     if not isinstance(ways.certainty, (int, float)) or not 0.5 < ways.certainty <= 1:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.codes import encode, level_text
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
 
 if TYPE_CHECKING:
@@ -110,20 +111,23 @@ class Recovery(Result):
             text = f"None of {plural(self.n_holes, 'missing value')} follows from the file itself."
         else:
             text = (
-                f"{self.n_filled:,} of {plural(self.n_holes, 'missing value')} "
+                f"{count_text(self.n_filled)} of {plural(self.n_holes, 'missing value')} "
                 f"({percent(self.share)}) follow from the file itself"
             )
             if self.n_right is not None:
                 wrong = self.n_filled - self.n_right
-                text += f"; {self.n_right:,} of them are right and {wrong:,} wrong"
+                text += (
+                    f"; {count_text(self.n_right)} of them are right and {count_text(wrong)} wrong"
+                )
             by_rule = self.cells["rule"].value_counts()
-            named = ", ".join(f"{rule} {count:,}" for rule, count in by_rule.items())
+            named = ", ".join(f"{rule} {count_text(count)}" for rule, count in by_rule.items())
             text += f". By source: {named}."
         if self.below is not None:
             before, after = self.below
             text += (
-                f" {before:,} of {plural(self.n_records, 'record')} match fewer than {self.k} "
-                f"on the keys as released, {after:,} after these values are filled in."
+                f" {count_text(before)} of {plural(self.n_records, 'record')} match fewer "
+                f"than {self.k} "
+                f"on the keys as released, {count_text(after)} after these values are filled in."
             )
         return text
 

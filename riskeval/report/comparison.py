@@ -26,7 +26,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -184,7 +184,7 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     return [
         {
             "title": "Original",
-            "value": f"{table['records'].iloc[0]:,}",
+            "value": f"{count(table['records'].iloc[0])}",
             "note": "records",
         },
         {
@@ -357,10 +357,14 @@ def _overlaps_lead(comparison: Comparison) -> str:
 def _made(comparison: Comparison, external: bool) -> list[str]:
     sizes = comparison.sample_sizes
     found = [
-        f"Slow measures take a random part of larger files: {sizes.linkage:,} records to link, "
-        f"{sizes.outliers:,} for the Mahalanobis distance, {sizes.prediction:,} to predict (model: "
-        f"{sizes.model}), {sizes.screen:,} for nearness, each against {4 * sizes.screen:,} of the "
-        f"other file, {sizes.propensity:,} of each file for the propensity score. The part of the "
+        f"Slow measures take a random part of larger files: {count(sizes.linkage)} records "
+        "to link, "
+        f"{count(sizes.outliers)} for the Mahalanobis distance, {count(sizes.prediction)} to "
+        "predict (model: "
+        f"{sizes.model}), {count(sizes.screen)} for nearness, each against "
+        f"{count(4 * sizes.screen)} of the "
+        f"other file, {count(sizes.propensity)} of each file for the propensity score. The "
+        "part of the "
         "original is the same for every release.",
         "The propensity score gives both files the weight 0.5, whatever their length.",
     ]

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from riskeval.comparison.result import ORIGINAL
 from riskeval.comparison.show import shown
 from synthpop.microdata.indicators.results import OVERALL
-from synthpop.microdata.text import BLANK, number
+from synthpop.microdata.text import BLANK, count, number
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison
@@ -155,7 +155,9 @@ def files_table(comparison: Comparison, external: bool) -> Table:
         method = row.family + parameter if row.kind != ORIGINAL else "–"
         notes = () if external else (row.notes or "–",)
         weighted = "yes" if row.weighted else "no"
-        rows.append((row.release, row.kind, method, *notes, f"{row.records:,}", linked, weighted))
+        rows.append(
+            (row.release, row.kind, method, *notes, f"{count(row.records)}", linked, weighted)
+        )
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
             "Linked one to one", "Weights"]  # fmt: skip
     return _table(head, 3 if external else 4, rows)

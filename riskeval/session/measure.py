@@ -13,7 +13,7 @@ from riskeval.measurement import Measurement
 from riskeval.session.roles import SessionRoles
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.individual import IndividualRisk
@@ -65,7 +65,7 @@ def compare_risks(
         f"{', '.join(roles.keys)} (3 and 5 are the customary limits)"
     )
     if again != below:
-        text += f", {again:,} once missing values that follow from the file are filled in"
+        text += f", {count(again)} once missing values that follow from the file are filled in"
     text += "."
     if uncertain:
         text += " Keys were post-randomised: their true risk is lower than the number says."
@@ -87,7 +87,7 @@ def compare_columns(
     table = pd.DataFrame(rows, index=["original", "current"]).T
     table.index.names = ["column", "number"]
     text = (
-        f"{changed:,} of {current.size:,} cells differ from the original file after "
+        f"{count(changed)} of {count(current.size)} cells differ from the original file after "
         f"{plural(n_steps, 'step')}."
     )
     if not loss.empty:

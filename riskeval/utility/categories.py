@@ -13,7 +13,7 @@ from riskeval.utility.pairs import as_names, check_both, check_option, ones, rea
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +108,7 @@ def missing_loss(
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not sides.paired:
         faults.add(
-            "rows", f"{len(sides.x):,} and {plural(len(sides.y), 'record')} cannot be paired"
+            "rows", f"{count(len(sides.x))} and {plural(len(sides.y), 'record')} cannot be paired"
         )
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"

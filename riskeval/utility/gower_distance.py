@@ -25,6 +25,7 @@ from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent
 
 TYPES = ("numeric", "nominal", "ordinal", "semicontinuous")
 SCALES = ("range", "arctan")
@@ -62,7 +63,7 @@ class GowerDistance(Result):
         return (
             f"Released records are {self.distance:.4g} away from their originals on average "
             f"(generalised Gower distance, Templ 2017, equation 5.11: 0 no change, 1 the largest); "
-            f"{unchanged:.1%} did not change. {worst['variable']} moved most "
+            f"{percent(unchanged, 1)} did not change. {worst['variable']} moved most "
             f"({worst['distance']:.4g}). There is no threshold: compare releases of the same file."
         )
 

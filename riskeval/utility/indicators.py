@@ -15,6 +15,7 @@ from riskeval.utility.pairs import as_names, check_level, check_numbers, check_o
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,7 @@ class IndicatorComparison(Result):
             text = (
                 f"{name} of {self.variable}: {whole['original']:.4g} in the original, "
                 f"{whole['released']:.4g} in the release ({whole['relative']:.3g} % apart; "
-                f"confidence intervals overlap by {whole['overlap']:.1%})."
+                f"confidence intervals overlap by {percent(whole['overlap'], 1)})."
             )
             inner = rows.iloc[1:]
             if len(inner):

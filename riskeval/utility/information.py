@@ -21,7 +21,7 @@ from riskeval.utility.pairs import (
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import classical, correlations, robust, squared_distances
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 NAN = float("nan")
 
@@ -87,7 +87,7 @@ class InformationLoss(Result):
         if self.paired:
             text += (
                 f" Values moved by {self.il1s:.4g} sqrt(2) standard deviations on average (IL1s, "
-                f"Templ 2017, equation 5.9) and by {self.il1:.2%} of their size (IL1)."
+                f"Templ 2017, equation 5.9) and by {percent(self.il1)} of their size (IL1)."
             )
         text += f" The eigenvalues of the correlations changed by {self.eigenvalues:.4g} in sum"
         if np.isfinite(self.correlations):
@@ -150,7 +150,7 @@ def information_loss(
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
     if rows == "paired" and not sides.paired:
         faults.add(
-            "rows", f"{len(sides.x):,} and {plural(len(sides.y), 'record')} cannot be paired"
+            "rows", f"{count(len(sides.x))} and {plural(len(sides.y), 'record')} cannot be paired"
         )
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"

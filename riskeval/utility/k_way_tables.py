@@ -14,7 +14,7 @@ from riskeval.utility.pairs import as_names, check_both, read_sides
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 MEASURES = ["total_variation", "ut", "ut2", "aitchison", "hellinger"]
 
@@ -48,8 +48,9 @@ class TableDistances(Result):
         """Return the mean, and the table that fits worst."""
         return (
             f"{plural(len(self.table), 'table')} of {self.size} variables: on average "
-            f"{self.mean:.2%} of the records would have to move to make original and release "
-            f"equal, at most {self.largest:.2%} ({self.table['variables'].iloc[0]}). 0 is no loss; "
+            f"{percent(self.mean)} of the records would have to move to make original and release "
+            f"equal, at most {percent(self.largest)} ({self.table['variables'].iloc[0]}). 0 "
+            "is no loss; "
             "large tables differ more by chance alone: compare releases of the same file."
         )
 

@@ -25,6 +25,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import percent
 from synthpop.variance.bootstrap import Bootstrap
 
 OUTSIDE = ("zero", "negative")
@@ -140,13 +141,14 @@ class IntervalOverlap(Result):
         """Return the mean overlap and the worst term."""
         known = self.table["overlap"].dropna()
         text = (
-            f"Confidence intervals of {len(known)} estimates overlap by {self.overlap:.1%} on "
+            f"Confidence intervals of {len(known)} estimates overlap by "
+            f"{percent(self.overlap, 1)} on "
             "average (Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
             "intervals of the same length that are half a length apart overlap by 50 %."
         )
         if len(known):
             worst = self.table.iloc[int(np.nanargmin(self.table["overlap"].to_numpy(float)))]
-            text += f" Lowest: {worst['term']} ({worst['domain']}), {worst['overlap']:.1%}."
+            text += f" Lowest: {worst['term']} ({worst['domain']}), {percent(worst['overlap'], 1)}."
         if self.without:
             text += f" {self.without} estimates have no interval in one of the files."
         return text

@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 LARGEST = 1e100
 
@@ -139,7 +139,7 @@ def check_paired(faults: Faults, sides: Sides) -> None:
     if not sides.paired:
         faults.add(
             "released",
-            f"{plural(len(sides.y), 'record')} against {len(sides.x):,} of the original",
+            f"{plural(len(sides.y), 'record')} against {count(len(sides.x))} of the original",
             remedy="This measure compares row i of both files; they must be the same unit.",
         )
 

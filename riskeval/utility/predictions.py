@@ -13,7 +13,7 @@ from riskeval.utility.pairs import check_option, ones, read_sides
 from riskeval.utility.regressions import build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +43,10 @@ class PredictionQuality(Result):
     def summary(self) -> str:
         """Return the relative change of fitted values."""
         return (
-            f"Fitted values of {self.formula} change by {self.mean:.2%} of their size on average "
-            f"(median {self.median:.2%}; Templ 2017, equation 5.10). 0 is no loss; there is no "
+            f"Fitted values of {self.formula} change by {percent(self.mean)} of their size "
+            "on average "
+            f"(median {percent(self.median)}; Templ 2017, equation 5.10). 0 is no loss; "
+            "there is no "
             "threshold: compare releases of the same file."
         )
 
@@ -99,7 +101,7 @@ def prediction_quality(
     if at == "fitted" and not sides.paired:
         faults.add(
             "released",
-            f"{plural(len(sides.y), 'record')} against {len(sides.x):,} of the original",
+            f"{plural(len(sides.y), 'record')} against {count(len(sides.x))} of the original",
             remedy='Use at="original".',
         )
     model = build_model(faults, sides, formula, family)

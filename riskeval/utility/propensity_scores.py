@@ -26,6 +26,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import plural
 
 Fit = Callable[[np.ndarray, np.ndarray, int], tuple[np.ndarray, int]]
@@ -117,7 +118,7 @@ class Propensity(Result):
                 " 2021). A perturbed copy of the same records can be below 1."
             )
         if self.drawn:
-            drawn = f"{self.n_original:,} and {plural(self.n_released, 'record')}"
+            drawn = f"{count_text(self.n_original)} and {plural(self.n_released, 'record')}"
             text += f" From {drawn} drawn at random."
         if not self.converged:
             text += " The logistic fit stopped before it converged."

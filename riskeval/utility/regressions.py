@@ -29,7 +29,7 @@ from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 
 ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
 INTERCEPT = "(Intercept)"
@@ -86,7 +86,7 @@ class RegressionComparison(Result):
         known = self.table[self.table["overlap"].notna()]
         text = (
             f"{self.family} regression {self.formula}: the intervals of {len(known)} coefficients "
-            f"overlap by {self.overlap:.1%} on average (100 %: the same intervals), and "
+            f"overlap by {percent(self.overlap, 1)} on average (100 %: the same intervals), and "
             f"{int(known['same_conclusion'].astype(bool).sum())} of them lead to the same "
             f"conclusion about their sign at {100 * self.level:g} % confidence."
         )

@@ -20,7 +20,7 @@ from riskeval.utility.pairs import (
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number, percent, plural
 
 NAN = float("nan")
 LARGEST_ROWS = 50_000_000
@@ -93,12 +93,14 @@ class TableDistance(Result):
         text = (
             f"Table of {' x '.join(self.variables)} ({plural(self.n_cells, 'cell')}): cells differ "
             f"by {self.ut:.4g} on average (UT) and by {self.ut2:.4g} % of their size (UT2); "
-            f"{self.total_variation:.2%} of the records would have to move to make both equal. 0 "
+            f"{percent(self.total_variation)} of the records would have to move to make both "
+            "equal. 0 "
             "is no loss; there is no threshold: compare releases of the same file."
         )
         if not np.isclose(self.total_original, self.total_released):
             text += (
-                f" Totals were {self.total_original:,.6g} and {self.total_released:,.6g}; see the"
+                f" Totals were {number(self.total_original, 6)} and "
+                f"{number(self.total_released, 6)}; see the"
                 " argument `total`."
             )
         if self.empty_original:

@@ -9,6 +9,7 @@ import numpy as np
 from synthpop.calibration.margins import Controls
 from synthpop.calibration.problem import Problem
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import number
 
 SHOWN = 8
 NULL_SPACE_CONTROLS = 800
@@ -84,7 +85,8 @@ def _compare(
         where = _shared_text(controls.labels[start[0] + first_cell], shared)
         faults.add(
             f"{controls.names[i]} and {controls.names[j]}",
-            f"totals do not add up{where}: {sums[0][key]:,.10g} against {sums[1][key]:,.10g} "
+            f"totals do not add up{where}: {number(sums[0][key], 10)} against "
+            f"{number(sums[1][key], 10)} "
             f"(relative difference {gap[key]:.3g})",
             remedy="Scale one table to the other, give one of them an importance, or allow a "
             "larger tolerance.",
@@ -114,8 +116,9 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
     for k in found[:SHOWN]:
         faults.add(
             controls.label(int(k)),
-            f"total {problem.targets[k]:,.8g} is out of reach: the sample has {now[k]:,.8g}, and "
-            f"the bounds allow {least[k]:,.8g} to {most[k]:,.8g}",
+            f"total {number(problem.targets[k], 8)} is out of reach: the sample has "
+            f"{number(now[k], 8)}, and "
+            f"the bounds allow {number(least[k], 8)} to {number(most[k], 8)}",
             remedy=f"Widen the bounds to hold {problem.targets[k] / now[k]:.4g}, or give the "
             "margin an importance.",
         )
@@ -187,7 +190,7 @@ def check_linked(problem: Problem, controls: Controls, tolerance: float, faults:
     order = np.argsort(-relative, kind="stable")
     order = order[relative[order] > max(tolerance, 0.05 * relative.max())]
     shown = "; ".join(
-        f"{controls.label(int(hard[k]))} {targets[k]:,.8g} (off by {apart[k]:+,.5g})"
+        f"{controls.label(int(hard[k]))} {number(targets[k], 8)} (off by {number(apart[k], 5)})"
         for k in order[:SHOWN]
     )
     more = f"; and {len(order) - SHOWN} more" if len(order) > SHOWN else ""

@@ -15,6 +15,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import count
 
 TRIES = 200_000
 BATCHES = 40
@@ -64,7 +65,7 @@ class IntegerWeights(Result):
         largest = float(self.margins["difference"].abs().max())
         return (
             f"Whole weights from {self.weights.min()} to {self.weights.max()}, sum "
-            f"{self.weights.sum():,}; {len(self.margins)} controls differ by at most "
+            f"{count(self.weights.sum())}; {len(self.margins)} controls differ by at most "
             f"{largest:.4g} from their totals under the old weights. Whole numbers cannot do "
             "better than about 0.5 for persons, and than about half a household size for whole "
             f"households. Seed {self.seed}."

@@ -12,7 +12,8 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number, plural
 
 LEVELS = ("person", "household")
 SHARE_TOLERANCE = 1e-6
@@ -468,11 +469,13 @@ def _note(
     found = np.flatnonzero(where)
     for k in found[:SHOWN_CELLS]:
         n = 0 if counts is None else int(counts[k])
-        text = what.format(total=f"{targets[k]:,.6g}", n=f"{n:,}")
+        text = what.format(total=f"{number(targets[k], 6)}", n=f"{count_text(n)}")
         faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
     if len(found) > SHOWN_CELLS:
         rest = found[SHOWN_CELLS:]
-        text = f"{len(rest)} more cells of this kind, totals {targets[rest].sum():,.6g} in all"
+        text = (
+            f"{len(rest)} more cells of this kind, totals {number(targets[rest].sum(), 6)} in all"
+        )
         faults.add(margin.label, text, remedy=remedy)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.calibration.weights import design_effect, effective_sample_size
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, number, plural
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,12 @@ class Calibration(Result):
             f"{self.g.max():.4g}. Design effect of unequal weights (Kish) "
             f"{self.design_effect:.4g}, {self.start_design_effect:.4g} before: the "
             f"{plural(len(self.weights), 'person counts', 'persons count')} as "
-            f"{self.effective_sample_size:,.0f}."
+            f"{count(self.effective_sample_size)}."
         )
         if (self.weights <= 0).any():
             lines.append(
-                f"{int((self.weights <= 0).sum()):,} weights are not positive; give bounds such "
+                f"{count(int((self.weights <= 0).sum()))} weights are not positive; give "
+                "bounds such "
                 "as (0.1, 10) or use another method."
             )
         return " ".join(lines)
@@ -115,7 +116,8 @@ class Calibration(Result):
             text = (
                 f"NOT CONVERGED after {plural(self.iterations, 'iteration')} of {self.method}: "
                 f"largest relative error {largest:.3g} at {worst['margin']}: {worst['cell']} "
-                f"(target {worst['target']:,.8g}, achieved {worst['achieved']:,.8g}); tolerance "
+                f"(target {number(worst['target'], 8)}, achieved "
+                f"{number(worst['achieved'], 8)}); tolerance "
                 f"{self.tolerance:g}."
             )
             if self.proof:

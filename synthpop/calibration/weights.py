@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import number
 
 
 def design_effect(weights: npt.ArrayLike) -> float:
@@ -140,7 +141,8 @@ def trim_weights(
         if not n * lower <= total <= n * upper:
             faults.add(
                 f"group {name}" if groups is not None else "limits",
-                f"{n} weights with sum {total:,.6g} cannot lie within {lower:g} and {upper:g}",
+                f"{n} weights with sum {number(total, 6)} cannot lie within {lower:g} and "
+                f"{upper:g}",
                 remedy="Widen the limits.",
             )
             continue

@@ -18,7 +18,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import count, number, plural
 
 ALLOTTED = "zone_household"
 COUNT = "count"
@@ -80,8 +80,9 @@ class ZoneHouseholds(Result):
         gaps = self.controls["gap"].abs()
         worst = self.worst(1).iloc[0]
         text = (
-            f"{int(counts.sum()):,} households in {plural(self._n_zones(), 'zone')}: of "
-            f"{plural(len(gaps), 'known total')} {int((gaps < 0.5).sum()):,} are met exactly, the "
+            f"{count(int(counts.sum()))} households in {plural(self._n_zones(), 'zone')}: of "
+            f"{plural(len(gaps), 'known total')} {count(int((gaps < 0.5).sum()))} are met "
+            "exactly, the "
             f"largest gap is {number(float(gaps.max()))}. The largest relative gap is at "
             f"{worst['margin']}: {worst['cell']} (target {number(worst['target'], 6)}, achieved "
             f"{number(worst['achieved'], 6)}). Seed {self.seed}."

@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.datasets.demo import STORED
 from synthpop.datasets.truth import DEMO_TRUTH
+from synthpop.microdata.text import count
 
 
 def build_survey() -> pd.DataFrame:
@@ -39,8 +40,8 @@ def main(arguments: list[str] | None = None) -> None:
     survey = build_survey()
     write_survey(survey, path)
     sys.stdout.write(
-        f"{path}: {len(survey):,} persons, {survey['db030'].nunique():,} households, "
-        f"{path.stat().st_size / 1024:,.0f} KB\n"
+        f"{path}: {count(len(survey))} persons, {count(survey['db030'].nunique())} households, "
+        f"{count(path.stat().st_size / 1024)} KB\n"
     )
 
 

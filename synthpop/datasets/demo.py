@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.datasets.truth import DEMO_TRUTH
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import count as count_text
 
 if TYPE_CHECKING:
     from synthpop.microdata.survey import Survey
@@ -118,6 +119,6 @@ def load_demo_population(
 def _check_whole(faults: Faults, name: str, value: object, least: int, most: int | None) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):  # type: ignore[operator]
-        span = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+        span = f"of {least} or more" if most is None else f"from {least} to {count_text(most)}"
         what = f"{value!r} is not a whole number {span}"
         faults.add(name, what, remedy=f"Give a whole number {span}.")

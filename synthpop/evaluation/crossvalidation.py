@@ -18,7 +18,7 @@ from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import percent, plural
 from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, take_apart
 from synthpop.population.id_columns import SIZE_NAME
 from synthpop.stages.categorical import Categorical, coded_field, codes_of
@@ -100,7 +100,7 @@ class CrossValidation(Result):
         surprised = self.table[self.table["zero"] > 0].sort_values("zero", ascending=False)
         if len(surprised):
             pairs = zip(surprised["candidate"], surprised["zero"], strict=True)
-            told = "; ".join(f"{label} ({share:.2%})" for label, share in pairs)
+            told = "; ".join(f"{label} ({percent(share)})" for label, share in pairs)
             lines.append(
                 f"Announced as impossible what persons have, in brackets how many: {told}. Each "
                 f"such value counts as probability {self.smallest_probability:.2g}."

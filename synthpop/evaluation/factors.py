@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import encode
+from synthpop.microdata.text import number
 from synthpop.models.breaks import breaks, class_bounds, classify
 
 MISSING_LABEL = "missing"
@@ -113,11 +114,11 @@ def _class_texts(limits: np.ndarray, zeros: bool) -> tuple[str, ...]:
         if low == high:
             texts.append("0")
         elif low == -np.inf:
-            texts.append(f"up to {high:,.6g}" if high != 0 else "below 0")
+            texts.append(f"up to {number(high, 6)}" if high != 0 else "below 0")
         elif high == np.inf:
-            texts.append(f"over {low:,.6g}")
+            texts.append(f"over {number(low, 6)}")
         else:
-            texts.append(f"over {low:,.6g} to {high:,.6g}")
+            texts.append(f"over {number(low, 6)} to {number(high, 6)}")
     return tuple(texts)
 
 

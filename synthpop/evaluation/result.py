@@ -16,7 +16,7 @@ from synthpop.evaluation.sentences import (
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -156,7 +156,8 @@ class FitReport(Result):
         lines += classifier_sentences(self.tables["classifier"])
         lines += overall_sentences(self.distances)
         lines.append(
-            f"Compared: {plural(self.n_population, 'person')} of the population, {self.n_sample:,} "
-            f"of the sample (effective size {self.effective_size:,.0f})."
+            f"Compared: {plural(self.n_population, 'person')} of the population, "
+            f"{count(self.n_sample)} "
+            f"of the sample (effective size {count(self.effective_size)})."
         )
         return "\n".join(lines)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from synthpop.evaluation.ranking import worst_comparisons
+from synthpop.microdata.text import count
 
 MIXED_RATIO, POOR_RATIO = 2.0, 6.0
 MIXED_AUC, POOR_AUC = 0.65, 0.8
@@ -48,9 +49,12 @@ def fit_verdict(ranking: pd.DataFrame, auc: Mapping[str, float]) -> Verdict:
         word = "poor"
     beyond = int((ranking["ratio"] > MIXED_RATIO).sum())
     within = int((ranking["ratio"] <= 1).sum())
-    share = f"{within:,} of {len(ranking):,} comparisons are within the survey's sampling error"
+    share = (
+        f"{count(within)} of {count(len(ranking))} comparisons are within the survey's sampling "
+        "error"
+    )
     if beyond:
-        share += f", {beyond:,} are more than twice as far"
+        share += f", {count(beyond)} are more than twice as far"
     reason = f"{share}."
     if highest > MIXED_AUC and largest <= MIXED_RATIO:
         reason += " A classifier still tells the population from the sample."

@@ -16,6 +16,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import plural
 
 METHODS = ("lognormal", "normal", "uniform")
@@ -65,7 +66,8 @@ class HeapCorrection(Result):
     def summary(self) -> str:
         """Return what was changed, in sentences."""
         text = (
-            f"{int(self.changed.sum()):,} of {len(self.ages):,} ages were changed at "
+            f"{count_text(int(self.changed.sum()))} of {count_text(len(self.ages))} ages "
+            "were changed at "
             f"{plural(int((self.heaps['moved'] > 0).sum()), 'heap')} ({self.method} draws, seed "
             f"{self.seed}). Whipple index {self.whipple_before:.1f} before, "
             f"{self.whipple_after:.1f} after; 100 means no preference for ages that end in 0 or "

@@ -44,7 +44,7 @@ def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, f
     Examples
     --------
     >>> null_of_pmse(5, 0.5, 1 / 100)
-    (0.0025, 0.0017677669529663688)
+    (0.0025, 0.001767766952966369)
     """
     free = max(coefficients - 1, 0)
     unit = (share * (1 - share)) ** 2 * part

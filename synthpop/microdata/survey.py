@@ -14,7 +14,7 @@ from synthpop.microdata.checks import as_frame, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ class Survey:
         total = float(self.weights.sum())
         return (
             f"Survey of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, standing for {total:,.0f} persons."
+            f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
         )
 
     __str__ = summary

@@ -7,7 +7,7 @@ shares as "12.3 %", negative numbers with a true minus and missing numbers as a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import SupportsFloat
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ BLANK = "–"
 MINUS = "−"
 ROUNDING = 1e-9  # smaller absolute numbers are rounding errors of zero
 
-Number = SupportsFloat | None
+Number = Any  # what float() takes (cells of data frames have no better type), or None
 
 
 def count(value: Number) -> str:

@@ -25,7 +25,8 @@ from synthpop.microdata.dataset import Field, encode_column, restore_column
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import number as number_text
+from synthpop.microdata.text import percent, plural
 from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.simulate import Recipe, merge_fallbacks, run_stages
 from synthpop.population.blocks import RowBlock, cut_rows
@@ -170,7 +171,8 @@ def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any
         warnings.warn(
             ConvergenceWarning(
                 f"A later step moved the totals of {label}: absolute changes add up to "
-                f"{moved:,.6g} ({moved / max(total, 1e-300):.1%}). Split the later step by the "
+                f"{number_text(moved, 6)} ({percent(moved / max(total, 1e-300), 1)}). Split "
+                "the later step by the "
                 "same regions, give it these totals too, or change the order."
             ),
             stacklevel=4,

@@ -10,6 +10,8 @@ import numpy as np
 
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count
+from synthpop.microdata.text import number as number_text
 from synthpop.stages.structure import StructureModel, household_counts
 
 MOST_PERSONS = 2**40
@@ -89,7 +91,7 @@ def household_table(model: Any, plans: Sequence[BlockPlan]) -> np.ndarray:
         counts[plan.stratum, np.searchsorted(model.sizes, plan.sizes)] += plan.counts
     if not counts.any():
         faults = Faults("simulate")
-        what = f"leaves no household: {model.totals.sum():,.3g} are expected at scale 1"
+        what = f"leaves no household: {number_text(model.totals.sum())} are expected at scale 1"
         faults.add("scale", what, remedy="Give a larger scale.")
         faults.raise_if_any()
     return counts
@@ -111,10 +113,10 @@ def check_size(sizes: np.ndarray, totals: np.ndarray, scale: float, rows_per_blo
         persons = float((households * sizes).sum())
         blocks = float((households / np.maximum(1, rows_per_block // sizes)).sum())
     if not persons <= MOST_PERSONS:
-        what = f"the population would have {persons:.3g} persons, more than {MOST_PERSONS:,}"
+        what = f"the population would have {persons:.3g} persons, more than {count(MOST_PERSONS)}"
         faults.add("scale", what, remedy="Check the weights, or give a smaller scale.")
     if not blocks <= MOST_BLOCKS:
-        what = f"the population would have {blocks:.3g} blocks, more than {MOST_BLOCKS:,}"
+        what = f"the population would have {blocks:.3g} blocks, more than {count(MOST_BLOCKS)}"
         faults.add("rows_per_block", what, remedy="Give more rows per block.")
     faults.raise_if_any()
 

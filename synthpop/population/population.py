@@ -15,7 +15,7 @@ from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.population.manifest import BlockRecord, Manifest, Roles
 from synthpop.population.storage import file_hash, read_manifest
 from synthpop.population.verify import missing_parts
@@ -225,7 +225,9 @@ class Population(Result):
                 path, columns=names, partitioning=None, page_checksum_verification=True
             )
             if table.num_rows != block.n_persons:
-                raise damaged(path, f"it has {table.num_rows:,} rows, not {block.n_persons:,}")
+                raise damaged(
+                    path, f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
+                )
             columns = {field.name: _from_arrow(field, table[field.name], path) for field in fields}
         except (OSError, KeyError, pa.ArrowException) as problem:
             raise damaged(path, str(problem).splitlines()[0]) from None

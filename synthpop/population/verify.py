@@ -8,6 +8,7 @@ from typing import Any
 
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.text import count
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.storage import file_hash, read_manifest
@@ -46,7 +47,7 @@ def missing_parts(root: Path, manifest: Manifest) -> list[str]:
             problems.append(f"{block.file} is missing ({problem.strerror or problem})")
             continue
         if size != block.bytes:
-            problems.append(f"{block.file} has {size:,} bytes, not {block.bytes:,}")
+            problems.append(f"{block.file} has {count(size)} bytes, not {count(block.bytes)}")
     return problems
 
 
@@ -92,7 +93,7 @@ def _of_block(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]
     except (OSError, pa.ArrowException) as problem:
         return [f"{block.file} cannot be read: {str(problem).splitlines()[0]}"]
     if rows != block.n_persons:
-        problems.append(f"{block.file} has {rows:,} rows, not {block.n_persons:,}")
+        problems.append(f"{block.file} has {count(rows)} rows, not {count(block.n_persons)}")
     problems += [f"{block.file}: {text}" for text in schema_problems(schema, manifest.columns)]
     for field in manifest.columns if not problems else ():
         if field.kind == "categorical" and not has_levels(codes[field.name], field):

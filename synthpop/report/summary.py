@@ -11,7 +11,7 @@ from synthpop.figures.gallery import main_numbers, overall_distances
 from synthpop.figures.style import Names
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import change, count, percent, plural
+from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.population import Population
 from synthpop.report.risk import highest
 
@@ -186,7 +186,7 @@ def _parts(fit: FitReport, names: Names) -> list[str]:
 
 
 def _gap(value: float) -> str:
-    return "less than 0.01" if value < 0.01 else f"{value:,.2f}"
+    return "less than 0.01" if value < 0.01 else number(value)
 
 
 def _risk(risk: Any, fit: FitReport, external: bool) -> list[str]:

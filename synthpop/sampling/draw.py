@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.sampling.designs import Cluster, Stratified, TwoStage, with_replacement
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import Source, Units, open_source
@@ -261,7 +261,7 @@ def joint_probabilities_of(population: Any, design: Any) -> np.ndarray:
         faults.add(
             "population",
             f"has {plural(sampler.source.n, 'row')}",
-            remedy=f"At most {MOST_PAIRS:,}.",
+            remedy=f"At most {count(MOST_PAIRS)}.",
         )
         faults.raise_if_any()
     assert sampler.plan is not None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, SparseDataWarning
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.microdata.weighted import as_numbers
 from synthpop.sampling.conditional_poisson import (
     conditional_joint,
@@ -234,7 +234,8 @@ def sampford(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if len(p) * n <= MOST_CELLS:
         return sampford_direct(p, rng)
     warnings.warn(
-        f"Sampford samples of {n:,} from {len(p):,} units with such sizes are too rare to be drawn:"
+        f"Sampford samples of {count(n)} from {count(len(p))} units with such sizes are too "
+        "rare to be drawn:"
         " the pivotal method was used, which has the same inclusion probabilities but other joint "
         "ones",
         SparseDataWarning,

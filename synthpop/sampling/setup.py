@@ -15,7 +15,7 @@ from synthpop.microdata.errors import Faults, InputError, OutputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.sampling.draw import Sampler, prepare
 
 
@@ -118,7 +118,8 @@ class SampleSetup(Result):
     def summary(self) -> str:
         """Return what there is, in a sentence."""
         return (
-            f"{plural(self.n_samples, 'sample')} of {len(self.samples) / self.n_samples:,.0f} rows "
+            f"{plural(self.n_samples, 'sample')} of "
+            f"{count(len(self.samples) / self.n_samples)} rows "
             f"on average from {plural(self.n_population, 'row')} (seed {self.seed})."
         )
 

@@ -32,6 +32,8 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarn
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
 from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
@@ -299,9 +301,10 @@ class Annealed(Result):
         text = (
             f"{'All' if self.converged else 'NOT ALL'} margins are met within {self.tolerance:g} "
             f"of their totals in {int(self.regions['converged'].sum())} of "
-            f"{plural(len(self.regions), 'region')}: absolute gaps add up to {after:,.6g} after "
-            f"{before:,.6g} ({after / max(total, 1e-300):.3g} of the totals). "
-            f"{int(self.regions['exchanged'].sum()):,} of "
+            f"{plural(len(self.regions), 'region')}: absolute gaps add up to "
+            f"{number_text(after, 6)} after "
+            f"{number_text(before, 6)} ({after / max(total, 1e-300):.3g} of the totals). "
+            f"{count_text(int(self.regions['exchanged'].sum()))} of "
             f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
             f"exchanged. {self.largest_error()}"
         )
@@ -316,7 +319,8 @@ class Annealed(Result):
         if not self.converged:
             cells = self.unmet().iloc[:SHOWN]
             shown = "; ".join(
-                f"{row.margin}: {row.cell} target {row.target:,.6g}, best {row.achieved:,.6g}"
+                f"{row.margin}: {row.cell} target {number_text(row.target, 6)}, best "
+                f"{number_text(row.achieved, 6)}"
                 for row in cells.itertuples()
             )
             text += f" Furthest off: {shown}."
@@ -446,7 +450,7 @@ def control_regions(
     regions = np.concatenate(parts)
     present = np.isin(regions, table.region)
     for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
-        what = f"total {controls.targets[k]:,.6g}, but the population has no such region"
+        what = f"total {number_text(controls.targets[k], 6)}, but the population has no such region"
         faults.add(controls.label(int(k)), what, remedy="Leave it out, or rename the region.")
     return np.where(present, regions, -1)
 

@@ -16,6 +16,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
 from synthpop.stages.base import (
@@ -135,7 +136,10 @@ class Components:
         terms = [(name,) for name in self.by]
         coding = make_coding(sample, terms, probs=DECILES_AND_TAILS)
         if strides(coding.variables)[1] > DENSE_CELLS:
-            what = f"by has {strides(coding.variables)[1]:,} cells, more than {DENSE_CELLS:,}"
+            what = (
+                f"by has {count_text(strides(coding.variables)[1])} cells, more than "
+                f"{count_text(DENSE_CELLS)}"
+            )
             remedy = "Condition on fewer variables or classes."
             raise InputError("recipe", [Fault(self.label, what, remedy=remedy)])
         columns = [sample.columns[item.name] for item in coding.variables]

@@ -20,6 +20,9 @@ from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number as number_text
+from synthpop.microdata.text import percent
 from synthpop.stages.base import keep_own
 from synthpop.stages.finishers import (
     Finished,
@@ -193,7 +196,7 @@ class Distributed(Result):
         """Return how well the areas have their totals, in sentences."""
         gap = self.margins["difference"].abs()
         by_level = gap.groupby(self.margins["level"]).sum()
-        found = ", ".join(f"{level}s {value:,.0f}" for level, value in by_level.items())
+        found = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
         text = (
             f"{'All' if self.converged else 'NOT ALL'} totals of "
             f"{self.margins[['region', 'area']].drop_duplicates().shape[0]} areas are met within "
@@ -204,12 +207,13 @@ class Distributed(Result):
         if (off > OFF).any():
             text += (
                 f" Given totals were scaled to the households and persons that the regions have, "
-                f"by up to {off.max():.1%}."
+                f"by up to {percent(off.max(), 1)}."
             )
         if not self.converged:
             worst = self.margins.iloc[np.argsort(-gap.to_numpy(), kind="stable")[:SHOWN]]
             shown = "; ".join(
-                f"{row.margin}, {row.area}: target {row.target:,.6g}, best {row.achieved:,.6g}"
+                f"{row.margin}, {row.area}: target {number_text(row.target, 6)}, best "
+                f"{number_text(row.achieved, 6)}"
                 for row in worst.itertuples()
             )
             text += f" Furthest off: {shown}."
@@ -378,7 +382,7 @@ class _Plan:
         for cells in self.controls.cells:
             present += np.bincount(cells[cells >= 0], minlength=len(present))
         for k in np.flatnonzero((present > 0) & (self.controls.targets <= 0)):
-            what = f"totals of all areas are 0, but the data have {present[k]:,.0f} persons"
+            what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
             faults.add(self.controls.label(int(k)), what, remedy="Correct the table.")
 
     def run(self, streams: Streams, workers: int, seed: int, listener: Listener) -> Distributed:

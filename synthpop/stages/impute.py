@@ -15,6 +15,7 @@ from synthpop.microdata.dataset import encode_column
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import count as count_text
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.stages.base import as_names
 
@@ -131,7 +132,10 @@ class Impute:
             tables.append({"variable": name, **_counted(step, len(self.given))})
         n_filled = sum(table["n_imputed"] for table in tables)
         n_left = sum(table["n_left_missing"] for table in tables)
-        what = f"{n_filled:,} missing values filled from similar rows, {n_left:,} left missing."
+        what = (
+            f"{count_text(n_filled)} missing values filled from similar rows, "
+            f"{count_text(n_left)} left missing."
+        )
         record = {
             "stage": self.label,
             "summary": what,

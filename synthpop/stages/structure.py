@@ -29,6 +29,8 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.base import Outlook, as_names, check_in_survey
@@ -160,7 +162,10 @@ class Structure:
         if self.pooling in ("none", 0) or len(levels) == 1 or not self.variables:
             return own, ALONE, ()
         if len(levels) * len(strata) > MOST_DONORS:
-            what = f"more than {MOST_DONORS:,} donors of all strata: those of the own stratum only"
+            what = (
+                f"more than {count_text(MOST_DONORS)} donors of all strata: those of the own "
+                "stratum only"
+            )
             return own, ALONE, (Fallback(self.label, "all", what),)
         coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, coding)
@@ -300,7 +305,11 @@ def structure_fallbacks(
     persons = float(model.totals[rows].sum(axis=0) @ model.sizes) * scale
     made_persons = int(counts[rows].sum(axis=0) @ model.sizes)
     if abs(made_persons - persons) > max(1.0, NOTABLE * persons):
-        what = f"{made_persons:,} persons made, {persons:,.1f} expected: households are whole"
+        what = (
+            f"{count_text(made_persons)} persons made, {number(persons, 6)} expected: "
+            "households are "
+            "whole"
+        )
         notes.append(Fallback("structure", "all", what))
     return notes
 

@@ -25,6 +25,7 @@ from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count
 
 __all__ = ["Attribution", "Disco", "ReplicatedUniques", "disco", "replicated_uniques", "tcap"]
 
@@ -118,7 +119,7 @@ class Attribution(Result):
             f"{self.value('DCAP_matched'):.3f}{self.intervals.sentence('DCAP_matched')} where "
             f"there are any ({self.value('DCAP'):.3f} over "
             f"all original {self.unit}); drawing without keys {self.baseline:.3f}; drawing in the "
-            f"original itself {self.value('CAP_original'):.3f}. For the {n_targeted:,} "
+            f"original itself {self.value('CAP_original'):.3f}. For the {count(n_targeted)} "
             f"{self.unit} whose "
             f"synthetic class points to one level (WEAP at least {self.tau:g}) it is right for a "
             f"share of {self.value('TCAP_original'):.3f} (TCAP over original {self.unit}; over "

@@ -21,6 +21,8 @@ from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import percent
 
 ONE_WAY = (50, 0.9)
 TWO_WAY = (5, 0.8)
@@ -121,11 +123,12 @@ class Disco(Result):
                 f"{self.target} of {self.members} member"
             )
         return (
-            f"DiSCO: for {self.rate:.2%}{self.intervals.sentence('DiSCO')} of {self.n_original:,} "
+            f"DiSCO: for {percent(self.rate)}{self.intervals.sentence('DiSCO')} of "
+            f"{count_text(self.n_original)} "
             f"original {self.unit} all synthetic {whom}, and rightly so. "
             f"In the original itself the keys determine {self.target} for "
-            f"{self.disclosive_original:.2%}; the synthetic file seems to determine it for "
-            f"{self.disclosive_synthetic:.2%}, right or wrong. {self._common_sentence()}"
+            f"{percent(self.disclosive_original)}; the synthetic file seems to determine it for "
+            f"{percent(self.disclosive_synthetic)}, right or wrong. {self._common_sentence()}"
             f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
             f"{as_sentences(self.notes)}{self.footnote}"
         )
@@ -139,8 +142,9 @@ class Disco(Result):
         first = self.common.iloc[0]
         where = f" of those with {first['key']} {first['key_level']}" if first["key"] else ""
         return (
-            f"{first['disclosed']:,} of these have {self.target} {first['level']}, as "
-            f"{first['share']:.0%}{where} in the original: that may be common knowledge (see "
+            f"{count_text(first['disclosed'])} of these have {self.target} {first['level']}, as "
+            f"{percent(first['share'], 0)}{where} in the original: that may be common "
+            "knowledge (see "
             "common; exclude_levels and exclude_pairs leave such levels out). "
         )
 

@@ -17,6 +17,7 @@ from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from synthpop.microdata.results import Result
+from synthpop.microdata.text import count, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,12 +94,14 @@ class ReplicatedUniques(Result):
         """Say what the share means and what to compare it with."""
         person = "person" if self.unit == "records" else "household"
         return (
-            f"Replicated uniques: {self.rate:.2%}{self.intervals.sentence('repU')} of "
-            f"{self.n_original:,} original {self.unit} are "
-            f"unique in both files on {', '.join(self.keys)}; {self.unique_original:.2%} are "
+            f"Replicated uniques: {percent(self.rate)}{self.intervals.sentence('repU')} of "
+            f"{count(self.n_original)} original {self.unit} are "
+            f"unique in both files on {', '.join(self.keys)}; {percent(self.unique_original)} are "
             f"unique in the original, which is what releasing it would risk, and "
-            f"{self.unique_in_synthetic:.2%} of all are such and have their keys in the synthetic "
-            f"file ({self.n_synthetic:,} {self.unit}, {self.unique_synthetic:.2%} of them unique "
+            f"{percent(self.unique_in_synthetic)} of all are such and have their keys in the "
+            "synthetic "
+            f"file ({count(self.n_synthetic)} {self.unit}, {percent(self.unique_synthetic)} "
+            "of them unique "
             f"there). A replicated unique looks like a real {person}; "
             f"whether its other values are that {person}'s is what DiSCO and TCAP measure. "
             f"{excess_sentence(self.excess, self.unit)}There is no published threshold."
@@ -119,9 +122,10 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
         return ""
     verdict = "more" if one.is_above else "not clearly more"
     return (
-        f"Of the {one.n:,} {unit} that can be compared it finds {one.rate:.2%}, of "
-        f"{one.n_holdout:,} outside the original {one.holdout_rate:.2%}: {verdict} (difference "
-        f"{100 * one.difference:+.2f} points, {one.confidence:.0%} interval "
+        f"Of the {count(one.n)} {unit} that can be compared it finds {percent(one.rate)}, of "
+        f"{count(one.n_holdout)} outside the original {percent(one.holdout_rate)}: {verdict} "
+        "(difference "
+        f"{100 * one.difference:+.2f} points, {percent(one.confidence, 0)} interval "
         f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}). "
     )
 

@@ -18,6 +18,7 @@ from riskeval.attacks.values import is_number, number_groups
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import resolve_seed
+from synthpop.microdata.text import count
 
 HONOURED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 """Fields of a Scenario that the counting measures follow."""
@@ -150,7 +151,8 @@ def _groups(
         if n_distinct <= MANY_LEVELS:
             return None, ()
         what = (
-            f"each of the {n_distinct:,} different values of {name} counts as a level of its own, "
+            f"each of the {count(n_distinct)} different values of {name} counts as a level "
+            "of its own, "
             "so that near values count as wrong: give n_groups to compare groups of values"
         )
         return None, (what,)

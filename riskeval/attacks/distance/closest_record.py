@@ -32,6 +32,7 @@ from synthpop.microdata.events import Listener
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import percent
 
 CLOSE_SHARE = 0.05
 """Share of the baseline records below the cut, where no distances are equal."""
@@ -107,11 +108,15 @@ class DistanceScreen(Result):
         if above:
             verdict = f"More {' and '.join(above)} than strangers: the file repeats records."
         return (
-            f"Distance screen: {self.identical:.2%} of the synthetic {self.unit} equal an original "
-            f"one in all of {len(self.variables)} variables, against {self.identical_baseline:.2%} "
-            f"of the {self.baseline}; {self.close:.2%} ({self.confidence:.0%} interval {low:.2%} "
-            f"to {high:.2%}) are nearer to the original than the nearest {CLOSE_SHARE:.0%} of the "
-            f"{self.baseline} {self.unit}, which themselves reach {self.close_baseline:.2%}. "
+            f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal "
+            "an original "
+            f"one in all of {len(self.variables)} variables, against "
+            f"{percent(self.identical_baseline)} "
+            f"of the {self.baseline}; {percent(self.close)} ({percent(self.confidence, 0)} "
+            f"interval {percent(low)} "
+            f"to {percent(high)}) are nearer to the original than the nearest "
+            f"{percent(CLOSE_SHARE, 0)} of the "
+            f"{self.baseline} {self.unit}, which themselves reach {percent(self.close_baseline)}. "
             f"{verdict} This is a screen for memorised records only: a file that passes is NOT "
             "shown to be safe, since distances miss leaks that membership and attribute attacks "
             f"find (arXiv:2505.01524). There is no published threshold.{as_sentences(self.notes)}"

@@ -33,6 +33,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count, percent
 
 __all__ = ["DistanceScreen", "Membership", "distance_screen", "membership"]
 
@@ -115,7 +116,8 @@ class Membership(Result):
         text = (
             f"Membership inference ({which if n_attacks > 1 else self.method}): shown a {one} of "
             f"the original and one that was not in it, an intruder with the synthetic file picks "
-            f"the right one with probability {self.auc:.3f} ({self.confidence:.0%} interval "
+            f"the right one with probability {self.auc:.3f} ({percent(self.confidence, 0)} "
+            "interval "
             f"{low:.3f} to {high:.3f}; 0.5 is guessing)."
         )
         if low <= 0.5:
@@ -231,7 +233,7 @@ def membership(
     points, weights = as_points(frames, request)
     check_units(points, {"holdout": LEAST})
     if len(points["synthetic"]) == most_synthetic:
-        notes.append(f"at most {most_synthetic:,} synthetic {request.unit} were compared with")
+        notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
     drawn = {
         role: sample(len(points[role]), most_records, streams.at("membership", role))
         for role in ("original", "holdout")

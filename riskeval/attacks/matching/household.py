@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskeval.attacks.matching.key_tree import KeyTree
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import count
 
 
 def runs_of(values: pd.Series) -> np.ndarray:
@@ -71,7 +72,7 @@ class WholeHouseholds:
         torn = len(numbers) - len(np.unique(numbers))
         if torn:
             faults = Faults("population")
-            what = f"the members of {torn:,} households do not stand one after the other"
+            what = f"the members of {count(torn)} households do not stand one after the other"
             faults.add(self.column, what, remedy="Sort the population by household.")
             faults.raise_if_any()
 

@@ -19,6 +19,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.text import count
 
 MODELS = ("linear", "stepwise", "forest", "boosting")
 MODEL_STORIES = {
@@ -107,7 +108,7 @@ class LinearOfNumbers:
     def solve(self, on_event: Listener) -> Fitted:
         """Solve the normal equations."""
         found = solve_key_model(self.moments)
-        text = f"{MODEL_STORIES['linear']} with {found.n_coefficients:,} coefficients"
+        text = f"{MODEL_STORIES['linear']} with {count(found.n_coefficients)} coefficients"
         return Fitted(found.predict, text)
 
 
@@ -268,7 +269,9 @@ class CellLearner:
 
     def _text(self, cells: Cells) -> str:
         name = MODEL_STORIES.get(self.model) if isinstance(self.model, str) else None
-        return f"{name or type(self.model).__name__} of {len(cells.persons):,} key combinations"
+        return (
+            f"{name or type(self.model).__name__} of {count(len(cells.persons))} key combinations"
+        )
 
     def _joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         parts = [np.concatenate(part) for part in zip(*self.waiting, strict=True)]

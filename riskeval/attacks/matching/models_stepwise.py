@@ -11,7 +11,7 @@ import numpy as np
 
 from riskeval.attacks.matching.key_model import ALIASED
 from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
     from riskeval.attacks.matching.models import Cells
@@ -155,7 +155,7 @@ class _System:
             (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
         )
         kind = "a stepwise linear model" if stepwise else "a linear model"
-        text = f"{kind} with {len(kept):,} coefficients"
+        text = f"{kind} with {count(len(kept))} coefficients"
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
             text += (

@@ -18,6 +18,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count, percent
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -64,8 +65,9 @@ class ReplicatedRisk(Result):
         what = "households" if self.scenario.unit == "household" else "records"
         lines = [
             f"Mean over {self.n_populations} synthetic populations of the number of the "
-            f"{self.n_sample:,} sample {what} whose {self.target} an intruder finds, with the "
-            f"{self.confidence:.0%} interval of that mean (draws of the population; the survey and "
+            f"{count(self.n_sample)} sample {what} whose {self.target} an intruder finds, with the "
+            f"{percent(self.confidence, 0)} interval of that mean (draws of the population; "
+            "the survey and "
             "the fitted models are taken as given)."
         ]
         by = ["scenario", "target"] if "target" in self.table else ["scenario"]

@@ -16,7 +16,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -132,17 +132,19 @@ class IntruderRisk(Result):
     def _head(self) -> str:
         what = "households" if self.scenario.unit == "household" else "records"
         others = (
-            f"The intruder looks for {self.n_looked_for:,} {what}; {self.n_unmatched:,} of them"
+            f"The intruder looks for {count(self.n_looked_for)} {what}; "
+            f"{count(self.n_unmatched)} of them"
             if self.scenario.who == "everyone" or self.scenario.rows
-            else f"{self.n_unmatched:,} of the unique {what}"
+            else f"{count(self.n_unmatched)} of the unique {what}"
         )
         several = len(self.scenario.targets) > 1
         missing = f"no true value of {'at least one of ' if several else ''}{self.target}"
         return (
-            f"{self.n_unique:,} of the {self.n_sample:,} sample {what} are unique in the keys "
+            f"{count(self.n_unique)} of the {count(self.n_sample)} sample {what} are unique "
+            "in the keys "
             f"{', '.join(self.keys)}; the synthetic population has "
             f"{plural(self.n_population, 'person')}. {others} have no match there and count as not "
-            f"disclosed; {self.n_missing_target:,} have {missing}."
+            f"disclosed; {count(self.n_missing_target)} have {missing}."
         )
 
     def _sentence(self, scenario: int, target: str, rows: pd.DataFrame) -> str:
@@ -154,16 +156,17 @@ class IntruderRisk(Result):
         if rows["tau"].isna().all():
             return head + f"not computed, {rows['note'].iloc[0]}."
         told = [
-            f"{row.tau:.3g} ({row.rate:.2%}), guessing the commonest level {row.tau_baseline:.3g}"
+            f"{row.tau:.3g} ({percent(row.rate)}), guessing the commonest level "
+            f"{row.tau_baseline:.3g}"
             if category
-            else f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({row.rate:.2%})"
+            else f"{row.tau:.3g} within {row.accuracy:.3g} of the true value ({percent(row.rate)})"
             for row in rows.itertuples()
         ]
         zeros = rows["tau_zero"].max()
         of_zero = f"; up to {zeros:.3g} of them have a true value of 0" if zeros > 0 else ""
         if "rate_holdout" in rows:
             told = [
-                f"{text} against {rate:.2%} of persons outside the sample"
+                f"{text} against {percent(rate)} of persons outside the sample"
                 for text, rate in zip(told, rows["rate_holdout"], strict=True)
             ]
         return (

@@ -41,6 +41,8 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import percent
 
 HONOURED = (
     "key_errors", "coverage", "who", "rows", "unit", "household", "members", "accuracy",
@@ -147,19 +149,21 @@ class Rapid(Result):
         which = f"the strongest of {len(self.panel)} models" if len(self.panel) > 1 else "a model"
         text = (
             f"RAPID: {which} trained on the synthetic file ({self.model}) predicts {self.target} "
-            f"{meaning} for {self.rate:.2%} of {self.n_judged:,} original {self.unit} "
-            f"({self.confidence:.0%} interval {low:.2%} to {high:.2%})."
+            f"{meaning} for {percent(self.rate)} of {count_text(self.n_judged)} original "
+            f"{self.unit} "
+            f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)})."
         )
         if self.warned:
             text += f" A model warned: {self.warned}."
         if not np.isnan(self.permuted_rate):
-            text += f" Without any relation to the keys it would be {self.permuted_rate:.2%}."
+            text += f" Without any relation to the keys it would be {percent(self.permuted_rate)}."
         if self.excess is None:
             text += " Without a hold-out, what keys tell about anybody is counted as risk too."
         else:
             one = self.excess
             text += (
-                f" Of persons who were not in the original it finds {self.holdout_rate:.2%}: the "
+                " Of persons who were not in the original it finds "
+                f"{percent(self.holdout_rate)}: the "
                 f"excess risk of participation is {100 * one.difference:+.2f} points "
                 f"({100 * one.lower:+.2f} to {100 * one.upper:+.2f}), the rest is what the keys "
                 "tell about anybody."

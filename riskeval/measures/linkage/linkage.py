@@ -26,7 +26,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 LINKED = MeasureInfo(
     "record_linkage", "link risk", "low", "share",
@@ -106,11 +106,11 @@ class RecordLinkage(Result):
             judged = (
                 f" {plural(self.n_unjudged, 'record')} could not be compared and "
                 f"{'counts' if self.n_unjudged == 1 else 'count'} as not linked; of the other "
-                f"{n - self.n_unjudged:,} records {percent(self.rate_judged)} are linked."
+                f"{count(n - self.n_unjudged)} records {percent(self.rate_judged)} are linked."
             )
         return (
             f"Record linkage ({self.method}): an intruder who holds the original file links "
-            f"{percent(self.rate)} of {n:,} released records to the right person "
+            f"{percent(self.rate)} of {count(n)} released records to the right person "
             f"({percent(self.expected_rate)} when ties are broken at random), and for another "
             f"{percent(self.rate_second)} the right one is the second nearest. Linking at random "
             "would "

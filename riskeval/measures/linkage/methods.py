@@ -13,6 +13,7 @@ from riskeval.measures.pairs import as_names, check_finite, numbers, read_frames
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import count
 
 SLACK = 1e-9
 MOST_PAIRS = 50_000_000
@@ -206,7 +207,7 @@ def rank_by_tree(
         faults = Faults("record_linkage")
         faults.add(
             "variables",
-            f"are missing in {len(patterns_x):,} x {len(patterns_y):,} combinations",
+            f"are missing in {count(len(patterns_x))} x {count(len(patterns_y))} combinations",
             remedy='Use method="gower", or fewer variables.',
         )
         faults.raise_if_any()
@@ -371,7 +372,10 @@ def assign_one_to_one(
 def _check_pairs(n_released: int, n_original: int) -> None:
     if n_released * n_original > MOST_PAIRS:
         faults = Faults("record_linkage")
-        what = f"{n_released:,} x {n_original:,} pairs are too many for one-to-one assignment"
+        what = (
+            f"{count(n_released)} x {count(n_original)} pairs are too many for one-to-one "
+            "assignment"
+        )
         faults.add("assign", what, remedy="Name columns in block.")
         faults.raise_if_any()
 

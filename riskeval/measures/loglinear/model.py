@@ -25,7 +25,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural, short_percent
+from synthpop.microdata.text import count, number, plural, short_percent
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 FITS = ("book", "exact")
@@ -118,7 +118,7 @@ class LogLinearRisk(Result):
             text = "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
         else:
             text = (
-                f"Log-linear risk: of {self.n_uniques:,} records that are unique on the keys, "
+                f"Log-linear risk: of {count(self.n_uniques)} records that are unique on the keys, "
                 f"{_count(self.tau1)} are expected to be unique in the population (tau1), and an "
                 f"intruder who matches all of them is expected to be right "
                 f"{_count(self.tau2)} times (tau2, "
@@ -286,7 +286,7 @@ def check_size(
             faults.add(
                 "formula",
                 f"ties {', '.join(table.names[j] for j in keys)} together: "
-                f"{plural(cells, 'cell')}, at most {most:,} can be held",
+                f"{plural(cells, 'cell')}, at most {count(most)} can be held",
                 remedy="Use fewer interactions or coarser keys.",
             )
     width = sum(
@@ -295,7 +295,8 @@ def check_size(
     if newton and width > fitting.MOST_PARAMETERS:
         faults.add(
             "formula",
-            f"has {width:,} parameters, at most {fitting.MOST_PARAMETERS:,} can be fitted here",
+            f"has {count(width)} parameters, at most {count(fitting.MOST_PARAMETERS)} can be "
+            "fitted here",
             remedy="Use coarser keys, or method 'poisson', 'pseudo-ml' or 'ipf'.",
         )
 

@@ -31,7 +31,7 @@ from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import count, number, plural
 
 MOST_CELLS = 1_000_000_000
 SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
@@ -236,7 +236,7 @@ def _read(
     if cells > MOST_CELLS:
         faults.add(
             "keys",
-            f"span {plural(cells, 'cell')}, at most {MOST_CELLS:,} can be summed over",
+            f"span {plural(cells, 'cell')}, at most {count(MOST_CELLS)} can be summed over",
             remedy="Use fewer or coarser keys.",
         )
     pi = table.total / table.population

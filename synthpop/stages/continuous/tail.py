@@ -11,6 +11,7 @@ from synthpop.microdata.block import Fallback
 from synthpop.microdata.errors import InputError, ModelWarning
 from synthpop.microdata.pareto import drawn_between
 from synthpop.microdata.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto
+from synthpop.microdata.text import count, number
 from synthpop.models.tilted import ranks_and_shares, rate_of_ranks, tilted_uniforms
 
 FEWEST_IN_TAIL = 20
@@ -99,7 +100,7 @@ def fit_top_class(
     top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
     made = float(np.dot(shares, top.draw(ranks)))
     if abs(made - mean) > REACH * abs(mean):
-        what = f"mean of the tail {made:,.6g}, of the sample's values there {mean:,.6g}"
+        what = f"mean of the tail {number(made, 6)}, of the sample's values there {number(mean, 6)}"
         notes = (*notes, Fallback(label, "all", what))
     return top, (*notes, *_told(tail, top, float(values[above].max()), upper, label))
 
@@ -148,6 +149,6 @@ def _told(
         if isinstance(tail, GpdTail)
         else f"heavy tail (Pareto shape {tail.shape:.2f}, no variance) from {tail.k} values"
     )
-    what += f": drawn up to {top.upper:,.0f}, largest sample value {largest:,.0f}"
+    what += f": drawn up to {count(top.upper)}, largest sample value {count(largest)}"
     warnings.warn(f"{label}: {what}; set upper", ModelWarning, stacklevel=2)
     return (Fallback(label, "all", what),)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
+import tokenize
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import synthpop
 from synthpop.microdata import text
 
 
@@ -35,3 +41,32 @@ def test_signs_are_those_of_the_rounded_number() -> None:
 
 def test_one_is_singular() -> None:
     assert [text.plural(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
+
+
+# no other module formats numbers by itself
+
+BY_ITSELF = re.compile(r"\{[^{}]*:[^{}'\"]*[,%][^{}'\"]*\}|\}%")
+
+
+def formatted(source: str) -> int:
+    """Return how many f-strings write thousands separators or percent by themselves."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    kinds = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+    texts = [t.string for t in tokens if t.type in kinds]
+    return sum(t[0] in "fF" and bool(BY_ITSELF.search(t)) for t in texts)
+
+
+def test_numbers_become_text_in_one_place() -> None:
+    assert (
+        formatted('f"{n:,} of {m}"') == formatted('f"{x:.2%}"') == formatted('f"{100 * x}%"') == 1
+    )
+    assert formatted('f"{n} of {m:.3g} %, {x[1:2]}"') == 0
+    root = Path(synthpop.__file__).parents[1]
+    places = {
+        path.relative_to(root).as_posix(): formatted(path.read_text(encoding="utf-8"))
+        for package in ("synthpop", "riskeval")
+        for path in sorted((root / package).rglob("*.py"))
+        if path != Path(text.__file__)
+    }
+    more = {name: n for name, n in places.items() if n}
+    assert more == {}, "use synthpop.microdata.text"

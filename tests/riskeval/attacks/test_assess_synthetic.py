@@ -203,7 +203,7 @@ class TestWhom:
         risk = assess_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
         reading = risk.table.set_index(["attack", "measure"])["reading"]
         assert reading["replicated_uniques", "repU"] == (
-            "100% of what the original tells; above the hold-out"
+            "100 % of what the original tells; above the hold-out"
         )
         assert reading["tcap", "DCAP"] == "above the hold-out"
         assert reading["distance_screen", "identical"] == "above the hold-out"

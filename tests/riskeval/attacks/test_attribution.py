@@ -62,8 +62,8 @@ class TestWorkedByHand:
 
     def test_words(self) -> None:
         text = replicated_uniques(*files(), "k", draws=0).summary()
-        assert "16.67% of 6 original records" in text
-        assert "for 33.33% of 6 original records" in disco(*files(), "k", "t", draws=0).summary()
+        assert "16.67 % of 6 original records" in text
+        assert "for 33.33 % of 6 original records" in disco(*files(), "k", "t", draws=0).summary()
         assert "WEAP at least 1" in tcap(*files(), "k", "t").summary()
         assert len(replicated_uniques(*files(), "k").to_frame()) == 4
 

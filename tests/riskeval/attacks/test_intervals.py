@@ -80,7 +80,7 @@ class TestOverFiles:
         assert risk.rate == pytest.approx(np.mean(rates))
         assert risk.intervals.table.loc["DiSCO", "mean"] == pytest.approx(np.mean(rates))
         assert risk.intervals.n_files == 3
-        assert "mean of 3 files, 95% interval" in risk.summary()
+        assert "mean of 3 files, 95 % interval" in risk.summary()
         theirs = [it.disclosive_in_synthetic for it in single]
         assert risk.intervals.table.loc["Dsyn", "mean"] == pytest.approx(np.mean(theirs))
 

@@ -64,11 +64,11 @@ def test_tables_of_toml_and_back() -> None:
 def test_story_tells_every_field() -> None:
     text = full().story()
     for part in (
-        "knows region and age of every person in a register of 50% of the population",
-        "age is wrong for 10%",
+        "knows region and age of every person in a register of 50 % of the population",
+        "age is wrong for 10 %",
         "all households of the sample with a member for whom rich is true",
         "want income and status",
-        "within 5% of the true value",
+        "within 5 % of the true value",
         "a category when it is the true one",
         "a household counts when this is so for every member",
     ):

@@ -102,7 +102,7 @@ class TestKeyErrors:
         other = intruder_scenarios(sample, sample, erring, scenarios=(2,), seed=6)
         assert not other.per_record.equals(risk.per_record)
         assert (risk.seed, other.seed) == (5, 6)
-        assert "k is wrong for 25%" in risk.summary()
+        assert "k is wrong for 25 %" in risk.summary()
 
     def test_replicates_draw_errors_anew(self) -> None:
         sample = pd.DataFrame({"k": np.arange(60), "y": np.arange(60) + 1000.0})

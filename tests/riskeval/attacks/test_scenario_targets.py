@@ -85,7 +85,7 @@ class TestCategories:
 
     def test_summary(self) -> None:
         text = intruder_scenarios(sample(), population(), "k", "ill").summary()
-        assert "records whose ill is found, of all in the sample: 1 (16.67%), guessing" in text
+        assert "records whose ill is found, of all in the sample: 1 (16.67 %), guessing" in text
         assert "Scenario 3 (all matches in the synthetic population, one of them at random" in text
 
     def test_levels_that_blocks_bring(self) -> None:

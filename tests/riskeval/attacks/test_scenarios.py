@@ -191,7 +191,7 @@ class TestDecisions:
         text = hand_risk().summary()
         assert CAVEAT in text
         assert "Scenario 4 (all matches" in text
-        assert "3 within 0.05 of the true value (42.86%); up to 1 of them have a true" in text
+        assert "3 within 0.05 of the true value (42.86 %); up to 1 of them have a true" in text
         assert "5 of the 7 sample records are unique" in text
         assert "<table" in hand_risk()._repr_html_()
 

@@ -201,7 +201,7 @@ def test_impossible_values_count_as_the_smallest_probability() -> None:
     assert small.table["zero"][0] == pytest.approx(1 / 60)
     assert small.table["brier"][0] == large.table["brier"][0]
     assert "Announced as impossible" in small.summary()
-    assert "model='empirical', predictors=[] (1.67%)" in small.summary()
+    assert "model='empirical', predictors=[] (1.67 %)" in small.summary()
     assert "counts as probability 1e-06" in small.summary()
     assert cross_validate(survey, "x", stage, seed=1).smallest_probability == pytest.approx(
         5 / (2 * 4 * 60)
