@@ -94,10 +94,14 @@ def _what_it_is(fit: FitReport, survey: Survey, population: Any) -> str:
     if fit.size is not None and isinstance(population, Population):
         made += f" in {count(population.n_households)} households"
         source += f" in {count(survey.n_households)} households"
-    return (
+    text = (
         f"The population has {made}. It was made from a survey of {source} that stands for "
         f"{stands} persons."
     )
+    if isinstance(population, Population) and population.manifest.identity.replicate is not None:
+        replicate = population.manifest.identity.replicate
+        text += f" It is replicate {replicate['number']}: {replicate['note']}."
+    return text
 
 
 def _worst(fit: FitReport, measure: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Derive, Margin, Pipeline, Structure, Survey
+from synthpop import Categorical, Derive, Margin, Pipeline, Structure, Survey, write_report
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.pipeline import replicates as machinery
 from synthpop.pipeline.pipeline import FittedPipeline
@@ -58,6 +58,14 @@ def test_manifest_and_summary_say_what_the_replicates_show(tmp_path: Path) -> No
     record = full.manifest.identity.replicate
     assert (record["refit"], record["number"], record["seed"]) == ("bootstrap", 1, 1)
     assert fitted.simulate().manifest.identity.replicate is None
+
+
+def test_the_page_says_what_a_replicate_shows(tmp_path: Path) -> None:
+    fitted = small_fit()
+    population = next(iter(fitted.replicates(1)))
+    write_report(tmp_path / "r.html", survey=fitted.derived_survey(), population=population)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "It is replicate 1: replicates of one fit show the noise of the simulation only" in page
 
 
 def test_workers_folder_and_number_change_nothing(tmp_path: Path) -> None:
