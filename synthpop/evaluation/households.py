@@ -146,8 +146,8 @@ def smoothed(q: np.ndarray, n: float) -> np.ndarray:
 
     Examples
     --------
-    >>> smoothed(np.array([1.0, 0.0]), 99.0).tolist()
-    [0.9975, 0.0025]
+    >>> smoothed(np.array([1.0, 0.0]), 49.5).tolist()
+    [0.995, 0.005]
     """
     return np.asarray((q * n + 0.5 / len(q)) / (n + 0.5))
 

@@ -30,9 +30,9 @@ def group_jackknife(
 
     Examples
     --------
-    >>> x = np.arange(400.0) % 20
-    >>> bool(0.25 < group_jackknife(lambda used: float(x[used].mean()), 400, 40) < 0.45)
-    True
+    >>> x = np.array([1.0, 3.0])
+    >>> group_jackknife(lambda used: float(x[used].mean()), 2)
+    1.0
     """
     g = min(groups, n_households)
     if g < 2:

@@ -41,7 +41,7 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     whole = float((p[some] * np.log(p[some] / expected[some])).sum())
     levels = ((p.sum(axis=1) > 0).sum() - 1) * ((p.sum(axis=0) > 0).sum() - 1)
     chance = levels * float(np.square(weights).sum() / weights.sum() ** 2) / 2
-    return max(0.0, whole - NOISE_FACTOR * chance)
+    return float(max(0.0, whole - NOISE_FACTOR * chance))
 
 
 def members_agree(
