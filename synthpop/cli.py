@@ -227,6 +227,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
             calibration=calibration,
             title=plan.report.title,
             audience=plan.report.audience,
+            provenance=_provenance(plan),
             **_wording(plan, survey),
         )
         add_file(out, report)
@@ -246,18 +247,27 @@ def _wording(plan: Any, survey: Any) -> dict[str, Any]:
     return {"labels": {**labels, "age_class": "Age class"}, "units": units}
 
 
+def _provenance(plan: Any) -> dict[str, str]:
+    """Return name and hash of the survey file, where the run file names one."""
+    from synthpop.report.provenance import survey_file_facts
+
+    return survey_file_facts(plan.folder / plan.survey.file) if plan.survey.file else {}
+
+
 def _risk(plan: Any, fitted: Any, population: Any) -> Any:
     if plan.risk is None:
         return None
     from riskeval.attacks.matching.scenarios import intruder_scenarios
 
+    survey = fitted.derived_survey(plan.run.strata)
     return intruder_scenarios(
-        fitted.derived_survey(plan.run.strata).frame,
+        survey.frame,
         population,
         plan.risk.keys,
         plan.risk.target,
         accuracy=plan.risk.accuracy,
         intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
+        weights=survey.weights,
     )
 
 

@@ -13,6 +13,7 @@ COLUMNS = [
     "expected_sampling_error", "ratio",
 ]  # fmt: skip
 LARGE = 1e6
+MOST_OF_ONE = 2
 
 
 def rank_comparisons(
@@ -113,20 +114,20 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
 
     Notes
     -----
-    A variable that leads several rows stands at most twice, so that one fault does not hide the
-    others.
+    A variable stands in at most two rows, so that one fault does not hide the others.
     """
     chosen: list[int] = []
-    sets: set[tuple[frozenset[str], str]] = set()
-    times: dict[tuple[str, str], int] = {}
+    seen: set[tuple[frozenset[str], bool]] = set()
+    times: dict[str, int] = {}
     for at, row in enumerate(ranking.to_dict("records")):
         if row["ratio"] <= least_ratio or len(chosen) == most:
             break
-        variables = frozenset({row["variable"], row["given"]} - {""})
-        family = "households" if row["kind"] in KINDS.values() else "persons"
-        if (variables, family) in sets or times.get((row["variable"], family), 0) >= 2:
+        variables = frozenset({str(row["variable"]), str(row["given"])} - {""})
+        key = (variables, row["kind"] in KINDS.values())
+        if key in seen or any(times.get(name, 0) >= MOST_OF_ONE for name in variables):
             continue
-        sets.add((variables, family))
-        times[row["variable"], family] = times.get((row["variable"], family), 0) + 1
+        seen.add(key)
+        for name in variables:
+            times[name] = times.get(name, 0) + 1
         chosen.append(at)
     return ranking.iloc[chosen].reset_index(drop=True)

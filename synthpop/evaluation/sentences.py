@@ -25,7 +25,9 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     what = comparison_title(row, name)
     correlation = row["measure"] == "correlation"
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
-    meaning = MEANINGS[row["measure"]].format(value=value)
+    who = "of the households" if row["kind"] in HOUSEHOLD_UNITS else "of the persons"
+    who = "of the pairs" if row["kind"] == "members" else who
+    meaning = MEANINGS[row["measure"]].format(value=value, who=who)
     if row["kind"] == "components":
         return (
             f"{what}: the parts do not add up for {value} of the persons more than in the survey."
@@ -47,8 +49,9 @@ def times(ratio: float) -> str:
     return f"{number(ratio, 2)} times"
 
 
+HOUSEHOLD_UNITS = ("household counts", "household sums", "households", "age gaps")
 MEANINGS = {
-    "tvd": "{value} would have to change category (total variation distance)",
+    "tvd": "{value} {who} would have to change category (total variation distance)",
     "ks": "distribution functions differ by up to {value} (Kolmogorov-Smirnov)",
     "agreement": "the share of pairs of members with the same level differs by {value}",
     "correlation": "the correlation between members differs by {value}",

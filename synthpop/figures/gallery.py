@@ -17,11 +17,10 @@ from synthpop.figures.part_totals import part_totals
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import Names, put_title
+from synthpop.figures.tables import main_numbers, overall_distances, shown_groups, shown_pairs
 
 if TYPE_CHECKING:
     from synthpop.evaluation.assess_fit import FitReport
-
-MOSAICS, GROUPS = 6, 3
 
 
 def draw_all(
@@ -136,37 +135,6 @@ def _number_pictures(fit: FitReport, names: Names) -> dict[str, Figure]:
             if len(rows):
                 pictures[f"curve {name} by {by}"] = curves_by_group(rows, names)
     return pictures
-
-
-def overall_distances(fit: FitReport) -> pd.DataFrame:
-    """Return the distances of single variables over all persons."""
-    table = fit.distances
-    return table[(table["crossed"] == "") & (table["scope"] == "all")].dropna(subset="value")
-
-
-def main_numbers(fit: FitReport) -> list[str]:
-    """Return the numbers that are not parts of a total."""
-    parts = {part for group in fit.components.values() for part in group}
-    return [name for name in fit.ks.index if name not in parts]
-
-
-def shown_groups(fit: FitReport, name: str) -> list[str]:
-    """Return the factors to draw a number by: what explains most of it first, then the strata."""
-    table = fit.tables["association"]
-    mine = table[(table["variable"] == name) & table["sample"].between(0, 0.9)]
-    ranked = mine.sort_values("sample", ascending=False)["by"].tolist()
-    chosen = ranked[:1] + ([fit.strata] if fit.strata in ranked else []) + ranked[1:]
-    return list(dict.fromkeys(chosen))[:GROUPS]
-
-
-def shown_pairs(fit: FitReport) -> list[tuple[str, str]]:
-    """Return the pairs that are farthest from the survey for their sampling error."""
-    table = fit.distances
-    pairs = table[(table["crossed"] != "") & (table["scope"] == "all")]
-    ratio = pairs["value"] / pairs["expected_sampling_error"]
-    ratio = ratio.sort_values(ascending=False, kind="stable")
-    rows = pairs.loc[ratio.index[:MOSAICS]]
-    return list(zip(rows["variable"], rows["crossed"], strict=True))
 
 
 def _by(table: pd.DataFrame, column: str) -> list[tuple[str, pd.DataFrame]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +26,11 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     facts : mapping
         ``title``, ``cards`` (title, value, note), ``pictures`` (key -> SVG text) and whatever else
         the template shows. Everything but the pictures is escaped.
+
+    Notes
+    -----
+    The page has a content security policy: nothing is loaded, and of scripts only the one of the
+    shell runs (known by its hash), in templates that have the block ``script``.
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -36,13 +43,22 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
+    script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
     known = {
         **facts,
         "generator": f"{package} {__version__}",
         "style": Markup(style),
+        "script": Markup(script),
+        "script_hash": _source_hash(script),
         "pictures": {key: Markup(svg) for key, svg in facts["pictures"].items()},
     }
     return environment.get_template(template).render(known)
+
+
+def _source_hash(script: str) -> str:
+    """Return the hash by which a content security policy allows an inline script."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def write_page(path: Path | str, text: str, *, private: bool = False) -> Path:

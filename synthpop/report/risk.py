@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown
+from synthpop.figures import svg
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_share
 from synthpop.microdata.text import BLANK, count, number, percent
-from synthpop.report.tables import table
+from synthpop.report.tables import Svg, table
+
+MODEL_SCENARIO = 5
 
 STORIES = {
     1: (
@@ -42,8 +46,10 @@ INTRODUCTION = (
     "An intruder knows the keys of everybody in the survey without error and looks in the "
     "synthetic population for the value of one variable. A survey person counts as found when the "
     "answer lies within the stated accuracy of the true value. Only persons who are unique in the "
-    "survey in these keys can be attacked. These are worst cases: unique in the survey is not "
-    "unique in the country, and the intruder cannot know which answers are right."
+    "survey in these keys can be attacked. This is the worst case: unique in the survey is not "
+    "unique in the country, and the intruder cannot know which answers are right. The expected "
+    "case counts only those who are unique in the country as well, by their weights. A true value "
+    "of 0, of a child for instance, is no discovery: it is counted apart."
 )
 
 
@@ -88,7 +94,21 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
         told += "nobody."
     else:
         told += f"{number(tau)} survey persons, {percent(rate)} of all: " + _one_in(rate)
+        told += _expected_case(_strength(rows), external)
     return {"number": str(key), "title": title, "sentence": f"{story} {told}"}
+
+
+def _expected_case(record: dict[str, Any], external: bool) -> str:
+    zeros, expected = record["zeros"], record["expected"]
+    text = ""
+    if zeros > 0:
+        text += f" {shown(zeros, external, text=number)} of them have a true value of 0."
+    if expected is not None:
+        text += (
+            f" Expected case: {shown(expected, external, text=number)} of them are unique in the "
+            "country as well, so that the intruder could be sure."
+        )
+    return text
 
 
 def _one_in(rate: float) -> str:
@@ -96,24 +116,72 @@ def _one_in(rate: float) -> str:
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
-    accuracies = list(dict.fromkeys(rows["accuracy"]))
+    """One row a scenario: worst case, true zeros among it, and the expected case."""
     body = []
-    for key, part in rows.groupby("scenario"):
-        by_accuracy = part.set_index("accuracy")
-        cells = []
-        for accuracy in accuracies:
-            row = by_accuracy.loc[accuracy]
-            tau, rate = float(row["tau"]), float(row["rate"])
-            if external and is_small(tau):
-                cells += [shown(tau), BLANK]
-            else:
-                cells += [number(tau), percent(rate)]
+    records = [_strength(part) for _, part in rows.groupby("scenario")]
+    reach = max((r["tau"] for r in records if np.isfinite(r["tau"])), default=0.0)
+    for (key, part), record in zip(rows.groupby("scenario"), records, strict=True):
         title = STORIES.get(int(str(key)), ("",))[0]
-        body.append([str(key), title, *cells])
+        tau, zeros, expected = record["tau"], record["zeros"], record["expected"]
+        smaller = [
+            shown(float(tau), external, text=number)
+            for tau in part.sort_values("accuracy")["tau"].tolist()[:-1]
+        ]
+        body.append(
+            [str(key), title, *smaller, shown(tau, external, text=number),
+             _share(part, tau, external),
+             shown(zeros, external, text=number),
+             BLANK if expected is None else shown(expected, external, text=number),
+             _bar(record, reach, external)]
+        )  # fmt: skip
+    accuracies = sorted(set(rows["accuracy"]))
     head = ["Scenario", "What the intruder does"]
-    for accuracy in accuracies:
-        head += [f"Found within {percent(accuracy, 0)}", "of the survey"]
+    head += [f"Found within {percent(accuracy, 0)}" for accuracy in accuracies]
+    head += ["of the survey", "of them true zeros", "expected unique in the country",
+             "Others, true zeros"]  # fmt: skip
     return table(head, body, text_columns=2)
+
+
+def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
+    tau, zeros = record["tau"], record["zeros"]
+    if not np.isfinite(tau) or (external and (is_small(tau) or is_small(zeros))):
+        return ""
+    told = f"{number(tau - zeros)} found that are not zero, {number(zeros)} true zeros"
+    return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, told))
+
+
+def _share(rows: pd.DataFrame, tau: float, external: bool) -> str:
+    rate = float(rows["rate"].max())
+    return shown_share(rate, tau / rate if rate > 0 else 0.0, external)
+
+
+def _strength(rows: pd.DataFrame) -> dict[str, Any]:
+    """Worst case, true zeros and expected case of a scenario at the largest accuracy."""
+    accuracy = float(rows["accuracy"].max())
+    row = rows[rows["accuracy"] == accuracy].iloc[0]
+    zeros = float(row["tau_zero"]) if "tau_zero" in rows and np.isfinite(row["tau_zero"]) else 0.0
+    expected = None
+    if "tau_expected" in rows and np.isfinite(row["tau_expected"]):
+        expected = float(row["tau_expected"])
+    return {"accuracy": accuracy, "tau": float(row["tau"]), "zeros": zeros, "expected": expected}
+
+
+def strongest(risk: Any) -> dict[str, Any] | None:
+    """Return the scenario that finds most at the largest accuracy; None where none was computed.
+
+    Most is counted among those expected to be unique in the country, without weights among
+    those whose true value is not zero. Scenario 5, a model of the population, finds strangers as
+    well as survey persons and does not compete.
+    """
+    rows = risk.table.dropna(subset="tau")
+    rows = rows[rows["scenario"] != MODEL_SCENARIO] if len(rows) else rows
+    records = [_strength(part) for _, part in rows.groupby("scenario")]
+    if not records:
+        return None
+    return max(
+        records,
+        key=lambda r: r["tau"] - r["zeros"] if r["expected"] is None else r["expected"],
+    )
 
 
 def highest(risk: Any) -> tuple[int, float, float]:

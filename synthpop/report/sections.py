@@ -7,10 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.evaluation.assess_fit import FitReport
-from synthpop.figures.gallery import main_numbers, shown_groups
+from synthpop.evaluation.result import FitReport
+from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.style import Names
-from synthpop.microdata.text import BLANK, change, count, difference, number, percent, points
+from synthpop.microdata.text import (
+    BLANK,
+    change,
+    count,
+    difference,
+    number,
+    percent,
+    points,
+    short_percent,
+)
 from synthpop.report.tables import table
 
 STATISTICS = {
@@ -66,99 +75,8 @@ def _counted(rows: pd.DataFrame, column: str, title: str) -> dict[str, Any]:
     return table([title, "Survey, estimated", "Population", "Difference"], body)
 
 
-def categories(fit: FitReport, names: Names) -> list[dict[str, Any]]:
-    """Return for each categorical variable its table and a sentence on its distances."""
-    found = []
-    for name, rows in fit.tables["one_way"].groupby("variable", sort=False):
-        body = [
-            [str(row["level"]), percent(row["sample"]), percent(row["population"]),
-             points(row["population"] - row["sample"])]
-            for row in rows.to_dict("records")
-        ]  # fmt: skip
-        found.append(
-            {
-                "name": str(name),
-                "title": names.title(str(name)),
-                "sentence": _distance_sentence(fit, str(name)),
-                "table": table(["Category", "Survey", "Population", "Points"], body),
-            }
-        )
-    return found
-
-
-def _distance_sentence(fit: FitReport, name: str) -> str:
-    mine = fit.distances[
-        (fit.distances["measure"] == "tvd")
-        & (fit.distances["variable"] == name)
-        & (fit.distances["crossed"] == "")
-    ].set_index("scope")
-    found = {str(scope): mine.loc[scope].to_dict() for scope in mine.index}
-    row: dict[str, Any] = found["all"]
-    text = (
-        f"{percent(row['value'])} of the persons would have to change category to match the "
-        f"survey ({_expected(row)})."
-    )
-    scope = f"largest over {fit.strata}"
-    if scope in found:
-        mean, largest = found[f"mean over {fit.strata}"], found[scope]
-        text += (
-            f" Inside strata it is {percent(mean['value'])} on average and at most "
-            f"{percent(largest['value'])} ({largest['where']}; sampling error there "
-            f"{percent(largest['expected_sampling_error'])})."
-        )
-    return text
-
-
-def pairs(fit: FitReport, names: Names) -> dict[str, Any]:
-    """Return the table of all pairs, the farthest for their sampling error first."""
-    rows = fit.distances[(fit.distances["crossed"] != "") & (fit.distances["scope"] == "all")]
-    ratio = rows["value"] / rows["expected_sampling_error"]
-    rows = rows.loc[ratio.sort_values(ascending=False, kind="stable").index]
-    body = [
-        [f"{names.short(row['variable'])} × {names.short(row['crossed'])}",
-         percent(row["value"]), percent(row["expected_simulation_error"]),
-         percent(row["expected_sampling_error"])]
-        for row in rows.to_dict("records")
-    ]  # fmt: skip
-    return table(["Two-way table", "TVD", "Chance", "Sampling error"], body)
-
-
-def numbers(fit: FitReport, names: Names) -> list[dict[str, Any]]:
-    """Return for each number its statistics, quantiles and groups."""
-    found = []
-    for name in main_numbers(fit):
-        found.append(
-            {
-                "name": name,
-                "title": names.title(name),
-                "unit": names.units.get(name, ""),
-                "sentence": _curve_sentence(fit, name),
-                "statistics": _statistics(fit, name),
-                "quantiles": _quantiles(fit, name),
-                "groups": [_groups(fit, name, by, names) for by in shown_groups(fit, name)],
-                "by": shown_groups(fit, name),
-            }
-        )
-    return found
-
-
-def _curve_sentence(fit: FitReport, name: str) -> str:
-    rows = fit.distances[(fit.distances["measure"] == "ks") & (fit.distances["variable"] == name)]
-    row = rows[rows["scope"] == "all"].to_dict("records")[0]
-    return (
-        f"The share of persons at or below any value differs by at most {percent(row['value'])} "
-        f"({_expected(row)})."
-    )
-
-
-def _expected(row: Mapping[Any, Any]) -> str:
-    simulation, sampling = (
-        percent(row[f"expected_{kind}_error"]) for kind in ("simulation", "sampling")
-    )
-    return f"simulation error {simulation}, sampling error {sampling}"
-
-
-def _statistics(fit: FitReport, name: str) -> dict[str, Any]:
+def statistics_table(fit: FitReport, name: str) -> dict[str, Any]:
+    """Return mean, spread, zeros and extremes of a number."""
     rows = fit.tables["statistics"]
     body = []
     for row in rows[rows["variable"] == name].to_dict("records"):
@@ -179,7 +97,8 @@ def _is_amount(fit: FitReport, name: str) -> bool:
     return bool(rows[rows["variable"] == name]["sample"].max() >= AMOUNT)
 
 
-def _quantiles(fit: FitReport, name: str) -> dict[str, Any]:
+def quantile_table(fit: FitReport, name: str) -> dict[str, Any]:
+    """Return quantiles of a number."""
     rows = fit.tables["quantiles"]
     body = [
         [percent(row["p"], 0), number(row["sample"]), number(row["population"]),
@@ -187,20 +106,6 @@ def _quantiles(fit: FitReport, name: str) -> dict[str, Any]:
         for row in rows[rows["variable"] == name].to_dict("records")
     ]  # fmt: skip
     return table(["Persons below", "Survey", "Population", "Difference"], body)
-
-
-def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
-    rows = fit.tables["groups"]
-    mine = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
-    body = [
-        [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),
-         number(row["mean_population"]), change(row["relative_mean"]), percent(row["value"]),
-         percent(row["expected_sampling_error"])]
-        for row in mine.to_dict("records")
-    ]  # fmt: skip
-    head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",
-            "KS", "Sampling error"]  # fmt: skip
-    return table(head, body)
 
 
 def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
@@ -217,8 +122,23 @@ def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
         ]  # fmt: skip
         head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
                 "Share, population", "Points"]  # fmt: skip
-        found.append({"name": total, "title": names.title(total), "table": table(head, body)})
+        found.append(
+            {
+                "name": total,
+                "title": names.title(total),
+                "sentence": _sum_sentence(fit, total),
+                "table": table(head, body),
+            }
+        )
     return found
+
+
+def _sum_sentence(fit: FitReport, total: str) -> str:
+    sums = fit.tables["sums"]
+    off = float(sums.loc[sums["total"] == total, "population_share_off"].iloc[0])
+    if off > 0:
+        return f"The parts do not add up for {short_percent(off, 2)} of the persons."
+    return "The parts of every person add up to the total."
 
 
 def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:
@@ -228,30 +148,15 @@ def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:
     return [percent(q), percent(p), points(p - q)]
 
 
-def distances(fit: FitReport, names: Names) -> dict[str, Any]:
-    """Return the distances over all persons, and those inside groups (parts of totals left out)."""
-    rows = fit.distances
-    overall = rows[
-        (rows["crossed"] == "") & (rows["scope"] == "all") | (rows["scope"] == "households")
-    ]
-    parts = {part for group in fit.components.values() for part in group}
-    inside = rows[rows["scope"].str.contains(" over ") & ~rows["variable"].isin(parts)]
-    head = ["Variable", "Measure", "Over", "Distance", "Chance", "Sampling error"]
-    return {
-        key: table(head, [_distance(row, names) for row in some.to_dict("records")], text_columns=3)
-        for key, some in (("overall", overall), ("inside", inside))
-    }
-
-
-def _distance(row: Mapping[Any, Any], names: Names) -> list[str]:
-    scopes = {"all": "all persons", "households": "households by stratum and size"}
-    scope = scopes.get(row["scope"], row["scope"])
-    if " over " in scope:
-        how, by = scope.split(" over ", 1)
-        scope = f"{how} over {names.short(by).lower() if by in names.labels else by}"
-    where = f" ({row['where']})" if row["where"] else ""
-    return [
-        names.short(row["variable"]), row["measure"].upper(), scope + where,
-        percent(row["value"]), percent(row["expected_simulation_error"]),
-         percent(row["expected_sampling_error"]),
+def comparisons(fit: FitReport, names: Names) -> dict[str, Any]:
+    """Return all comparisons of persons but two-way tables, the farthest for its error first."""
+    rows = fit.ranking
+    rows = rows[rows["kind"].isin(["variable", "by group", "conditional", "households"])]
+    body = [
+        [comparison_title(row, names.short), row["measure"].upper(),
+         short_percent(row["value"], 2), short_percent(row["expected_simulation_error"], 2),
+         short_percent(row["expected_sampling_error"], 2), number(row["ratio"], 2)]
+        for row in rows.to_dict("records")
     ]  # fmt: skip
+    head = ["Comparison", "Measure", "Distance", "Simulation error", "Sampling error", "Over error"]
+    return table(head, body, text_columns=2)

@@ -15,3 +15,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "",
         "caption": caption,
         "text_columns": text_columns,
     }
+
+
+class Svg(str):
+    """Text that a page shows as it is: a chart made here, never something of the data."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)

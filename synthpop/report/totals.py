@@ -44,14 +44,21 @@ def totals_facts(
     manifest = None if population is None else population.manifest
     prepared = () if manifest is None else manifest.prepared
     parts = [_prepared(item, names, external) for item in prepared]
+    errors: list[float] = []
     if calibration is not None:
         parts.append(_calibration(calibration, external))
+        errors.append(_Cells(calibration.margins, external).largest_error())
     for place, step in enumerate(() if manifest is None else manifest.steps):
         parts.append(_step(step, place, names, external))
+        errors.append(_Cells(pd.DataFrame(step.margins), external).largest_error())
     if not parts:
         return None
     finished = None if manifest is None else manifest.finished
-    return {"parts": parts, "memory": "" if finished is None else finished.summary}
+    return {
+        "parts": parts,
+        "memory": "" if finished is None else finished.summary,
+        "largest_error": errors[-1] if errors else None,
+    }
 
 
 def headlines(facts: Mapping[str, Any] | None) -> list[str]:
@@ -109,6 +116,13 @@ class _Cells:
         """Return how many targets are met within either tolerance."""
         return int((np.abs(self.gap) <= np.maximum(relative * np.abs(self.target), absolute)).sum())
 
+    def largest_error(self) -> float:
+        """Return the largest relative error, half a unit being none; infinite for a missed 0."""
+        gap = np.where(np.abs(self.gap) <= HALF, 0.0, np.abs(self.gap))
+        size = np.abs(self.target)
+        error = np.divide(gap, size, out=np.where(gap > 0, np.inf, 0.0), where=size > 0)
+        return float(error.max(initial=0.0))
+
     def order(self) -> np.ndarray:
         """Positions of the cells that may be named, the largest relative error first."""
         size = np.where(self.target != 0, np.abs(self.relative), np.where(self.gap, np.inf, 0.0))
@@ -140,7 +154,8 @@ class _Cells:
         """Return the table of the cells with the largest errors."""
         extra = [name for name in ("region", "area", "before") if name in self.table.columns]
         extra = [name for name in extra if name != "region" or "area" in extra]
-        order = self.order()[:MOST_CELLS]
+        order = self.order()
+        order = order[np.abs(self.gap[order]) > EXACT][:MOST_CELLS]
         rows = []
         for k in order.tolist():
             row = self.table.iloc[k]

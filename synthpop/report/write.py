@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthpop.evaluation.assess_fit import FitReport, assess_fit
-from synthpop.figures.gallery import draw_all, shown_pairs
+from synthpop.evaluation.assess_fit import assess_fit
+from synthpop.evaluation.result import FitReport
 from synthpop.figures.style import Names
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -17,10 +17,15 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count
 from synthpop.population.population import Population
 from synthpop.report import sections, summary
+from synthpop.report.members import member_tables
+from synthpop.report.pairs import all_pairs, farthest_pairs
+from synthpop.report.provenance import provenance_facts
 from synthpop.report.recipe import fallbacks, run_facts, steps
 from synthpop.report.risk import risk_facts
 from synthpop.report.suppression import suppressed
-from synthpop.report.totals import headlines, totals_facts, totals_pictures
+from synthpop.report.totals import totals_facts, totals_pictures
+from synthpop.report.variables import variable_rows
+from synthpop.report.verdicts import verdict_rows, worst_items
 
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
@@ -41,6 +46,7 @@ def write_report(
     audience: str = "internal",
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a report on a population to one HTML file that needs nothing else.
 
@@ -67,6 +73,9 @@ def write_report(
         the folder.
     labels, units : dict, optional
         Variable -> what it is called, and its unit.
+    provenance : dict, optional
+        What an auditor needs and the population does not know, for the internal report: the name
+        of the survey file and its hash, the command, a date.
 
     Returns
     -------
@@ -82,7 +91,8 @@ def write_report(
 
     Notes
     -----
-    The same arguments give the same bytes: there is no date in it. No randomness.
+    The same arguments give the same bytes: there is no date in it, unless `provenance` has one.
+    No randomness.
 
     Examples
     --------
@@ -104,7 +114,7 @@ def write_report(
         fit = assess_fit(survey, population)
     facts = report_facts(
         survey, population, fit, risk=risk, calibration=calibration, title=title,
-        audience=audience, labels=labels, units=units,
+        audience=audience, labels=labels, units=units, provenance=provenance,
     )  # fmt: skip
     return write_page(path, render(facts), private=audience == "internal")
 
@@ -120,12 +130,13 @@ def report_facts(
     audience: str = "internal",
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return everything that the report says, as text ready to be set.
 
     Parameters
     ----------
-    survey, population, fit, risk, calibration, title, audience, labels, units
+    survey, population, fit, risk, calibration, title, audience, labels, units, provenance
         See `write_report`.
 
     Returns
@@ -137,40 +148,36 @@ def report_facts(
         fit = suppressed(fit)
     names = Names(labels or {}, units or {})
     known = population if isinstance(population, Population) else None
+    recipe = known.manifest.identity.recipe if known else ()
     totals = totals_facts(calibration, known, names, external)
+    pictures = totals_pictures(known)
     return {
         "title": title or "Synthetic population",
         "external": external,
-        "cards": summary.key_figures(fit, population, risk, names, external),
-        "summary": [
-            *summary.sentences(fit, survey, population, risk, names, external),
-            *headlines(totals),
-        ],
+        "cards": summary.key_figures(fit, population),
+        "what": summary.what_it_is(fit, survey, population),
+        "verdicts": verdict_rows(fit, risk, totals, external),
+        "worst": worst_items(fit, recipe, names),
         "totals": totals,
-        "stands_out": summary.stands_out(fit, names),
         "steps": _steps(known, names) if known else None,
         "run": run_facts(known, external) if known else [],
         "fallbacks": fallbacks(known, external) if known else None,
         "households": sections.households(fit),
+        "members": member_tables(fit, names, external),
         "strata": fit.strata and names.title(fit.strata),
-        "categories": sections.categories(fit, names),
-        "pairs": sections.pairs(fit, names),
-        "mosaics": [
-            {"key": f"mosaic {a} x {b}", "title": f"{names.title(a)} by {names.title(b)}"}
-            for a, b in shown_pairs(fit)
-        ],
-        "numbers": sections.numbers(fit, names),
+        "variables": variable_rows(fit, names),
+        "pairs": all_pairs(fit, names),
+        "farthest": farthest_pairs(fit, names),
         "components": sections.components(fit, names),
-        "distances": sections.distances(fit, names),
+        "comparisons": sections.comparisons(fit, names),
         "effective": count(fit.effective_size),
         "n_population": count(fit.n_population),
         "risk": risk_facts(risk, external) if risk is not None else None,
+        "provenance": [] if external else provenance_facts(known, provenance or {}),
         "names": names,
         "pictures": {
-            key: to_svg(figure, key, f"Picture: {key}")
-            for key, figure in (
-                draw_all(fit, labels=labels, units=units) | totals_pictures(known)
-            ).items()
+            key: to_svg(figure, key, "Objective of the annealing while households are exchanged")
+            for key, figure in pictures.items()
         },
     }
 

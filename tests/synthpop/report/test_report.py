@@ -3,6 +3,8 @@
 # ruff: noqa: F401, F811
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +17,9 @@ import pytest
 from synthpop import Pipeline, Structure, Survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.microdata.errors import InputError, OutputError
+from synthpop.microdata.text import short_percent
+from synthpop.report.advice import advice
+from synthpop.report.pairs import _kind, standardised_differences
 from synthpop.report.suppression import suppressed
 from synthpop.report.write import report_facts, write_report
 from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey
@@ -81,12 +86,6 @@ class Check(HTMLParser):
         return " ".join(" ".join(self.text).replace("\u00a0", " ").split())
 
 
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the pictures out where the test is about the text."""
-    monkeypatch.setattr("synthpop.report.write.draw_all", lambda *args, **options: {})
-
-
 @pytest.fixture(scope="module")
 def population(fitted: Any) -> Any:
     return fitted.simulate(scale=3.0)
@@ -103,7 +102,8 @@ def page(survey: Survey, population: Any, fit: FitReport, tmp_path_factory: Any)
 def test_it_is_one_file_that_needs_nothing_else(page: str) -> None:
     check = Check(page)
     assert not check.open
-    assert {"script", "link", "img", "iframe"}.isdisjoint(check.tags)
+    assert {"link", "img", "iframe"}.isdisjoint(check.tags)
+    assert check.tags.count("script") == 1
     local = [ref for ref in check.references if ref.startswith("#")]
     others = set(check.references) - set(local)
     assert all(ref.startswith("data:image/png;base64,") for ref in others)
@@ -116,8 +116,9 @@ def test_it_is_one_file_that_needs_nothing_else(page: str) -> None:
 def test_it_has_every_section(page: str) -> None:
     plain = Check(page).plain
     for heading in (
-        "Summary", "What was done", "Fallbacks", "Households", "Categorical variables",
-        "Two-way tables", "Numbers", "Components", "Distances", "Disclosure risk", "How to read",
+        "Summary", "Fit", "Known totals", "Variables", "Two-way tables", "Members of households",
+        "Households", "Components", "Disclosure risk", "What was done", "Fallbacks", "Provenance",
+        "All comparisons", "How to read",
     ):  # fmt: skip
         assert heading in plain
 
@@ -126,8 +127,9 @@ def test_it_tells_the_numbers_of_the_results(page: str, fit: FitReport, populati
     plain = Check(page).plain
     assert f"{population.n_persons:,}" in plain
     assert f"{population.n_households:,} households" in plain
-    assert f"{fit.tvd.max():.2%}".replace("%", " %") in plain
-    assert f"{fit.ks['income']:.2%}".replace("%", " %") in plain
+    assert f"{short_percent(fit.tvd.max(), 2)} TVD" in plain
+    assert f"{short_percent(fit.ks['income'], 2)} KS" in plain
+    assert f"AUC of {fit.auc['persons']:.2f} for persons" in plain
     mean = fit.tables["statistics"].query("variable == 'income' and statistic == 'mean'")
     assert f"{mean['population'].iloc[0]:,.0f}" in plain
     row = fit.tables["one_way"].query("variable == 'job' and level == 'works'").iloc[0]
@@ -139,6 +141,7 @@ def test_it_tells_the_numbers_of_the_results(page: str, fit: FitReport, populati
 
 def test_the_recipe_is_in_its_order(page: str) -> None:
     plain = Check(page).plain
+    plain = plain[plain.index("Steps of the recipe") :]
     places = [plain.index(text) for text in (
         "1 Household structure", "2 Derived variable", "3 Categorical variable",
         "4 Continuous variable", "5 Components",
@@ -156,7 +159,7 @@ def test_each_scenario_has_a_sentence(page: str) -> None:
     assert "Not computed: no intervals." in plain
     assert "Keys: region, sex. Value looked for: income." in plain
     assert "7 of the 300 records are unique." in plain
-    assert "Highest intruder rate 20.00 %" in plain
+    assert "Disclosure risk high The strongest of five intruders comes within 5 %" in plain
 
 
 def test_same_arguments_same_bytes(
@@ -166,20 +169,18 @@ def test_same_arguments_same_bytes(
     assert again.read_text(encoding="utf-8") == page
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_title_labels_and_units(survey: Survey, population: Any, fit: FitReport) -> None:
     facts = report_facts(
         survey, population, fit, title="My <country>", labels={"income": "Net income"},
         units={"income": "euros a year"},
     )  # fmt: skip
     assert facts["title"] == "My <country>"
-    number = next(item for item in facts["numbers"] if item["name"] == "income")
+    number = next(item for item in facts["variables"] if item["name"] == "income")
     assert number["title"] == "Net income (income)"
-    assert number["unit"] == "euros a year"
+    assert "euros a year" in number["chart"]
     assert facts["risk"] is None
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_everything_is_escaped(tmp_path: Path) -> None:
     bad = "<script>alert(1)</script>"
     data = small_data(60).rename(columns={"job": bad, "region": "a&b"})
@@ -188,21 +189,19 @@ def test_everything_is_escaped(tmp_path: Path) -> None:
     population = Pipeline([Structure(["sex", bad])]).fit(survey, seed=1).simulate()
     path = write_report(tmp_path / "r.html", survey, population, title=bad)
     text = path.read_text(encoding="utf-8")
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "&lt;script&gt;" in text
-    assert "script" not in Check(text).tags
+    assert Check(text).tags.count("script") == 1
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_frame_is_a_population_too(survey: Survey, population: Any, tmp_path: Path) -> None:
     path = write_report(tmp_path / "r.html", survey, population.frame())
     plain = Check(path.read_text(encoding="utf-8")).plain
     assert "What was done" not in plain
-    assert "Disclosure risk" not in plain
+    assert "Disclosure risk not assessed" in plain
     assert "Two-way tables" in plain
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_faults(survey: Survey, population: Any, fit: FitReport, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'public' is not allowed"):
         write_report(tmp_path / "r.html", survey, population, audience="public")
@@ -226,6 +225,76 @@ def test_any_survey_has_a_report(kind: str, audience: str, tmp_path: Path) -> No
     population = Pipeline([Structure(names)]).fit(survey, seed=1).simulate()
     path = write_report(tmp_path / "r.html", survey, population, audience=audience)
     assert not Check(path.read_text(encoding="utf-8")).open
+
+
+def test_a_policy_lets_nothing_load_and_only_the_script_of_the_page_run(page: str) -> None:
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    script = re.search(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    assert policy is not None
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert "default-src 'none'" in policy[1]
+    assert f"script-src 'sha256-{digest}'" in policy[1].replace("&#39;", "'")
+    assert len(script[1]) < 4_000
+
+
+def test_a_page_says_first_what_is_broken(survey: Survey, population: Any) -> None:
+    frame = population.frame()
+    frame["job"] = np.where(frame["sex"] == "f", "works", "rests")  # told by nothing else
+    fit = assess_fit(survey, frame)
+    facts = report_facts(survey, frame, fit)
+    assert facts["verdicts"][0]["word"] != "close"
+    assert "job" in facts["worst"][0]["sentence"]
+    assert facts["variables"][0]["worst_value"] > 2
+    assert facts["variables"][0]["worst_value"] == pytest.approx(
+        fit.ranking["ratio"].max(), abs=0.01
+    )
+    ids = {item["id"] for item in facts["variables"]} | {"members", "households", "pairs"}
+    assert {item["link"][1:] for item in facts["worst"]} <= ids
+
+
+def test_advice_names_the_missing_predictor() -> None:
+    recipe = [
+        {"type": "structure", "variables": ["age", "sex"]},
+        {"type": "categorical", "name": "job", "predictors": ["age"]},
+        {"type": "continuous", "name": "income", "predictors": ["age", "job"]},
+    ]
+    told = {
+        ("conditional", "sex", "job"): "Give job the predictor sex.",
+        ("by group", "income", "job"): "Give income an interaction with job, or a second pass",
+        ("members", "job", ""): "Draw job of members given the first member (by_household).",
+        ("household counts", "age", ""): "Keep age in the structure",
+    }
+    for (kind, variable, given), sentence in told.items():
+        assert advice({"kind": kind, "variable": variable, "given": given}, recipe).startswith(
+            sentence
+        )
+
+
+def test_true_zeros_are_apart_from_what_is_found(survey: Survey, population: Any) -> None:
+    class Weighted(Risk):
+        def __init__(self) -> None:
+            super().__init__(tau=10.0)
+            self.table["tau_zero"] = self.table["tau"] * 0.9
+            self.table["tau_expected"] = self.table["tau"] * 0.001
+
+    fit = assess_fit(survey, population, variables=["job", "sex"])
+    facts = report_facts(survey, population, fit, risk=Weighted())
+    row = facts["verdicts"][1]
+    assert row["word"] == "low"
+    assert "36 of them have a true value of 0" in row["reason"]
+    assert "0.04 are expected to be unique in the country" in row["reason"]
+    worst = report_facts(survey, population, fit, risk=Risk(tau=10.0))["verdicts"][1]
+    assert worst["word"] == "high"
+
+
+def test_cells_are_coloured_by_their_error_and_grey_within_two() -> None:
+    q = np.array([0.5, 0.5, 0.5, np.nan])
+    p = np.array([0.55, 0.62, 0.45, 0.5])
+    assert [_kind(z) for z in standardised_differences(q, p, 100.0)] == [
+        "within", "off-more", "within", "within"
+    ]  # fmt: skip
+    assert _kind(-5.0) == "far-fewer"
 
 
 # for external readers
@@ -277,7 +346,6 @@ def test_household_sizes_count_households() -> None:
     assert table.query("variable == 'hsize' and level == '4'")["sample"].isna().all()
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_no_value_of_one_person_is_told(
     rare: Survey, rare_fit: tuple[Any, FitReport], tmp_path: Path
 ) -> None:

@@ -1,0 +1,224 @@
+"""Small inline charts as SVG text: differences with the band of their sampling error.
+
+Colours come from the style of the page (classes ``band``, ``mark``, ``far``), so that light and
+dark pages and print need no second drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+BAR_WIDTH, BAR_HEIGHT = 120, 16
+SPARK_WIDTH, SPARK_HEIGHT = 150, 30
+CURVE_WIDTH, CURVE_HEIGHT, LEFT, BOTTOM, TOP = 440, 190, 52, 34, 12
+
+
+def difference_bar(value: float, error: float, reach: float, text: str) -> str:
+    """Return a dot at a difference, on a line through zero, with the band of two errors.
+
+    Parameters
+    ----------
+    value, error : float
+        Difference and its standard error; NaN gives an empty text.
+    reach : float
+        Largest absolute value of the axis, the same for all rows of a table.
+    text : str
+        What the chart says, for readers that cannot see it.
+
+    Examples
+    --------
+    >>> difference_bar(0.01, 0.02, 0.05, "+1 point").count("<rect")
+    1
+    """
+    if not (np.isfinite(value) and reach > 0):
+        return ""
+    middle = BAR_WIDTH / 2
+    scale = (middle - 5) / reach
+    half = min(2 * error * scale, middle - 1) if np.isfinite(error) else 0.0
+    at = middle + float(np.clip(value, -reach, reach)) * scale
+    kind = "far" if abs(value) > 2 * error else "mark"
+    return _svg(
+        BAR_WIDTH,
+        BAR_HEIGHT,
+        text,
+        f'<rect class="band" x="{middle - half:.1f}" y="2" width="{2 * half:.1f}" height="12"/>'
+        f'<path class="zero" d="M{middle:.0f} 0V16"/>'
+        f'<path class="{kind}" d="M{middle:.0f} 8H{at:.1f}"/>'
+        f'<circle class="{kind}" cx="{at:.1f}" cy="8" r="3.5"/>',
+    )
+
+
+def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> str:
+    """Return differences of levels as bars up and down, each on the band of two errors.
+
+    Examples
+    --------
+    >>> spark_bars([0.01, -0.01], [0.02, 0.02], "shares").count('class="band"')
+    2
+    """
+    x, e = np.asarray(values, dtype=float), np.asarray(errors, dtype=float)
+    known = np.isfinite(x)
+    x, e = x[known], np.nan_to_num(e[known])
+    reach = float(max(np.abs(x).max(initial=0.0), (2 * e).max(initial=0.0)))
+    if not len(x) or reach <= 0:
+        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+    middle, scale = SPARK_HEIGHT / 2, (SPARK_HEIGHT / 2 - 1) / reach
+    step = SPARK_WIDTH / len(x)
+    parts = []
+    for k, (value, error) in enumerate(zip(x, e, strict=True)):
+        left, width = k * step, max(step - 1, 0.6)
+        half = 2 * error * scale
+        top = middle - max(value, 0.0) * scale
+        kind = "far" if abs(value) > 2 * error else "mark"
+        parts.append(
+            f'<rect class="band" x="{left:.1f}" y="{middle - half:.1f}" width="{width:.1f}" '
+            f'height="{2 * half:.1f}"/><rect class="{kind}" x="{left + width * 0.3:.1f}" '
+            f'y="{top:.1f}" width="{max(width * 0.4, 0.6):.1f}" height="{abs(value) * scale:.1f}"/>'
+        )
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, "".join(parts) + _zero_line())
+
+
+def spark_curve(x: np.ndarray, values: np.ndarray, errors: np.ndarray, text: str) -> str:
+    """Return the difference of two distribution functions as a line in the band of two errors."""
+    if len(x) < 2:
+        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+    reach = _reach(values, errors)
+    across = np.linspace(0, SPARK_WIDTH, len(x))
+    middle, scale = SPARK_HEIGHT / 2, (SPARK_HEIGHT / 2 - 1) / reach
+    body = _band(across, middle - 2 * errors * scale, middle + 2 * errors * scale)
+    body += _zero_line() + _line(across, middle - values * scale, _kind(values, errors))
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+
+
+def difference_curve(
+    x: np.ndarray, values: np.ndarray, errors: np.ndarray, text: str, unit: str = ""
+) -> str:
+    """Return the difference of two distribution functions with its axes.
+
+    Parameters
+    ----------
+    x, values, errors : float arrays, shape (points,)
+        Values of the variable; population less survey, as shares; standard errors.
+    text : str
+        What the chart says.
+    unit : str
+        Unit of the variable, below the axis.
+    """
+    if len(x) < 2 or not x[-1] > x[0]:
+        return ""
+    reach = _reach(values, errors)
+    width, height = CURVE_WIDTH - LEFT - 8, CURVE_HEIGHT - BOTTOM - TOP
+    across = LEFT + (x - x[0]) / (x[-1] - x[0]) * width
+    middle, scale = TOP + height / 2, height / 2 / reach
+    body = _band(across, middle - 2 * errors * scale, middle + 2 * errors * scale)
+    for share in (-1.0, 0.0, 1.0):
+        y = middle - share * reach * scale
+        body += f'<path class="{"grid" if share else "zero"}" d="M{LEFT} {y:.1f}H{LEFT + width}"/>'
+        label = _points(share * reach)
+        body += f'<text class="tick end" x="{LEFT - 6}" y="{y + 4:.1f}">{label}</text>'
+    for tick in nice_ticks(float(x[0]), float(x[-1])):
+        at = LEFT + (tick - x[0]) / (x[-1] - x[0]) * width
+        body += f'<path class="grid" d="M{at:.1f} {TOP}V{TOP + height}"/>'
+        body += f'<text class="tick mid" x="{at:.1f}" y="{TOP + height + 16}">{tick:,.6g}</text>'
+    body += _line(across, middle - values * scale, _kind(values, errors))
+    if unit:
+        at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'
+        body += f'<text class="tick end" {at}>{escape(unit)}</text>'
+    return _svg(CURVE_WIDTH, CURVE_HEIGHT, text, body, "curve")
+
+
+def ratio_bar(ratio: float, reach: float, text: str) -> str:
+    """Return a bar from zero to a ratio; the grey band ends at one, the sampling error.
+
+    The scale is linear up to one and logarithmic beyond, so that one large value does not
+    flatten the others.
+    """
+    if not np.isfinite(ratio):
+        return ""
+    end = _beyond(max(reach, 2.0))
+    scale = (BAR_WIDTH - 6) / end
+    at = _beyond(min(ratio, max(reach, 2.0))) * scale
+    kind = "far" if ratio > 2 else "mark"
+    return _svg(
+        BAR_WIDTH,
+        BAR_HEIGHT,
+        text,
+        f'<rect class="band" x="0" y="2" width="{scale:.1f}" height="12"/>'
+        f'<path class="{kind}" d="M0 8H{at:.1f}"/><circle class="{kind}" cx="{at:.1f}" cy="8" '
+        'r="3.5"/>',
+    )
+
+
+def part_bar(parts: Sequence[tuple[float, str]], reach: float, text: str) -> str:
+    """Return parts of a count side by side: width and class of each, on a linear axis."""
+    if not reach > 0:
+        return ""
+    left, body = 0.0, ""
+    for value, kind in parts:
+        width = max(value, 0.0) / reach * BAR_WIDTH
+        body += f'<rect class="{kind}" x="{left:.1f}" y="2" width="{width:.1f}" height="12"/>'
+        left += width
+    return _svg(BAR_WIDTH, BAR_HEIGHT, text, body)
+
+
+def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return at most `most` round numbers from low to high.
+
+    Examples
+    --------
+    >>> nice_ticks(0.0, 97.0)
+    [0.0, 20.0, 40.0, 60.0, 80.0]
+    """
+    raw = (high - low) / most
+    if not raw > 0:
+        return [low]
+    size = 10.0 ** np.floor(np.log10(raw))
+    step = next((size * k for k in (1, 2, 5, 10) if size * k >= raw), 10 * size)
+    first = np.ceil(low / step)
+    ticks = (np.arange(first, np.floor(high / step) + 1) * step).tolist()
+    return [float(round(tick, 12)) for tick in ticks]
+
+
+def _beyond(ratio: float) -> float:
+    return ratio if ratio <= 1 else 1 + float(np.log2(ratio))
+
+
+def _reach(values: np.ndarray, errors: np.ndarray) -> float:
+    reach = float(max(np.nanmax(np.abs(values)), np.nanmax(2 * errors), 1e-6))
+    digits = 10.0 ** np.floor(np.log10(reach))
+    return float(np.ceil(reach / digits * 2) / 2 * digits)
+
+
+def _kind(values: np.ndarray, errors: np.ndarray) -> str:
+    return "far line" if bool((np.abs(values) > 2 * errors + 1e-12).any()) else "mark line"
+
+
+def _points(share: float) -> str:
+    text = f"{share * 100:+.2g}" if share else "0"
+    return text.replace("-", "−")
+
+
+def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> str:
+    forward = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, top, strict=True))
+    back = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[::-1], bottom[::-1], strict=True))
+    return f'<polygon class="band" points="{forward} {back}"/>'
+
+
+def _line(x: np.ndarray, y: np.ndarray, kind: str) -> str:
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    return f'<polyline class="{kind}" points="{points}"/>'
+
+
+def _zero_line() -> str:
+    return f'<path class="zero" d="M0 {SPARK_HEIGHT / 2:.0f}H{SPARK_WIDTH}"/>'
+
+
+def _svg(width: float, height: float, text: str, body: str, kind: str = "small") -> str:
+    label = escape(text, quote=True)
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{label}">{body}</svg>'
+    )

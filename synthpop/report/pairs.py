@@ -1,0 +1,106 @@
+"""Two-way tables: the farthest ones cell by cell, coloured by difference over its error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.result import FitReport
+from synthpop.figures import svg
+from synthpop.figures.style import Names
+from synthpop.microdata.text import BLANK, number, percent, points, short_percent
+from synthpop.report.tables import Svg, table
+from synthpop.report.variables import share_errors
+
+MOST_SHOWN = 6
+MOST_CELLS = 400
+NOTABLE, LARGE = 2.0, 4.0
+
+
+def all_pairs(fit: FitReport, names: Names) -> dict[str, Any]:
+    """Return the table of all pairs, the farthest for their sampling error first."""
+    rows = fit.ranking[fit.ranking["kind"] == "two-way table"]
+    reach = float(rows["ratio"].max()) if len(rows) else 1.0
+    body = [
+        [f"{names.short(row['variable'])} by {names.short(row['given'])}",
+         short_percent(row["value"], 2), short_percent(row["expected_sampling_error"], 2),
+         number(row["ratio"], 2),
+         Svg(svg.ratio_bar(row["ratio"], reach, f"{number(row['ratio'], 2)} times the error"))]
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+    head = ["Two-way table", "TVD", "Sampling error", "TVD over error", ""]
+    return table(head, body)
+
+
+def farthest_pairs(fit: FitReport, names: Names) -> list[dict[str, Any]]:
+    """Return title and cells of the pairs that are farthest for their sampling error."""
+    rows = fit.ranking[fit.ranking["kind"] == "two-way table"].head(MOST_SHOWN)
+    shown = []
+    two_way = fit.tables["two_way"]
+    for row in rows.to_dict("records"):
+        a, b = row["variable"], row["given"]
+        cells = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
+        if not len(cells) or len(cells) > MOST_CELLS:
+            continue
+        shown.append(
+            {
+                "title": f"{names.title(a)} by {names.title(b)}",
+                "grid": _grid(cells, fit.effective_size),
+            }
+        )
+    return shown
+
+
+def standardised_differences(
+    sample: np.ndarray, population: np.ndarray, effective: float
+) -> np.ndarray:
+    """Return (p - q) / se of each cell, se that of a share of the sample.
+
+    Examples
+    --------
+    >>> z = standardised_differences(np.array([0.5]), np.array([0.6]), 100.0)
+    >>> z.round(2).tolist()
+    [2.0]
+    """
+    return np.asarray((population - sample) / share_errors(sample, effective))
+
+
+def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:
+    q, p = (_matrix(cells, side) for side in ("sample", "population"))
+    if len(q.columns) > len(q.index):
+        q, p = q.T, p.T
+    levels, others = list(q.index), list(q.columns)
+    sample, population = q.to_numpy(dtype=float), p.to_numpy(dtype=float)
+    z = standardised_differences(sample, population, effective)
+    rows = []
+    for i, level in enumerate(levels):
+        entries = [
+            {
+                "text": _cell_text(sample[i, j], population[i, j]),
+                "kind": _kind(z[i, j]),
+                "title": f"{level}, {other}: survey {percent(sample[i, j])}, "
+                f"population {percent(population[i, j])}",
+            }
+            for j, other in enumerate(others)
+        ]
+        rows.append({"level": str(level), "cells": entries})
+    return {"columns": [str(column) for column in others], "rows": rows}
+
+
+def _matrix(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    matrix = cells.pivot(index="level_a", columns="level_b", values=column).astype(float)
+    rows, columns = dict.fromkeys(cells["level_a"]), dict.fromkeys(cells["level_b"])
+    return matrix.loc[list(rows), list(columns)]
+
+
+def _cell_text(q: float, p: float) -> str:
+    return points(p - q) if np.isfinite(q) and np.isfinite(p) else BLANK
+
+
+def _kind(z: float) -> str:
+    if not np.isfinite(z) or abs(z) <= NOTABLE:
+        return "within"
+    size = "far" if abs(z) > LARGE else "off"
+    return f"{size}-{'more' if z > 0 else 'fewer'}"

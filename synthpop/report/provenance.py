@@ -1,0 +1,61 @@
+"""Where a population comes from: software, platform, survey file, command."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from synthpop._version import __version__
+from synthpop.population.population import Population
+
+LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba")
+CHUNK = 1 << 20
+
+
+def provenance_facts(
+    population: Population | None, more: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return what an auditor needs, as (name, value).
+
+    Parameters
+    ----------
+    population : Population or None
+    more : dict
+        Survey file, its hash, command, date: as far as the caller knows them.
+    """
+    facts = [(name, str(value)) for name, value in more.items()]
+    if population is not None and population.manifest.identity.survey:
+        facts.append(("Hash of the columns that were read", population.manifest.identity.survey))
+    facts.append(("synthpop", __version__))
+    facts.append(("Python", platform.python_version()))
+    facts += [(name, _version(name)) for name in LIBRARIES]
+    facts.append(("Platform", f"{platform.system()} {platform.machine()}"))
+    return facts
+
+
+def survey_file_facts(path: Path) -> dict[str, str]:
+    """Return name and SHA-256 of a survey file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "survey.csv"
+    >>> _ = file.write_text("a")
+    >>> survey_file_facts(file)["SHA-256 of the survey file"][:8]
+    'ca978112'
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(CHUNK):
+            digest.update(block)
+    return {"Survey file": path.name, "SHA-256 of the survey file": digest.hexdigest()}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

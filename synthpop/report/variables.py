@@ -1,0 +1,170 @@
+"""One row a variable: its type, a small plot of the difference, and all its tables folded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.result import FitReport
+from synthpop.figures import svg
+from synthpop.figures.style import Names
+from synthpop.figures.tables import shown_groups
+from synthpop.microdata.text import change, count, number, percent, points, short_percent
+from synthpop.report.sections import quantile_table, statistics_table
+from synthpop.report.tables import Svg, table
+from synthpop.report.verdicts import variable_id
+
+FEWEST_LEVELS = 2
+
+
+def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
+    """Return what the page shows of each variable, the one with the worst comparison first.
+
+    Returns
+    -------
+    list of dict
+        ``id``, ``name``, ``title``, ``type``, ``distance`` and ``ratio`` (texts and numbers),
+        ``plot`` and ``chart`` (SVG), ``sentence``, ``tables`` (title and table each).
+    """
+    parts = {part: total for total, group in fit.components.items() for part in group}
+    ranking = fit.ranking
+    overall = ranking[ranking["kind"] == "variable"].set_index("variable")
+    worst = ranking.groupby("variable")["ratio"].max()
+    rows = []
+    one_way = {str(n): rows for n, rows in fit.tables["one_way"].groupby("variable", sort=False)}
+    for name in sorted(overall.index.unique(), key=lambda n: -worst[n]):
+        row = overall.loc[name]
+        kind = "category" if row["measure"] == "tvd" else "number"
+        coded = row["measure"] == "tvd"
+        facts = _category(fit, name, one_way[name], names) if coded else _number(fit, name, names)
+        if name in parts:
+            kind = f"part of {names.short(parts[name])}"
+        rows.append(
+            {
+                "id": variable_id(name),
+                "name": name,
+                "title": names.title(name),
+                "type": kind,
+                "measure": row["measure"].upper(),
+                "distance": short_percent(row["value"], 2),
+                "ratio": number(row["ratio"], 2),
+                "ratio_value": round(float(row["ratio"]), 4),
+                "worst": number(float(worst[name]), 2),
+                "worst_value": round(float(worst[name]), 4),
+                "sentence": _sentence(fit, name, row),
+                **facts,
+            }
+        )
+    return rows
+
+
+def _sentence(fit: FitReport, name: str, row: Any) -> str:
+    sampling = short_percent(row["expected_sampling_error"], 2)
+    simulation = short_percent(row["expected_simulation_error"], 2)
+    value = short_percent(row["value"], 2)
+    what = f"The shares of persons up to any value differ by at most {value}"
+    if row["measure"] == "tvd":
+        what = f"{value} of the persons would have to change category to match the survey"
+    text = f"{what} (sampling error {sampling}, simulation error {simulation})."
+    inside = fit.distances[
+        (fit.distances["variable"] == name) & (fit.distances["crossed"] == "")
+    ].set_index("scope")
+    largest = f"largest over {fit.strata}"
+    if largest in inside.index:
+        at: dict[Any, Any] = inside.loc[[largest]].to_dict("records")[0]
+        text += (
+            f" Inside strata: at most {short_percent(at['value'], 2)} ({at['where']}; sampling "
+            f"error there {short_percent(at['expected_sampling_error'], 2)})."
+        )
+    return text
+
+
+def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:
+    """Return standard errors of shares in a sample of this effective size.
+
+    Examples
+    --------
+    >>> share_errors(np.array([0.5, 0.0]), 100.0).round(4).tolist()
+    [0.05, 0.007]
+    """
+    n = max(effective, 1.0)
+    smoothed = (shares * n + 0.5) / (n + 1)
+    return np.asarray(np.sqrt(smoothed * (1 - smoothed) / n))
+
+
+def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: Names) -> dict[str, Any]:
+    q, p = rows["sample"].to_numpy(dtype=float), rows["population"].to_numpy(dtype=float)
+    errors = share_errors(q, fit.effective_size)
+    gaps = p - q
+    reach = float(np.nanmax([*np.abs(gaps), *(2 * errors)])) if np.isfinite(gaps).any() else 0.0
+    body = []
+    for level, a, b, gap, error in zip(rows["level"], q, p, gaps, errors, strict=True):
+        told = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
+        plot = svg.difference_bar(gap, error, reach, told)
+        body.append([str(level), percent(a), percent(b), points(gap), Svg(plot)])
+    head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
+    tables = [{"title": "", "table": table(head, body)}]
+    if (stratified := _strata(fit, name)) is not None:
+        tables.append({"title": f"Inside {names.title(str(fit.strata))}", "table": stratified})
+    text = f"Differences of the shares of {len(rows)} categories with their sampling error"
+    return {"plot": Svg(svg.spark_bars(gaps.tolist(), errors.tolist(), text)), "chart": "",
+            "tables": tables}  # fmt: skip
+
+
+def _strata(fit: FitReport, name: str) -> dict[str, Any] | None:
+    rows = fit.tables["tvd_by_stratum"]
+    if rows.empty:
+        return None
+    rows = rows[rows["variable"] == name]
+    ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
+    if rows.empty:
+        return None
+    reach = float(ratios.max())
+    body = [
+        [str(row["level"]), short_percent(row["value"], 2),
+         short_percent(row["expected_sampling_error"], 2),
+         Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the sampling error"))]
+        for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
+    ]  # fmt: skip
+    return table(["Stratum", "TVD", "Sampling error", "Distance over error"], body)
+
+
+def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
+    curves = fit.tables["curves"]
+    curves = curves.reindex(columns=["variable", "by", "x", "sample", "population"])
+    rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
+    x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
+    errors = share_errors(q, fit.effective_size)
+    text = f"Difference of the distribution functions of {names.short(name)}"
+    chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""))
+    tables = [
+        {"title": "Statistics", "table": statistics_table(fit, name)},
+        {"title": "Quantiles", "table": quantile_table(fit, name)},
+    ]
+    parts = {part for group in fit.components.values() for part in group}
+    if name not in parts:
+        tables += [
+            {"title": f"By {names.title(by)}", "table": _groups(fit, name, by, names)}
+            for by in shown_groups(fit, name)
+        ]
+    return {"plot": Svg(svg.spark_curve(x, p - q, errors, text)), "chart": Svg(chart),
+            "tables": tables}  # fmt: skip
+
+
+def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
+    rows = fit.tables["groups"]
+    rows = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
+    ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
+    reach = float(ratios.max()) if len(rows) else 1.0
+    body = [
+        [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),
+         number(row["mean_population"]), change(row["relative_mean"]),
+         short_percent(row["value"], 2),
+         Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the sampling error"))]
+        for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
+    ]  # fmt: skip
+    head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",
+            "KS", "KS over sampling error"]  # fmt: skip
+    return table(head, body)

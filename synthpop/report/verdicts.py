@@ -1,0 +1,131 @@
+"""The first screen: fit, risk and known totals in a word each, and what most needs a look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from synthpop.evaluation.result import FitReport
+from synthpop.evaluation.sentences import comparison_sentence
+from synthpop.figures.style import Names
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
+from synthpop.microdata.text import number, percent
+from synthpop.report.advice import advice
+from synthpop.report.risk import strongest
+
+LEVELS = {"close": "good", "mixed": "look", "poor": "bad", "low": "good", "raised": "look",
+          "high": "bad", "met": "good", "nearly met": "look", "missed": "bad"}  # fmt: skip
+RAISED_SHARE, HIGH_SHARE = 0.0005, 0.01
+NEARLY = 0.01
+
+
+def verdict_rows(
+    fit: FitReport, risk: Any, totals: Mapping[str, Any] | None, external: bool
+) -> list[dict[str, str]]:
+    """Return the three rows: what is judged, the word, its level and its reason."""
+    verdict = fit.verdict()
+    rows = [_row("Fit", "#variables", verdict.word, f"{verdict.reason} {_auc(fit)}".strip())]
+    word, reason = risk_verdict(risk, fit.n_sample, external)
+    rows.append(_row("Disclosure risk", "#risk" if risk is not None else "", word, reason))
+    word, reason = totals_verdict(totals)
+    rows.append(_row("Known totals", "#totals" if totals else "", word, reason))
+    return rows
+
+
+def _row(what: str, link: str, word: str, reason: str) -> dict[str, str]:
+    level = LEVELS.get(word, "none")
+    return {"what": what, "link": link, "word": word, "level": level, "reason": reason}
+
+
+def _auc(fit: FitReport) -> str:
+    known = {units: value for units, value in fit.auc.items() if np.isfinite(value)}
+    if not known:
+        return ""
+    told = " and ".join(f"{value:.2f} for {units}" for units, value in known.items())
+    return f"A classifier reaches an AUC of {told} (0.5 is a coin toss)."
+
+
+def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
+    """Return the word on disclosure and its reason.
+
+    Notes
+    -----
+    Counted are survey persons found within the largest accuracy whose true value is not zero,
+    with weights only those expected to be unique in the country too. "raised" from 0.05 %
+    of the survey persons, "high" from 1 %.
+    """
+    if risk is None:
+        return "not assessed", "Declare keys and a target in the table [risk] of the run file."
+    row = strongest(risk)
+    if row is None:
+        return "not assessed", "No scenario could be computed."
+    tau, zeros, expected = row["tau"], row["zeros"], row["expected"]
+    counted = expected if expected is not None else max(tau - zeros, 0.0)
+    share = counted / max(n_sample, 1)
+    word = "high" if share >= HIGH_SHARE else "raised" if share >= RAISED_SHARE else "low"
+    within = percent(row["accuracy"], 0)
+    if external and (is_small(tau) or is_small(counted)):
+        return word, f"Fewer than {SMALLEST_COUNT} survey persons are found within {within}."
+    text = f"The strongest of five intruders comes within {within} of the value of {number(tau)} "
+    text += f"survey persons at worst; {number(zeros)} of them have a true value of 0"
+    if expected is None:
+        return word, f"{text}."
+    return word, f"{text}, and {number(expected)} are expected to be unique in the country."
+
+
+def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return the word on known totals and its reason."""
+    if totals is None:
+        return "none given", "Totals from a register or census bring tables nearer to the country."
+    reason = str(totals["parts"][-1]["sentences"][0])
+    largest = totals.get("largest_error")
+    if largest is None:
+        return "met", reason
+    word = "met" if largest < 1e-6 else "nearly met" if largest <= NEARLY else "missed"
+    return word, reason
+
+
+def worst_items(
+    fit: FitReport, recipe: Sequence[Mapping[str, Any]], names: Names
+) -> list[dict[str, str]]:
+    """Return what most needs a look: a sentence, where to look, and what to do."""
+    return [
+        {
+            "sentence": comparison_sentence(row, names.short),
+            "link": f"#{link_of(row)}",
+            "advice": advice(row, recipe),
+        }
+        for row in fit.verdict().worst.to_dict("records")
+    ]
+
+
+def link_of(row: Mapping[Any, Any]) -> str:
+    """Return the id of the place where a comparison is shown."""
+    kind = row["kind"]
+    if kind in ("members", "household counts", "household sums", "age gaps"):
+        return "members"
+    if kind == "households":
+        return "households"
+    if kind == "two-way table":
+        return "pairs"
+    if kind == "components":
+        return "components"
+    return variable_id(str(row["variable"]))
+
+
+def variable_id(name: str) -> str:
+    """Return the id of a variable on the page: letters, digits and a number for the rest.
+
+    Examples
+    --------
+    >>> variable_id("pl030"), variable_id("a b")
+    ('v-pl030', 'v-a-b-1c7')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
+    if plain == name:
+        return f"v-{name}"
+    mark = sum((k + 1) * ord(c) for k, c in enumerate(name)) % 4096
+    return f"v-{plain}-{mark:x}"
