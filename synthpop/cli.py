@@ -191,7 +191,6 @@ def _plan_of(file: Path, folder: Path) -> Any:
 
 
 def _run(plan: Any, out: Path, workers: int | str) -> None:
-    from synthpop.pipeline.pipeline import Pipeline
     from synthpop.population.storage import add_file, run_seed
     from synthpop.report.write import write_report
     from synthpop.runfiles.runfile import check_risk
@@ -206,7 +205,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         survey = calibration.survey
     check_risk(plan, survey)
     with progress() as listener:
-        fitted = Pipeline(plan.stages, plan.rules).fit(survey, seed=seed, on_event=listener)
+        fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
             strata=plan.run.strata,

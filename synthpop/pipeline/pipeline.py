@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from synthpop._version import __version__
-from synthpop.calibration.margins import Margin
+from synthpop.calibration.margins import Margin, margin_list
 from synthpop.conditional.rules.enforce import (
     RulePlan,
     broken_in_survey,
@@ -37,6 +37,7 @@ from synthpop.pipeline.fingerprint import (
     replicate_seed,
     stage_to_dict,
 )
+from synthpop.pipeline.known_totals import calibrate_coarsely, with_annealing
 from synthpop.pipeline.model_hash import model_hash
 from synthpop.pipeline.pilot import Pilot, make_pilot, needs_pilot
 from synthpop.pipeline.postprocess import (
@@ -99,6 +100,12 @@ class Pipeline:
         `check_rules` verifies the result. What the survey breaks, how many were drawn again and
         what could not be kept is in ``fallbacks``.
 
+    known_totals : list of Margin
+        Counts that are known of the whole population, as fine as they are published: the weights
+        of the survey are calibrated to coarse tables of them, and whole households are exchanged
+        (`Anneal`) until all are met, behind the last step whose variables they name. The
+        population comes nearer to the truth in tables of other variables too.
+
     Examples
     --------
     >>> import pandas as pd
@@ -114,9 +121,11 @@ class Pipeline:
 
     stages: Sequence[Stage | Preparation | Finisher]
     rules: Sequence[str] = ()
+    known_totals: Sequence[Margin] = ()
 
     def __post_init__(self) -> None:
-        """Keep lists of steps and rules as tuples of their own."""
+        """Keep lists of steps, rules and totals as tuples of their own."""
+        object.__setattr__(self, "known_totals", tuple(margin_list(self.known_totals)))
         if isinstance(self.stages, list):
             object.__setattr__(self, "stages", tuple(self.stages))
         rules = (self.rules,) if isinstance(self.rules, str) else tuple(self.rules)
@@ -148,20 +157,26 @@ class Pipeline:
             Lists everything in the recipe that does not fit the survey.
         """
         listener = on_event or silent
-        steps, stages = take_apart(self.stages), take_apart(self.stages).stages
         seed = resolve_seed(seed)
         streams = Streams(seed)
         survey = storable(survey.survey() if isinstance(survey, Population) else survey)
-        rules = parse_rules(self.rules)
-        columns = check_recipe(self.stages, survey, rules)
+        rules, recipe = parse_rules(self.rules), self.stages
+        if self.known_totals and isinstance(survey, Survey):
+            recipe = with_annealing(recipe, self.known_totals, survey.roles.strata)
+        steps, stages = take_apart(recipe), take_apart(recipe).stages
+        columns = check_recipe(recipe, survey, rules)
         prepared = []
         for number, step in enumerate(steps.preparations):
             survey, record = step.prepare(survey, seed_of(seed, steps.preparations, number))
             prepared.append(record)
         if prepared:
-            columns = check_recipe(self.stages, survey, rules)
+            columns = check_recipe(recipe, survey, rules)
         layout = make_layout(survey, columns)
         sample = make_sample(survey, columns, layout)
+        if self.known_totals:
+            survey, record = calibrate_coarsely(survey, sample, stages, self.known_totals)
+            prepared.append(record)
+            sample = make_sample(survey, columns, layout)
         models: list[Any] = []
         pilot: Pilot | None = None
         for number, stage in enumerate(stages):

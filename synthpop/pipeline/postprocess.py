@@ -22,7 +22,7 @@ import pandas as pd
 
 from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.dataset import Field, encode_column, restore_column
-from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.errors import ConvergenceWarning, SparseDataWarning
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import number as number_text
@@ -108,13 +108,16 @@ def finish_population(
         if places[number] > n_run:
             state = state.continued(recipe, n_run, places[number], rows_per_block, workers, notes)
             frame, n_run = state.frame(), places[number]
-        done = finisher.finish(
-            frame,
-            household=state.household,
-            workers=threads(workers),
-            seed=seed_of(seed, finishers, number),
-            on_event=on_event,
-        )
+        with warnings.catch_warnings():
+            if places[number] < len(recipe.stages):  # later steps draw for each copy anew
+                warnings.simplefilter("ignore", SparseDataWarning)
+            done = finisher.finish(
+                frame,
+                household=state.household,
+                workers=threads(workers),
+                seed=seed_of(seed, finishers, number),
+                on_event=on_event,
+            )
         state = state.after(done.rows, done.columns)
         frame = state.frame()
         steps.append(_step(finisher.label, done.record))

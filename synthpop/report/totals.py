@@ -318,8 +318,25 @@ def _distances(step: StepRecord, names: Names) -> dict[str, Any]:
 
 
 def _prepared(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
-    told = _imputed if "n_imputed" in record else _heaps
-    return told(record, names, external)
+    if "calibrated" in record:
+        return _calibrated_coarsely(record)
+    part = _imputed if "n_imputed" in record else _heaps
+    return part(record, names, external)
+
+
+def _calibrated_coarsely(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Say which coarse tables of the known totals the weights of the survey meet."""
+    if not record["calibrated"]:
+        sentences = [f"The weights of the survey were left as they are: {record['note']}."]
+    else:
+        before, after = record["design_effect_before"], record["design_effect"]
+        sentences = [
+            f"The weights of the survey meet {', '.join(record['calibrated'])}; the design effect "
+            f"of unequal weights (Kish) is {number(after)}, {number(before)} before. The finer "
+            "tables are met by exchanging households of the population."
+        ]
+    title = "Known totals: weights of the survey"
+    return {"title": title, "sentences": sentences, "tables": [], "picture": ""}
 
 
 def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:

@@ -170,6 +170,8 @@ class RunFile:
         Where relative paths start: the folder of the file.
     rules : tuple of str
         Edit rules of the population; see `synthpop.conditional.rules`.
+    known_totals : tuple of Margin
+        Tables ``[[known_totals]]``: counts of the whole population; see `Pipeline`.
     """
 
     survey: SurveyInput
@@ -180,6 +182,11 @@ class RunFile:
     calibrate: CalibrateOptions | None = None
     folder: Path = Path()
     rules: tuple[str, ...] = ()
+    known_totals: tuple[Margin, ...] = ()
+
+    def pipeline(self) -> Pipeline:
+        """Return the recipe with its rules and known totals."""
+        return Pipeline(self.stages, self.rules, self.known_totals)
 
     def read_survey(self) -> Survey:
         """Read the survey that the file names."""
@@ -231,8 +238,9 @@ def parse_runfile(
 ) -> RunFile:
     """Check the content of a run file; see `load_runfile`."""
     faults = Faults(subject, RunFileError)
-    check_sections(faults, data, [*SECTIONS, "stage", "rules"])
+    check_sections(faults, data, [*SECTIONS, "stage", "rules", "known_totals"])
     rules = _rules(faults, data.get("rules", []))
+    known_totals = _margins(faults, "[[known_totals]]", data.get("known_totals", []), folder)
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
         if name in ("risk", "calibrate") and name not in data:
@@ -255,7 +263,26 @@ def parse_runfile(
         tables["calibrate"],
         folder,
         rules,
+        known_totals,
     )
+
+
+def _margins(faults: Faults, where: str, items: Any, folder: Path) -> tuple[Margin, ...]:
+    """Return tables of known totals; note what is wrong with them."""
+    if not isinstance(items, list):
+        faults.add(where, f"is {items!r}", remedy="Give a list of tables.")
+        return ()
+    margins = []
+    for number, item in enumerate(items, 1):
+        place = f"{where} {number}"
+        table = validate(faults, place, MarginInput, item)
+        try:
+            margins.append(table and table.margin(folder))
+        except InputError as problem:
+            for fault in problem.faults:
+                at = f"{place} {fault.where}"
+                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
+    return tuple(margin for margin in margins if margin is not None)
 
 
 def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
@@ -326,17 +353,8 @@ def _with_margins(
         remedy = 'For instance margins = [{file = "totals.csv"}].'
         faults.add(f"{where} margins", "there are none", remedy=remedy)
         return None
-    margins = []
-    for number, item in enumerate(items, 1):
-        place = f"{where} margins {number}"
-        table = validate(faults, place, MarginInput, item)
-        try:
-            margins.append(table and table.margin(folder))
-        except InputError as problem:
-            for fault in problem.faults:
-                at = f"{place} {fault.where}"
-                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
-    if given is None or len(margins) < len(items) or any(m is None for m in margins):
+    margins = _margins(faults, f"{where} margins", items, folder)
+    if given is None or len(margins) < len(items):
         return None
     return cls(margins=margins, **given.model_dump())
 
@@ -439,6 +457,8 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         "run": runfile.run.model_dump(exclude_none=True),
         "report": runfile.report.model_dump(exclude_none=True),
     }
+    if runfile.known_totals:
+        data["known_totals"] = [_plain(_margin_table(m)) for m in runfile.known_totals]
     if runfile.rules:
         data["rules"] = list(runfile.rules)
     if runfile.calibrate is not None:
@@ -520,7 +540,7 @@ def run(
     if calibration is not None:
         survey = calibration.survey
     seed = run_seed(plan.run.seed, None if target is None else Path(target))
-    fitted = Pipeline(plan.stages, plan.rules).fit(survey, seed=seed, on_event=on_event)
+    fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,
         strata=plan.run.strata,

@@ -282,8 +282,9 @@ class Annealed(Result):
         most = int(self.regions["most_copies"].max())
         return (
             f"{plural(n, 'household is an exact copy', 'households are exact copies')} of another "
-            f"one ({percent(n / max(households, 1))}), amounts included; one stands {most} times "
-            "at most. Put the step before the numeric steps, so that each copy draws its own."
+            f"one ({percent(n / max(households, 1))}) in all variables of this step; one stands "
+            f"{most} times at most. Steps that come after it draw for each copy anew: put the "
+            "numeric steps there."
         )
 
     def unmet(self) -> pd.DataFrame:

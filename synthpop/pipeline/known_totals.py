@@ -1,0 +1,209 @@
+"""Known totals as one step: calibrate the survey coarsely, exchange households to meet them.
+
+Fine calibration of the weights of a small survey gives few households very large weights, and a
+population of their copies. So the weights meet coarse tables only, in whose cells the survey has
+enough persons, and the fine tables are met by exchanging households of the whole population, before
+the steps that draw amounts.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.calibration.margins import Margin
+from synthpop.microdata.block import Sample
+from synthpop.microdata.codes import level_text
+from synthpop.microdata.dataset import restore_column
+from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.survey import Survey
+from synthpop.pipeline.recipe import extended
+from synthpop.stages.annealing import Anneal
+from synthpop.stages.derive import Derive
+from synthpop.stages.structure import Structure
+
+SMALLEST_CELL = 25  # survey persons (households) in each cell of a table for the weights
+
+
+def with_annealing(
+    recipe: Sequence[Any], margins: Sequence[Margin], strata: str | None
+) -> tuple[Any, ...]:
+    """Return the recipe with a step that meets the totals, behind the last variable they name.
+
+    Raises
+    ------
+    InputError
+        The recipe has such a step already.
+    """
+    if any(isinstance(step, Anneal) for step in recipe):
+        faults = Faults("recipe")
+        what = "are given, and the recipe has a step Anneal"
+        faults.add("known_totals", what, remedy="Give the totals in one of the two places.")
+        faults.raise_if_any()
+    named = {name for margin in margins for name in (*margin.columns, margin.variable) if name}
+    split = strata if strata and all(strata in margin.columns for margin in margins) else None
+    makers = [k for k, step in enumerate(recipe) if named & set(getattr(step, "provides", ()))]
+    structure = [k for k, step in enumerate(recipe) if isinstance(step, Structure)]
+    place = 1 + max([*makers, *structure], default=-1)
+    return (*recipe[:place], Anneal(margins, split=split), *recipe[place:])
+
+
+def calibrate_coarsely(
+    survey: Survey, sample: Sample, stages: Sequence[Any], margins: Sequence[Margin]
+) -> tuple[Survey, dict[str, Any]]:
+    """Return the survey with weights that meet coarse tables of the known totals.
+
+    Parameters
+    ----------
+    survey : Survey
+    sample : Sample
+        The same persons, coded.
+    stages : sequence of stages
+        Columns that their `Derive` steps make are computed first.
+    margins : sequence of Margin
+        Fine tables of known totals.
+
+    Returns
+    -------
+    survey : Survey
+    record : dict
+        For the manifest: ``stage``, ``calibrated`` (the tables), the design effect of unequal
+        weights before and after, and ``note`` where no weights could be found.
+    """
+    from synthpop.calibration.calibrate_survey import calibrate
+
+    complete = _with_columns(survey, sample, stages, margins)
+    coarse = list(coarse_margins(complete.frame, margins, survey.roles.strata, _heads(survey)))
+    note = "no table has enough survey persons in each cell"
+    while coarse:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                result = calibrate(complete, coarse)
+        except InputError as problem:
+            note = f"weights were left as they are: {problem.faults[0]}"
+            result = None
+        if result is not None and result.converged:
+            record = {
+                "stage": "known_totals",
+                "calibrated": [margin.label for margin in coarse],
+                "design_effect_before": result.start_design_effect,
+                "design_effect": result.design_effect,
+                "note": "",
+            }
+            return _with_weights(survey, result.weights), record
+        coarse = coarse[:-1]  # the tables contradict each other, or the sample cannot meet them
+    record = {"stage": "known_totals", "calibrated": [], "note": note}
+    return survey, {**record, "design_effect_before": None, "design_effect": None}
+
+
+def coarse_margins(
+    frame: pd.DataFrame, margins: Sequence[Margin], strata: str | None, heads: np.ndarray
+) -> Iterator[Margin]:
+    """Yield the finest tables in each of whose cells the survey has enough persons.
+
+    Of each table: the table itself, else each variable with the strata, else each variable alone.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The survey.
+    margins : sequence of Margin
+        Counts; sums of a variable are left to the exchange of households.
+    strata : str or None
+    heads : bool array, shape (n,)
+        One person of each household, for tables of households.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 50, "age": [*range(98), 1, 1]})
+    >>> fine = people.groupby(["sex", "age"]).size().rename("total").reset_index()
+    >>> [m.label for m in coarse_margins(people, [Margin(fine)], None, np.ones(100, dtype=bool))]
+    ['persons by sex']
+    """
+    seen = set()
+    for margin in margins:
+        if margin.variable is not None:
+            continue
+        rows = frame[heads] if margin.level == "household" else frame
+        for columns in _groupings(margin, rows, strata):
+            key = (margin.level, columns)
+            if key not in seen:
+                seen.add(key)
+                yield _collapsed(margin, columns)
+
+
+def _groupings(margin: Margin, rows: pd.DataFrame, strata: str | None) -> Iterator[tuple[str, ...]]:
+    """Yield the columns of the coarse tables of one margin."""
+
+    def fits(columns: tuple[str, ...]) -> bool:
+        return _smallest_cell(_collapsed(margin, columns), rows, columns) >= SMALLEST_CELL
+
+    if fits(margin.columns):
+        yield margin.columns
+        return
+    others = [name for name in margin.columns if name != strata]
+    pairs = [(strata, name) for name in others] if strata in margin.columns and strata else []
+    fitting = [pair for pair in pairs if len(margin.columns) > 2 and fits(pair)]
+    yield from fitting
+    covered = {name for pair in fitting for name in pair}
+    yield from ((name,) for name in margin.columns if name not in covered and fits((name,)))
+
+
+def _smallest_cell(margin: Margin, rows: pd.DataFrame, columns: tuple[str, ...]) -> int:
+    """Return the number of survey rows in the smallest cell; 0 for cells without a total."""
+    cells = _texts(margin.frame, columns)
+    if (margin.targets <= 0).any() or cells.duplicated().any():
+        return 0
+    counts = _texts(rows, columns).value_counts()
+    if not counts.index.isin(cells).all():
+        return 0  # rows of no cell: the table is not one of everybody
+    return int(counts.reindex(cells, fill_value=0).min())
+
+
+def _texts(frame: pd.DataFrame, columns: tuple[str, ...]) -> pd.Series:
+    """Return the cell of each row as one text."""
+    values = zip(*(frame[name].astype(object).tolist() for name in columns), strict=True)
+    return pd.Series(["|".join(map(level_text, row)) for row in values], dtype=object)
+
+
+def _collapsed(margin: Margin, columns: tuple[str, ...]) -> Margin:
+    """Return the margin added up over its other columns."""
+    frame = margin.frame.assign(**{margin.total: margin.targets})
+    summed = frame.groupby(list(columns), observed=True, sort=False)[margin.total].sum()
+    return Margin(summed.reset_index(), level=margin.level, total=margin.total)
+
+
+def _heads(survey: Survey) -> np.ndarray:
+    first = np.zeros(survey.n_persons, dtype=bool)
+    first[survey.household_order[survey.household_offsets[:-1]]] = True
+    return first
+
+
+def _with_columns(
+    survey: Survey, sample: Sample, stages: Sequence[Any], margins: Sequence[Margin]
+) -> Survey:
+    """Return the survey with the columns of the tables that only the population would have."""
+    back = np.argsort(survey.household_order, kind="stable")
+    for stage in stages:
+        if isinstance(stage, Derive):
+            model = stage.fit(sample, Streams(0).at("derive"))
+            sample = extended(sample, stage, model, False)
+    for name in dict.fromkeys(name for margin in margins for name in margin.columns):
+        if name not in survey.frame.columns and name in sample.columns:
+            column = restore_column(sample.fields[name], sample.columns[name][back])
+            survey = survey.with_column(name, column)
+    return survey
+
+
+def _with_weights(survey: Survey, weights: np.ndarray) -> Survey:
+    """Return the survey with other weights of persons and, with them, of households."""
+    roles = survey.roles.named()
+    frame = survey.frame.assign(**{survey.roles.weight: weights})
+    roles.pop("household_weight", None)
+    return Survey(frame, **roles)
