@@ -19,9 +19,10 @@ from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
-from riskeval.attacks.values import as_numbers, is_amount, number_groups
+from riskeval.attacks.values import is_amount, number_groups
 from riskeval.measurement import MeasureInfo, Measurement
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import percent
 
 ACCURACY = 0.05

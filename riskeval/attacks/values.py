@@ -10,20 +10,10 @@ import pandas as pd
 from riskeval.attacks.levels import LevelCoder
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
 
 FEW_VALUES = 20
 """Up to so many different whole numbers may be codes of categories."""
-
-
-def is_number(values: pd.Series) -> bool:
-    """Whether a column is numeric; True and False are categories."""
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-
-
-def as_numbers(values: pd.Series) -> np.ndarray:
-    """Return a numeric column as float64, shape (n,), NaN where missing."""
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def is_amount(values: pd.Series) -> bool:

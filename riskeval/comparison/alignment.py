@@ -11,9 +11,9 @@ import pandas as pd
 
 from riskeval.comparison.releases import Side
 from riskeval.keys.near import near_levels
-from riskeval.utility.pairs import is_number
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, level_text
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.text import plural
 
 COLUMNS = (
@@ -99,7 +99,7 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
             continue
         one, two = original[name], side.frame[name]
         if role == "numeric":
-            if not is_number(side.frame, name):
+            if not is_number(side.frame[name]):
                 lost[name] = "is not numeric in the release"
                 rows.append(row | _row(False, lost[name], 0, 0, 0))
                 continue
@@ -111,7 +111,7 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
         if found.reason:
             lost[name] = found.reason
         else:
-            numeric = is_number(original, name) and is_number(side.frame, name)
+            numeric = is_number(original[name]) and is_number(side.frame[name])
             y[name], keys[name] = found.y, found.x
             x[name] = one if numeric else found.x
             if found.rule is not None:

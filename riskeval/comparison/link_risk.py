@@ -19,7 +19,7 @@ from riskeval.measures.numeric_disclosure import (
     scatter_of,
     standardised,
 )
-from riskeval.utility.pairs import numbers
+from synthpop.microdata.frames import numbers
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural
 

@@ -14,8 +14,8 @@ from riskeval.measurement import MeasureInfo, Measurement, not_measured
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.information import eigenvalue_difference
 from riskeval.utility.k_way_tables import table_distances
-from riskeval.utility.pairs import is_number, numbers
 from riskeval.utility.propensity_scores import propensity
+from synthpop.microdata.frames import is_number, numbers
 from synthpop.microdata.robust import correlations
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -227,4 +227,4 @@ def _propensity(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
 
 
 def _is_few(frame: pd.DataFrame, name: str) -> bool:
-    return is_number(frame, name) and frame[name].nunique() <= FEW
+    return is_number(frame[name]) and frame[name].nunique() <= FEW

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.pairs import as_names, check_finite, numbers
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, check_finite, numbers
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 

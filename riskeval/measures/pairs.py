@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, check_finite, numbers
 from synthpop.microdata.text import count, plural
 
 
@@ -28,31 +29,6 @@ def read_frames(
             remedy="Row i of both files must be the same unit.",
         )
     return first, second
-
-
-def as_names(faults: Faults, variables: Sequence[str] | str, argument: str) -> tuple[str, ...]:
-    """Return a tuple of distinct names; note an empty or repeated one."""
-    names = (variables,) if isinstance(variables, str) else tuple(variables)
-    if not names:
-        faults.add(argument, "no column is named")
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            faults.add(argument, f"{name!r} is given {names.count(name)} times")
-    return names
-
-
-def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return columns as float64, shape (n, p), NaN where missing."""
-    columns = [frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-    return np.column_stack(columns)
-
-
-def check_finite(faults: Faults, values: np.ndarray, names: Sequence[str], role: str) -> None:
-    """Note infinite values by column."""
-    for j, name in enumerate(names):
-        rows = np.flatnonzero(np.isinf(values[:, j]))
-        if len(rows):
-            faults.add(name, f"value of the {role} is infinite", rows=rows)
 
 
 def read_pair(

@@ -12,7 +12,6 @@ from riskeval.protection.aggregating import AGGREGATES, group_levels, group_valu
 from riskeval.protection.group_households import households_of, with_households
 from riskeval.protection.grouping import WITHIN
 from riskeval.protection.numeric import (
-    as_names,
     check_integers,
     check_whole,
     put_numbers,
@@ -22,19 +21,13 @@ from riskeval.protection.numeric import (
     type_notes,
 )
 from riskeval.protection.once import once_a_household, read_order
-from riskeval.protection.partition import (
-    Job,
-    group_all,
-    group_each,
-    is_number,
-    is_ordered,
-    one_column,
-)
+from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.streams import Streams
 
 METHODS = (

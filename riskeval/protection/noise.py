@@ -11,7 +11,6 @@ import pandas as pd
 
 from riskeval.protection.numeric import (
     MANY_OUTLIERS,
-    as_names,
     check_between,
     check_integers,
     check_whole,
@@ -25,6 +24,7 @@ from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.robust import COVARIANCES, root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural

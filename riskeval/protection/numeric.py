@@ -10,6 +10,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
@@ -18,23 +19,6 @@ MANY_OUTLIERS = (
     "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
     "can cause this."
 )
-
-
-def as_names(faults: Faults, variables: Sequence[str] | str, argument: str) -> tuple[str, ...]:
-    """Return a tuple of distinct names; note an empty or repeated one.
-
-    Examples
-    --------
-    >>> as_names(Faults("example"), "income", "variables")
-    ('income',)
-    """
-    names = (variables,) if isinstance(variables, str) else tuple(variables)
-    if not names:
-        faults.add(argument, "no column is named")
-    for name in dict.fromkeys(names):
-        if names.count(name) > 1:
-            faults.add(argument, f"{name!r} is given {names.count(name)} times")
-    return names
 
 
 def read_numbers(

@@ -19,6 +19,7 @@ from riskeval.protection.numeric import read_numbers, standardised
 from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
@@ -221,12 +222,6 @@ def one_column(faults: Faults, frame: pd.DataFrame, name: str) -> np.ndarray:
         return np.full(len(frame), np.nan) if read is None else read[:, 0]
     codes = encode(frame[name])[0].astype(np.float64)
     return np.where(codes < 0, np.nan, codes)
-
-
-def is_number(values: pd.Series) -> bool:
-    """Whether a column holds numbers (bool is a level)."""
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def is_ordered(values: pd.Series) -> bool:

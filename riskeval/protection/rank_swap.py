@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.numeric import as_names, put_numbers, read_numbers, read_seed, read_strata
+from riskeval.protection.numeric import put_numbers, read_numbers, read_seed, read_strata
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from riskeval.protection.numeric import (
     MANY_OUTLIERS,
-    as_names,
     check_between,
     check_integers,
     put_numbers,
@@ -20,6 +19,7 @@ from riskeval.protection.numeric import (
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
 

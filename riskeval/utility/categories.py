@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import as_names, check_both, check_option, ones, read_sides
+from riskeval.utility.pairs import check_both, check_option, ones, read_sides
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, plural
 

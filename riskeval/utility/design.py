@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.utility.pairs import Sides, is_number, numbers
+from riskeval.utility.pairs import Sides
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import MISSING, recode_to
+from synthpop.microdata.frames import is_number, numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class Block:
 
 def variable_block(sides: Sides, name: str, categorical: bool) -> Block:
     """Columns of one variable; missing values are a level, or an indicator beside the mean."""
-    if categorical or not (is_number(sides.x, name) and is_number(sides.y, name)):
+    if categorical or not (is_number(sides.x[name]) and is_number(sides.y[name])):
         both, single = common_levels(sides.x[name], sides.y[name])
         levels = both + single
         codes = np.concatenate([recode_to(f[name], levels)[0] for f in (sides.x, sides.y)])

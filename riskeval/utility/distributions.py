@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import (
-    Sides,
-    as_names,
-    check_both,
-    check_numbers,
-    is_number,
-    numbers,
-    ones,
-    read_sides,
-)
+from riskeval.utility.pairs import Sides, check_both, check_numbers, ones, read_sides
 from riskeval.utility.tables import common_levels
 from synthpop import weighted
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, is_number, numbers
 from synthpop.microdata.results import Result
 
 
@@ -116,7 +108,7 @@ def hellinger(
         numeric = [
             n
             for n in names
-            if n not in categorical and is_number(sides.x, n) and is_number(sides.y, n)
+            if n not in categorical and is_number(sides.x[n]) and is_number(sides.y[n])
         ]
         check_numbers(faults, sides, numeric, "variable")
     faults.raise_if_any()

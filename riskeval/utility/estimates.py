@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import Sides, as_names, check_both
+from riskeval.utility.pairs import Sides, check_both
 from synthpop import indicators
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 
 STATISTICS: dict[str, Callable[..., Indicator]] = {

@@ -11,19 +11,17 @@ import pandas as pd
 
 from riskeval.utility.pairs import (
     Sides,
-    as_names,
     check_both,
     check_numbers,
     check_option,
     check_paired,
-    is_number,
-    numbers,
     ones,
     read_sides,
 )
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import as_names, is_number, numbers
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 
@@ -173,7 +171,7 @@ def gower(
 
 
 def _type(sides: Sides, name: str) -> str:
-    if is_number(sides.x, name) and is_number(sides.y, name):
+    if is_number(sides.x[name]) and is_number(sides.y[name]):
         return "numeric"
     dtype = sides.x[name].dtype
     ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)

@@ -11,8 +11,9 @@ import pandas as pd
 
 from riskeval.utility.estimates import STATISTICS, domain_table, read_request
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
-from riskeval.utility.pairs import as_names, check_level, check_numbers, check_option, read_sides
+from riskeval.utility.pairs import check_level, check_numbers, check_option, read_sides
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent

@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import (
-    Sides,
-    as_names,
-    check_numbers,
-    check_option,
-    numbers,
-    ones,
-    read_sides,
-)
+from riskeval.utility.pairs import Sides, check_numbers, check_option, ones, read_sides
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import classical, correlations, robust, squared_distances
 from synthpop.microdata.text import count, percent, plural

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import as_names, check_both, read_sides
+from riskeval.utility.pairs import check_both, read_sides
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
 

@@ -11,18 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from riskeval.utility.estimates import STATISTICS, Request, domain_table, read_request
-from riskeval.utility.pairs import (
-    as_names,
-    check_both,
-    check_level,
-    check_numbers,
-    check_option,
-    is_number,
-    read_sides,
-)
+from riskeval.utility.pairs import check_both, check_level, check_numbers, check_option, read_sides
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
@@ -252,7 +245,7 @@ def interval_overlap(
         numeric = [
             name
             for name in names
-            if statistic != "mean" or (is_number(sides.x, name) and is_number(sides.y, name))
+            if statistic != "mean" or (is_number(sides.x[name]) and is_number(sides.y[name]))
         ]
         check_numbers(faults, sides, numeric, "variable")
     if statistic == "gender_pay_gap" and gender is None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import is_number, numbers
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, plural
 
@@ -80,17 +81,6 @@ def read_weights(
     return check_weights(faults, values, argument)
 
 
-def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple[str, ...]:
-    """Return a tuple of distinct names; note an empty or repeated one."""
-    found = (names,) if isinstance(names, str) else tuple(names)
-    if not found:
-        faults.add(argument, "no column is named")
-    for name in dict.fromkeys(found):
-        if found.count(name) > 1:
-            faults.add(argument, f"{name!r} is given {found.count(name)} times")
-    return found
-
-
 def check_both(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
     """Note columns that either file lacks."""
     fine = check_columns(faults, sides.x, names, f"{role} of the original")
@@ -109,7 +99,7 @@ def check_numbers_of(
     """Note such columns of one file, the original or the release."""
     fine = check_numeric(faults, frame, names, f"{role} of the {side}")
     for name in names:
-        if (frame.columns == name).sum() != 1 or not is_number(frame, name):
+        if (frame.columns == name).sum() != 1 or not is_number(frame[name]):
             continue
         size = np.abs(numbers(frame, [name])[:, 0])
         for what, where in (
@@ -120,18 +110,6 @@ def check_numbers_of(
                 faults.add(name, f"value of the {side} {what}", rows=np.flatnonzero(where))
                 fine = False
     return fine
-
-
-def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return columns as float64, shape (n, p), NaN where missing."""
-    columns = [frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-    return np.column_stack(columns)
-
-
-def is_number(frame: pd.DataFrame, name: str) -> bool:
-    """Whether a column counts as numeric (numbers other than True and False)."""
-    dtype = frame[name].dtype
-    return bool(pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype))
 
 
 def check_paired(faults: Faults, sides: Sides) -> None:

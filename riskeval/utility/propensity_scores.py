@@ -12,17 +12,16 @@ import pandas as pd
 from riskeval.utility.design import model_matrix
 from riskeval.utility.pairs import (
     Sides,
-    as_names,
     check_both,
     check_numbers,
     check_option,
-    is_number,
     ones,
     read_seed,
     read_sides,
 )
 from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.logistic import fit_logistic
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
@@ -209,7 +208,7 @@ def propensity(
     nominal = tuple(categorical)
     if check_both(faults, sides, names, "variable"):
         numeric = [
-            n for n in names if n not in nominal and is_number(sides.x, n) and is_number(sides.y, n)
+            n for n in names if n not in nominal and is_number(sides.x[n]) and is_number(sides.y[n])
         ]
         check_numbers(faults, sides, numeric, "variable")
     for name in nominal:

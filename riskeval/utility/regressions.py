@@ -18,8 +18,6 @@ from riskeval.utility.pairs import (
     check_level,
     check_numbers,
     check_option,
-    is_number,
-    numbers,
     ones,
     read_sides,
 )
@@ -28,6 +26,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
+from synthpop.microdata.frames import is_number, numbers
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
 
@@ -154,7 +153,7 @@ def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Mode
     if not check_both(faults, sides, names, "formula"):
         return None
     logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
-    numeric = [n for n in names if is_number(sides.x, n) and is_number(sides.y, n)]
+    numeric = [n for n in names if is_number(sides.x[n]) and is_number(sides.y[n])]
     if family == "ordered" and (sides.wx is not None or sides.wy is not None):
         faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
     measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
@@ -245,7 +244,7 @@ def _matrices(
 
 def _columns(sides: Sides, factor: Factor) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
-    as_numbers = is_number(sides.x, name) and is_number(sides.y, name) and factor.function != "C"
+    as_numbers = is_number(sides.x[name]) and is_number(sides.y[name]) and factor.function != "C"
     if factor.function == "log" or as_numbers:
         x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
         return (factor.label,), (x[:, None], y[:, None])

@@ -14,9 +14,10 @@ from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_f
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.values import is_number, number_groups
+from riskeval.attacks.values import number_groups
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import count
 

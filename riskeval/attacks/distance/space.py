@@ -14,9 +14,9 @@ from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import check_households
 from riskeval.attacks.targets import HouseholdNumbers
-from riskeval.attacks.values import as_numbers
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers
 
 TINY = 1e-9
 AT_ONCE = 500

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.values import as_numbers, is_number
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
 
 LARGEST = float(np.finfo(np.float32).max)
 

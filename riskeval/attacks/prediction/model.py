@@ -16,7 +16,7 @@ from riskeval.attacks.prediction.features import Features
 from riskeval.attacks.prediction.nearest import NearestKeys
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.targets import AttackTargets, combine_members
-from riskeval.attacks.values import as_numbers
+from synthpop.microdata.frames import as_numbers
 
 ROUNDING = 1e-9
 AT_ONCE = 50_000

@@ -9,7 +9,7 @@ import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.values import as_numbers
+from synthpop.microdata.frames import as_numbers
 
 TIES = 50
 """Of equally near key combinations at most so many are looked at."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.measures.pairs import as_names, check_finite, numbers, read_frames
+from riskeval.measures.pairs import read_frames
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
 from synthpop.microdata.text import count
 
 SLACK = 1e-9
@@ -124,7 +125,7 @@ def read_sides(
     if not fine:
         faults.raise_if_any()
     truth = _truth(faults, o, r, identifier)
-    numeric = tuple(name for name in names if _is_number(o[name]) and _is_number(r[name]))
+    numeric = tuple(name for name in names if is_number(o[name]) and is_number(r[name]))
     coded = tuple(name for name in names if name not in numeric)
     o_numbers, r_numbers = (
         numbers(f, numeric) if numeric else np.empty((len(f), 0)) for f in (o, r)
@@ -142,11 +143,6 @@ def read_sides(
         np.array([given.get(name, 1.0) for name in coded], dtype=np.float64),
         _stacked(o, r, block) if block else None, truth, dict(agreement or {}),
     )  # fmt: skip
-
-
-def _is_number(values: pd.Series) -> bool:
-    dtype = values.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _stacked(o: pd.DataFrame, r: pd.DataFrame, names: Sequence[str]) -> CodedKeys:

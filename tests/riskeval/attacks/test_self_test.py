@@ -15,8 +15,8 @@ import pytest
 from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
 from riskeval.attacks.registry import ATTACKS, INFOS, AttackEntry, AttackNumber
 from riskeval.attacks.shares import Excess
-from riskeval.attacks.values import is_number
 from riskeval.measurement import Measurement
+from synthpop.microdata.frames import is_number
 
 CLOSE = 0.01
 """Gower distance at which the naive intruder takes two records for the same person's."""
