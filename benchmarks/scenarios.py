@@ -512,7 +512,7 @@ def _continuous() -> Iterator[Scenario]:
         ("conf_lm_nonneg", LOG, "x >= 0", INCOME),
         ("conf_poisson", {"method": "poisson", "zeros": True}, "thousands", INCOME),
         ("conf_poisson_nozeros", {"method": "poisson"}, "thousands", INCOME),
-        ("", {"by_household": "head", "tail": "gpd"}, "", INCOME),
+        ("", {"by_household": "first", "tail": "gpd"}, "", INCOME),
         ("", {"tail": "pareto", "upper": UPPER}, "", INCOME),
         ("", {"method": "binned+regression"}, "", INCOME),
         ("", {"method": "pmm", "log": True}, "", INCOME),

@@ -84,7 +84,7 @@ def ours(donors: str | float = "cross-validated", **options: Any) -> Pipeline:
 
     Members of a household are drawn given the first one, where `options` do not say otherwise.
     """
-    options = {"by_household": "head", **options}
+    options = {"by_household": "first", **options}
     basic = ["age_class", "rb090", "hsize"]
     given = [*basic, "pl030", "pb220a"]
     return Pipeline(

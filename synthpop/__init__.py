@@ -32,13 +32,13 @@ _WHERE = {
     "Derive": "stages.derive",
     "Distribute": "stages.distribute",
     "FittedPipeline": "pipeline.pipeline",
+    "GibbsPass": "stages.gibbs",
     "Impute": "stages.impute",
     "Margin": "calibration.margins",
     "Pipeline": "pipeline.pipeline",
     "Population": "population.population",
     "ProbabilityProportionalToSize": "sampling.designs",
     "Relation": "stages.relation",
-    "Revisit": "stages.gibbs",
     "SimpleRandom": "sampling.designs",
     "Stratified": "sampling.designs",
     "Structure": "stages.structure",
@@ -125,7 +125,7 @@ if TYPE_CHECKING:
     from synthpop.stages.continuous.stage import Continuous as Continuous
     from synthpop.stages.derive import Derive as Derive
     from synthpop.stages.distribute import Distribute as Distribute
-    from synthpop.stages.gibbs import Revisit as Revisit
+    from synthpop.stages.gibbs import GibbsPass as GibbsPass
     from synthpop.stages.heaping import CorrectHeaping as CorrectHeaping
     from synthpop.stages.impute import Impute as Impute
     from synthpop.stages.relation import Relation as Relation

@@ -1,4 +1,4 @@
-"""Members of a household given its head: the head is drawn first, the others given its value."""
+"""Members of a household given its first member, who is drawn before the others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from synthpop.models.encoding import (
     strides,
 )
 
-HEAD = "head"
-HEAD_VALUE = "(value of the head)"
+FIRST_MEMBER = "first"
+FIRST_VALUE = "(value of the first member)"
 FIRST = np.inf  # in place of the number of the head, for the head itself
 FEWEST_IN_CLASS = 20
 
@@ -34,7 +34,7 @@ class Members:
     heads : int array, shape (n_households,)
         Row of the head of each household.
     others : int array, shape (m,)
-        Rows of the members that are drawn given the head.
+        Rows of the members that are drawn given the first member.
     sizes : int array, shape (n_households,)
         Persons of each household.
     """
@@ -100,7 +100,7 @@ def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
     there = ~np.isnan(values)
     apart = there & (values != 0)
     if len(np.unique(values[there])) <= FEW_VALUES or not weights[apart].sum() > 0:
-        limits = numeric_digits(HEAD_VALUE, values, weights).breaks
+        limits = numeric_digits(FIRST_VALUE, values, weights).breaks
         return _with_first(np.zeros(0) if limits is None else limits)
     limits = np.unique(quantile(values[apart], weights[apart], DECILES))
     if (values[there] == 0).sum() >= FEWEST_IN_CLASS:
@@ -112,12 +112,12 @@ def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
 
 def _with_first(limits: np.ndarray) -> Digits:
     limits = np.append(limits, np.finfo(np.float64).max)
-    return Digits(HEAD_VALUE, len(limits) + 2, limits)
+    return Digits(FIRST_VALUE, len(limits) + 2, limits)
 
 
 def level_digits(n_levels: int) -> Digits:
     """Return the classes of the head's value of a variable with levels: all of them, and none."""
-    return coded_digits(HEAD_VALUE, n_levels)
+    return coded_digits(FIRST_VALUE, n_levels)
 
 
 def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.ndarray:
@@ -133,8 +133,8 @@ def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.nda
     return held
 
 
-def with_head(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
-    """Return the coding with the value of the head as last predictor."""
+def with_first_value(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:
+    """Return the coding with the value of the first member as last predictor."""
     variables = (*coding.variables, digits)
     strides(variables)  # refuses more combinations than can be told apart
     last = (len(variables) - 1,)
@@ -151,9 +151,9 @@ def block_of(
 ) -> Block:
     """Return some persons of a block, with the predictors of a coding.
 
-    `held` is the value of the head, shape (n_persons,) of the whole block.
+    `held` is the value of the first member, shape (n_persons,) of the whole block.
     """
-    columns = block.columns if held is None else {**block.columns, HEAD_VALUE: held}
+    columns = block.columns if held is None else {**block.columns, FIRST_VALUE: held}
     names = dict.fromkeys(item.name for item in coding.variables)
     part = {name: columns[name][rows] for name in names}
     ids = np.arange(len(rows) + 1)
@@ -165,12 +165,12 @@ def has_others(offsets: np.ndarray) -> bool:
     return int(offsets[-1]) > len(offsets) - 1
 
 
-def knows_head(coding: Coding) -> bool:
-    """Whether the value of the head is a predictor."""
-    return bool(coding.variables) and coding.variables[-1].name == HEAD_VALUE
+def knows_first(coding: Coding) -> bool:
+    """Whether the value of the first member is a predictor."""
+    return bool(coding.variables) and coding.variables[-1].name == FIRST_VALUE
 
 
-def drawn_given_heads(
+def drawn_given_first(
     block: Block,
     name: str,
     coding: Coding,
@@ -185,11 +185,11 @@ def drawn_given_heads(
     name : str
         The column whose value is handed on.
     coding : Coding
-        Of the predictors, the value of the head among them.
+        Of the predictors, the value of the first member among them.
     draw : function
         Draws the columns of a block.
     first : float
-        What first members have in place of the value of the head; see `given_first`.
+        What first members have in place of the value of the first member; see `given_first`.
     """
     members = first_members(block.offsets)
     drawn = draw(block_of(block, members.heads, coding, np.full(block.n_persons, first)))

@@ -225,10 +225,10 @@ def cross_validate(
     A missing category is a level. A missing number is judged by `brier_missing`; the other scores
     are of persons with a value and of their draws with a value. Who has a value but fewer than two
     draws with one is scored by draws from the training sample's weighted values and counts in
-    `zero`. `Categorical` is scored by its probabilities, `Relation` and `by_household="head"` by
+    `zero`. `Categorical` is scored by its probabilities, `Relation` and `by_household="first"` by
     shares of draws of whole households, ``(count + 1 / levels) / (draws + 1)``. With
     `by_household="shared"` the predictors are those of the first member. Numbers of another
-    `by_household` than "head": the true value is the household's, and the same for all candidates.
+    `by_household` than "first": the true value is the household's, and the same for all candidates.
     The cut of small probabilities makes the log score proper but for these; the Brier score has no
     cut.
 
@@ -375,7 +375,7 @@ def _check_options(
         what = "are Continuous and others: their scores cannot be compared"
         faults.add("candidates", what, remedy="Compare them in two calls.")
     forms = {stage.by_household for stage in there if isinstance(stage, Continuous)}
-    if len({None if form == "head" else form for form in forms}) > 1:
+    if len({None if form == "first" else form for form in forms}) > 1:
         what = "differ in by_household: they announce different values"
         faults.add("candidates", what, remedy="Compare them in two calls.")
     for option, value, least in (("folds", folds, 2), ("draws", draws, 2)):

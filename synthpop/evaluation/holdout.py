@@ -99,7 +99,7 @@ class Judge:
         n_classes = len(model.fields[0].levels) + 1
         probabilities = np.empty((len(truth), n_classes))
         lower = 0.0
-        drawn = not isinstance(stage, Categorical) or stage.by_household == "head"
+        drawn = not isinstance(stage, Categorical) or stage.by_household == "first"
         for rows, block in blocks_of(self.held_out, self.draws if drawn else 1):
             if drawn:
                 probabilities[rows] = self._shares(stage, model, block, len(rows), n_classes)

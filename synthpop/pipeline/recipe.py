@@ -195,8 +195,8 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
         form = getattr(maker, "by_household", None)
         if form is not None:
             what = f"{name!r} is a variable of the household: its members would differ"
-            if form == "head":
-                what = f"{name!r} is drawn given the head: a draw given other variables forgets it"
+            if form == "first":
+                what = f"{name!r} is drawn given the first member, which another draw forgets"
             faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
             used = (*getattr(item, "sources", ()), getattr(item, "relationship", None))

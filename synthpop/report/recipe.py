@@ -17,7 +17,7 @@ KINDS = {
     "impute": "Missing values filled",
     "categorical": "Categorical variable",
     "relation": "Variable of related persons",
-    "revisit": "Second pass",
+    "gibbs_pass": "Second pass",
     "continuous": "Continuous variable",
     "components": "Components",
     "correct_heaping": "Heaped ages",
@@ -48,8 +48,8 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
     if kind == "structure":
         return _donors(pooling.get(kind, {"kind": "none"}))
     label = f"{kind} {stage.get('name')}"
-    if kind == "revisit":
-        own = f"revisit {', '.join(stage['variables'])}"
+    if kind == "gibbs_pass":
+        own = f"gibbs_pass {', '.join(stage['variables'])}"
         parts = [f"{own}: {name}" for name in stage["variables"]]
     else:
         parts = [label, f"{label} (heads)", f"{label} (others)"]
@@ -110,7 +110,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     if stage.get("tail"):
         tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
         how += f"; {tail} tail in the top class"
-    if stage.get("by_household") == "head":
+    if stage.get("by_household") == "first":
         how += "; members of a household given its first"
     elif stage.get("by_household"):
         how += f"; one value per household ({stage['by_household']})"
@@ -118,7 +118,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         how += f"; at most {number(float(stage['upper']))}"
     if stage.get("impossible"):
         how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
-    if kind == "revisit":
+    if kind == "gibbs_pass":
         how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
         return ", ".join(names.title(name) for name in stage["variables"]), how
     return names.title(stage.get("name", "")), how

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.conditional.reference_member import HEAD as FIRST
+from synthpop.conditional.reference_member import FIRST_MEMBER as FIRST
 from synthpop.microdata.files import read_table
 from synthpop.microdata.text import count, join
 from synthpop.population.id_columns import SIZE_NAME
@@ -312,7 +312,7 @@ def _second_pass(profile: SurveyProfile) -> list[str]:
         "# Stages know nothing of later ones. A second pass draws variables again given all others",
         "# (but those with by_household):",
         "# [[stage]]",
-        '# type = "revisit"',
+        '# type = "gibbs_pass"',
         f"# variables = {_list(coded)}",
         "# passes = 2",
         "",

@@ -35,14 +35,14 @@ from synthpop.conditional.predictors import (
     usable,
 )
 from synthpop.conditional.reference_member import (
-    HEAD,
-    HEAD_VALUE,
-    drawn_given_heads,
+    FIRST_MEMBER,
+    FIRST_VALUE,
+    drawn_given_first,
     given_first,
     has_others,
-    knows_head,
+    knows_first,
     level_digits,
-    with_head,
+    with_first_value,
 )
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
@@ -62,7 +62,7 @@ from synthpop.stages.base import (
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
-BY_HOUSEHOLD = (None, HEAD, "shared")
+BY_HOUSEHOLD = (None, FIRST_MEMBER, "shared")
 ALL_ROWS = slice(None)
 
 
@@ -112,8 +112,8 @@ class Categorical:
         20 distinct values, or as they are (the model is linear in them, a learner splits their
         values; a value that the sample does not have enters as the nearest that it has). In
         interactions of a formula they have classes always.
-    by_household : None, "head" or "shared"
-        None: members of a household are drawn independently, given their predictors. "head": its
+    by_household : None, "first" or "shared"
+        None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got; this keeps the likeness of
         members that predictors do not tell. The model has a further predictor, whose levels are
         "is the first member" and the values of the first member. "shared": a variable of the
@@ -220,10 +220,10 @@ class Categorical:
         make_up = make_up_for(self.by_household, sample)
         if make_up is not None:
             coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household == HEAD and has_others(sample.offsets):
-            coding = with_head(coding, level_digits(n_levels + 1), ordered=False)
+        if self.by_household == FIRST_MEMBER and has_others(sample.offsets):
+            coding = with_first_value(coding, level_digits(n_levels + 1), ordered=False)
             held = given_first(classes - 1, sample.offsets, n_levels)
-            sample = sample.with_columns({}, {HEAD_VALUE: held})
+            sample = sample.with_columns({}, {FIRST_VALUE: held})
         design = make_design(sample, coding, classes, n_levels + 1)
         ladder = fit_ladder(
             self.model,
@@ -233,7 +233,7 @@ class Categorical:
             pooling=pooling_of(self.pooling, self.model),
             pairs=pairs_of(self.predictors),
         )
-        if knows_head(coding):
+        if knows_first(coding):
             ladder = with_targets(ladder, design)
         found = fit_fallbacks(self.label, ladder, classes, sample)
         return CategoricalModel(
@@ -249,7 +249,7 @@ class Categorical:
     @property
     def holds_margins(self) -> bool:
         """Whether shares of first and other members are held; see `hold`."""
-        return self.by_household == HEAD
+        return self.by_household == FIRST_MEMBER
 
     def hold(
         self, model: CategoricalModel, pilot: Sequence[Block], rng: np.random.Generator
@@ -276,9 +276,9 @@ class Categorical:
         """Draw a level for each person of the block, or for each household."""
         if model.make_up is not None:
             block = model.make_up.of_block(block)
-        if knows_head(model.coding):
+        if knows_first(model.coding):
             draw, first = partial(self._simulate, model, rng=rng), len(model.fields[0].levels)
-            return drawn_given_heads(block, self.variable, model.coding, draw, first)
+            return drawn_given_first(block, self.variable, model.coding, draw, first)
         if self.by_household != "shared":
             return self._simulate(model, block, rng)
         columns = self._simulate(model, heads_of_block(block), rng)

@@ -50,7 +50,7 @@ Rule = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Revisit:
+class GibbsPass:
     """Draw categorical variables again, each given all the others.
 
     A first pass simulates variables one after the other: what comes late is given what came
@@ -79,14 +79,14 @@ class Revisit:
     Rules of what is impossible, of the steps that made the variables, are kept in both directions.
     A person keeps its value where its combination of the others has no answer in the stratum's
     model nor in the pooled one; this is recorded. One uniform number per person, variable and pass
-    from the stream (revisit, variables, stratum, block), spread evenly within cells
+    from the stream (gibbs_pass, variables, stratum, block), spread evenly within cells
     (`synthpop.conditional.draw`). Source: Geman and Geman (1984),
     doi:10.1109/TPAMI.1984.4767596; with models that are fitted one by one, van Buuren (2007),
     doi:10.1177/0962280206074463.
 
     Examples
     --------
-    >>> Revisit(["pl030", "pb220a"], passes=2).revises
+    >>> GibbsPass(["pl030", "pb220a"], passes=2).revises
     ('pl030', 'pb220a')
     """
 
@@ -106,7 +106,7 @@ class Revisit:
     @property
     def label(self) -> str:
         """Name for messages, progress and random streams."""
-        return f"revisit {', '.join(self.variables)}"
+        return f"gibbs_pass {', '.join(self.variables)}"
 
     @property
     def provides(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Revisit:
         """Return the field of a new column: there is none."""
         return None
 
-    def fit(self, sample: Sample, rng: np.random.Generator) -> RevisitModel:
+    def fit(self, sample: Sample, rng: np.random.Generator) -> GibbsPassModel:
         """Learn each variable given the others; `rng` seeds models that learn with randomness."""
         parts: list[Part] = []
         fallbacks: list[Fallback] = []
@@ -150,7 +150,7 @@ class Revisit:
             parts.append(part)
             fallbacks.extend(notes)
         revised = tuple(sample.fields[name] for name in self.variables)
-        return RevisitModel((), revised, tuple(parts), sample.strata_levels, tuple(fallbacks))
+        return GibbsPassModel((), revised, tuple(parts), sample.strata_levels, tuple(fallbacks))
 
     def _fit(self, name: str, sample: Sample, seed: int) -> tuple[Part, tuple[Fallback, ...]]:
         field = sample.fields[name]
@@ -174,12 +174,12 @@ class Revisit:
         allowed = compile_rules(label, rules, field, coding, sample, classes)
         return Part(coding, ladder, allowed), fit_fallbacks(label, ladder, classes, sample)
 
-    def observed(self, model: RevisitModel, sample: Sample) -> dict[str, np.ndarray]:
+    def observed(self, model: GibbsPassModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of new columns: there are none."""
         return {}
 
     def simulate(
-        self, model: RevisitModel, block: Block, rng: np.random.Generator
+        self, model: GibbsPassModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw each variable of the block again, given the others as they are then."""
         now = dict(block.columns)
@@ -202,8 +202,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisitModel:
-    """What `Revisit` learned: for each variable in `revised` its part in `parts`."""
+class GibbsPassModel:
+    """What `GibbsPass` learned: for each variable in `revised` its part in `parts`."""
 
     fields: tuple[Field, ...]
     revised: tuple[Field, ...]

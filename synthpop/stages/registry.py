@@ -10,7 +10,7 @@ from synthpop.stages.components import Components
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.derive import Derive
 from synthpop.stages.distribute import Distribute
-from synthpop.stages.gibbs import Revisit
+from synthpop.stages.gibbs import GibbsPass
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.impute import Impute
 from synthpop.stages.relation import Relation
@@ -23,7 +23,7 @@ STAGES: dict[str, type[Any]] = {
     "derive": Derive,
     "categorical": Categorical,
     "relation": Relation,
-    "revisit": Revisit,
+    "gibbs_pass": GibbsPass,
     "continuous": Continuous,
     "components": Components,
     "distribute": Distribute,

@@ -24,11 +24,11 @@ from synthpop.conditional.predictors import (
     usable,
 )
 from synthpop.conditional.reference_member import (
-    HEAD_VALUE,
+    FIRST_VALUE,
     block_of,
     level_digits,
     members_beside,
-    with_head,
+    with_first_value,
 )
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
@@ -153,8 +153,8 @@ class Relation:
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
         coding = make_coding(sample, terms, without=classes == 0, by=self.by)
-        wide = with_head(coding, level_digits(n_classes - 1), ordered=field.ordered)
-        given = sample.with_columns({}, {HEAD_VALUE: members.handed_on(classes[heads] - 1)})
+        wide = with_first_value(coding, level_digits(n_classes - 1), ordered=field.ordered)
+        given = sample.with_columns({}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)})
         designs = [make_design(sample, coding, classes, n_classes, heads)]
         if len(members.others):
             designs.append(make_design(given, wide, classes, n_classes, members.others))

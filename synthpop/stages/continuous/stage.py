@@ -35,14 +35,14 @@ from synthpop.conditional.predictors import (
 )
 from synthpop.conditional.reference_member import (
     FIRST,
-    HEAD,
-    HEAD_VALUE,
-    drawn_given_heads,
+    FIRST_MEMBER,
+    FIRST_VALUE,
+    drawn_given_first,
     given_first,
     has_others,
-    knows_head,
+    knows_first,
     number_digits,
-    with_head,
+    with_first_value,
 )
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
@@ -139,8 +139,8 @@ class Continuous:
         stratum. "normal": from a normal distribution with their weighted median and MAD. "leaves"
         (default of trees and forests): the value of a sample person in the same leaf, drawn by
         weight, of a forest in a leaf of one of its trees (`synthpop.models.leaves`).
-    by_household : None, "head", "sum", "mean" or "shared"
-        None: members of a household are drawn independently, given their predictors. "head": its
+    by_household : None, "first", "sum", "mean" or "shared"
+        None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got. The models have a further
         predictor, whose levels are "is the first member" and classes of the first member's value:
         weighted deciles of the values that are not zero, missing, and where 20 first members have
@@ -278,11 +278,11 @@ class Continuous:
         make_up = make_up_for(self.by_household, sample)
         if make_up is not None:
             coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household == HEAD and has_others(sample.offsets):
+        if self.by_household == FIRST_MEMBER and has_others(sample.offsets):
             digits = number_digits(*(x[sample.offsets[:-1]] for x in (values, sample.weights)))
-            coding = with_head(coding, digits, ordered=True)
+            coding = with_first_value(coding, digits, ordered=True)
             held = given_first(values, sample.offsets, FIRST)
-            sample = sample.with_columns({}, {HEAD_VALUE: held})
+            sample = sample.with_columns({}, {FIRST_VALUE: held})
         design = make_design(sample, coding, classes.codes, len(classes.low))
         ladder = fit_ladder(
             "multinomial",
@@ -396,9 +396,9 @@ class Continuous:
     def _of_units(
         self, model: ContinuousModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        if knows_head(model.coding):
+        if knows_first(model.coding):
             draw = partial(self._simulate, model, rng=rng)
-            return drawn_given_heads(block, self.name, model.coding, draw, FIRST)
+            return drawn_given_first(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
             return self._simulate(model, block, rng)
         unit = heads_of_block(block) if self.by_household == "shared" else block

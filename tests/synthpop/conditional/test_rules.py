@@ -10,9 +10,9 @@ from synthpop import (
     Categorical,
     Continuous,
     Derive,
+    GibbsPass,
     Pipeline,
     Relation,
-    Revisit,
     Structure,
     Survey,
     check_rules,
@@ -174,7 +174,7 @@ def test_relations_and_second_passes_keep_rules() -> None:
     stage = Relation("marital", relationship="kin", head="head", predictors=["sex"])
     assert check_rules(fit([rule], stage).simulate()).broken == (0,)
     steps = [Categorical("marital", predictors=["sex"]), Categorical("status", predictors=["sex"])]
-    again = [*steps, Revisit(["marital", "status"])]
+    again = [*steps, GibbsPass(["marital", "status"])]
     assert check_rules(fit([], *again).simulate(), [rule]).broken[0] > 0
     assert check_rules(fit([rule], *again).simulate()).broken == (0,)
 

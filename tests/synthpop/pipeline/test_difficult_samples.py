@@ -32,7 +32,7 @@ from synthpop import (
     Survey,
 )
 from synthpop.microdata.errors import InputError
-from synthpop.stages.gibbs import Revisit
+from synthpop.stages.gibbs import GibbsPass
 from synthpop.stages.impute import Impute
 from synthpop.stages.registry import STAGES
 from tests.small import ROLES, small_frame
@@ -139,7 +139,7 @@ def test_categorical(damage: Any) -> None:
     for number, model in enumerate(("multinomial", "empirical", "tree")):
         survey = survey.with_column(f"head{number}", survey.frame["status"])
         stages.append(
-            Categorical(f"head{number}", predictors=given, model=model, by_household="head")
+            Categorical(f"head{number}", predictors=given, model=model, by_household="first")
         )
         survey = survey.with_column(f"by{number}", survey.frame["status"])
         stages.append(Categorical(f"by{number}", predictors=given, model=model, by="role"))
@@ -169,13 +169,13 @@ WAYS: dict[str, dict[str, Any]] = {
     "regressor": {"method": LinearRegression()},
     "sum": {"by_household": "sum"},
     "shared": {"by_household": "shared"},
-    "head": {"by_household": "head"},
-    "head, gpd": {"by_household": "head", "tail": "gpd"},
-    "head, values": {"by_household": "head", "numeric": "values"},
-    "head, regression": {"by_household": "head", "method": "regression", "log": True},
-    "head, pmm": {"by_household": "head", "method": "pmm"},
+    "first": {"by_household": "first"},
+    "head, gpd": {"by_household": "first", "tail": "gpd"},
+    "head, values": {"by_household": "first", "numeric": "values"},
+    "head, regression": {"by_household": "first", "method": "regression", "log": True},
+    "head, pmm": {"by_household": "first", "method": "pmm"},
     "by": {"by": "role"},
-    "by, regression": {"by": "role", "method": "regression", "by_household": "head"},
+    "by, regression": {"by": "role", "method": "regression", "by_household": "first"},
 }
 
 
@@ -202,7 +202,7 @@ def test_continuous(damage: Any) -> None:
 def test_counts(damage: Any) -> None:
     survey, stages = damaged(damage), []
     for method in ("poisson", "negative-binomial"):
-        for zeros, form in ((True, None), (None, None), (None, "head")):
+        for zeros, form in ((True, None), (None, None), (None, "first")):
             name = f"{method} {zeros} {form}"
             survey = survey.with_column(name, survey.frame["count"])
             stages.append(
@@ -264,7 +264,7 @@ def test_revisit(damage: Any) -> None:
         survey,
         Categorical("status", predictors=["sex"]),
         Categorical("other", predictors=["sex", "status"]),
-        Revisit(["status", "other"], passes=2),
+        GibbsPass(["status", "other"], passes=2),
     )
     assert set(population.frame()["other"].dropna().astype(object)) <= levels(survey, "other")
 
@@ -321,7 +321,7 @@ def test_structure(damage: Any) -> None:
 
 def test_every_stage_of_the_registry_is_in_the_matrix() -> None:
     tested = {Anneal, Categorical, Components, Continuous, CorrectHeaping, Derive, Distribute,
-              Impute, Relation, Revisit, Structure}  # fmt: skip
+              Impute, Relation, GibbsPass, Structure}  # fmt: skip
     assert set(STAGES.values()) <= tested
 
 

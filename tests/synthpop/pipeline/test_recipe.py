@@ -11,10 +11,10 @@ from synthpop import (
     Components,
     Continuous,
     Derive,
+    GibbsPass,
     Impute,
     Pipeline,
     Relation,
-    Revisit,
     Structure,
     Survey,
 )
@@ -220,7 +220,7 @@ CONFORM = {
     "derive": Derive("age_class", source="age", breaks=[0, 15, 120]),
     "categorical": Categorical("status", predictors=["sex"]),
     "relation": Relation("status", relationship="sex", head="f", predictors=["age"]),
-    "revisit": Revisit(["status"], predictors=["sex"]),
+    "gibbs_pass": GibbsPass(["status"], predictors=["sex"]),
     "continuous": Continuous("income", predictors=["sex"]),
     "components": Components("income", parts=["wage", "other"], by=["sex"]),
     "distribute": Distribute("area", within="region", margins=Margin(AREAS, level="household")),
@@ -239,7 +239,7 @@ def test_conformance(kind: str) -> None:
     stage = CONFORM[kind]
     before = [] if kind == "structure" else [Structure(["age", "sex"])]
     before += [Continuous("income", predictors=["sex"])] if kind == "components" else []
-    before += [Categorical("status", predictors=["sex"])] if kind == "revisit" else []
+    before += [Categorical("status", predictors=["sex"])] if kind == "gibbs_pass" else []
     steps = [*before, stage] if kind not in ("correct_heaping", "impute") else [stage, *before]
     pipeline = Pipeline(steps)
     one = pipeline.fit(small_survey(), seed=1).simulate()
@@ -259,7 +259,7 @@ def test_a_list_of_names_is_not_held() -> None:
         Structure(names),
         Categorical(names),
         Impute(names, given=names),
-        Revisit(names),
+        GibbsPass(names),
         Components("income", parts=names, by=names),
     ]
     names.append("more")
@@ -275,7 +275,7 @@ def test_a_smallest_stratum_that_is_no_number_of_persons(value) -> None:
         Structure(["age", "sex"]),
         Categorical("status", **options),
         Relation("region", relationship="sex", head="f", **options),
-        Revisit("status", **options),
+        GibbsPass("status", **options),
         Continuous("income", **options),
     ]
     with pytest.raises(InputError) as caught:

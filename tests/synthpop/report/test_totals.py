@@ -15,10 +15,10 @@ from synthpop import (
     Anneal,
     Categorical,
     Distribute,
+    GibbsPass,
     Impute,
     Margin,
     Pipeline,
-    Revisit,
     Structure,
     Survey,
     calibrate,
@@ -234,7 +234,7 @@ def test_steps_say_how_strata_were_pooled() -> None:
         {"type": "impute", "variables": ["edu"]},
         {"type": "categorical", "name": "a", "predictors": "all", "model": "multinomial"},
         {"type": "categorical", "name": "b", "predictors": "all", "model": "tree"},
-        {"type": "revisit", "variables": ["a"], "passes": 2, "model": "multinomial"},
+        {"type": "gibbs_pass", "variables": ["a"], "passes": 2, "model": "multinomial"},
         {"type": "continuous", "name": "x", "predictors": "all", "method": "regression"},
     ]
     pooling = {
@@ -242,7 +242,7 @@ def test_steps_say_how_strata_were_pooled() -> None:
         "continuous x (values)": {"kind": "partial", "amount": 1000.0},
         "categorical a": {"kind": "partial", "amount": 30.0},
         "categorical b": {"kind": "none", "amount": 0.0},
-        "revisit a: a": {"kind": "partial", "amount": "infinite"},
+        "gibbs_pass a: a": {"kind": "partial", "amount": "infinite"},
     }
     told = steps_table(recipe, Names(), pooling)["rows"]
     assert told[0][1:3] == ["Missing values filled", "edu"]
@@ -261,16 +261,16 @@ def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
     recipe = [
         {"type": "structure", "variables": ["age"], "method": "direct"},
         {"type": "relation", "name": "a", "predictors": "all", "model": "multinomial"},
-        {"type": "revisit", "variables": ["a", "b"], "passes": 1, "model": "multinomial"},
-        {"type": "revisit", "variables": ["a"], "passes": 1, "model": "multinomial"},
+        {"type": "gibbs_pass", "variables": ["a", "b"], "passes": 1, "model": "multinomial"},
+        {"type": "gibbs_pass", "variables": ["a"], "passes": 1, "model": "multinomial"},
     ]
     pooling = {
         "structure": {"kind": "partial", "amount": 113.4},
         "relation a (heads)": {"kind": "partial", "amount": 30.0},
         "relation a (others)": {"kind": "none", "amount": 0.0},
-        "revisit a, b: a": {"kind": "partial", "amount": 10.0},
-        "revisit a, b: b": {"kind": "none", "amount": 0.0},
-        "revisit a: a": {"kind": "partial", "amount": 300.0},
+        "gibbs_pass a, b: a": {"kind": "partial", "amount": 10.0},
+        "gibbs_pass a, b: b": {"kind": "none", "amount": 0.0},
+        "gibbs_pass a: a": {"kind": "partial", "amount": 300.0},
     }
     told = [row[3] for row in steps_table(recipe, Names(), pooling)["rows"]]
     assert "(weight of 113 beside the own)" in told[0]
@@ -310,7 +310,7 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
         Impute("status", given=["age", "sex"]),
         Structure(["age", "sex"]),
         Categorical("status"),
-        Revisit("status"),
+        GibbsPass("status"),
     ]
     fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
     population = fitted.simulate()

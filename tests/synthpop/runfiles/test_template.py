@@ -116,7 +116,7 @@ def test_what_is_offered_as_a_comment_runs_too(tmp_path: Path) -> None:
     path.write_text(text.replace('# strata = ["..."]', 'strata = ["north"]'), encoding="utf-8")
     plan = load_runfile(path)
     kinds = [type(stage).__name__ for stage in plan.stages]
-    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "Revisit")
+    assert (kinds[0], kinds[1], kinds[-1]) == ("Impute", "Structure", "GibbsPass")
     assert "status" in plan.stages[0].variables
     population = run(path)
     assert set(population.frame()["db040"]) == {"north"}

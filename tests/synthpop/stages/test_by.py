@@ -61,7 +61,7 @@ STAGES = [
     Categorical("colour", predictors=["sex"], by="job", pooling=2),
     Categorical("colour", predictors=["sex"], by="job", model="empirical"),
     Categorical("colour", predictors=["sex"], by="job", model="tree"),
-    Categorical("colour", predictors=["sex"], by="job", by_household="head", pooling="none"),
+    Categorical("colour", predictors=["sex"], by="job", by_household="first", pooling="none"),
     Relation("colour", relationship="role", head="head", predictors=["sex"], by="job"),
 ]
 

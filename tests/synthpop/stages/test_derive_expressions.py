@@ -10,8 +10,8 @@ from synthpop import (
     Categorical,
     Continuous,
     Derive,
+    GibbsPass,
     Pipeline,
-    Revisit,
     Structure,
     Survey,
     indicators,
@@ -116,6 +116,6 @@ def test_faults(options: dict, message: str) -> None:
 
 def test_a_second_pass_over_a_variable_that_was_used_is_refused() -> None:
     workers = Derive("workers", expression="status = works", within="household", aggregate="count")
-    steps = [Categorical("status", predictors=["sex"]), workers, Revisit(["status"])]
+    steps = [Categorical("status", predictors=["sex"]), workers, GibbsPass(["status"])]
     with pytest.raises(InputError, match="derive workers before it has used 'status'"):
         fit(*steps)

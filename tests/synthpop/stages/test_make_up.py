@@ -40,7 +40,7 @@ def share(frame: pd.DataFrame, who: str, weighted: bool) -> float:
 
 def test_heads_and_partners_keep_their_shares_when_drawn_given_the_first() -> None:
     frame = families()
-    stage = Categorical("marital", predictors=["sex", "size"], by_household="head")
+    stage = Categorical("marital", predictors=["sex", "size"], by_household="first")
     _, people = simulate(frame, stage)
     for who in ("head", "partner"):
         assert share(people, who, False) == pytest.approx(share(frame, who, True), abs=0.012)
@@ -54,7 +54,7 @@ def test_heads_and_partners_keep_their_shares_when_drawn_given_the_first() -> No
 
 def test_numbers_of_heads_are_given_the_make_up_too() -> None:
     frame = families()
-    stage = Continuous("wage", predictors=["sex"], by_household="head")
+    stage = Continuous("wage", predictors=["sex"], by_household="first")
     fitted, people = simulate(frame, stage)
     assert fitted.models[1].make_up is not None
     couple = {}
@@ -72,13 +72,13 @@ def test_numbers_of_heads_are_given_the_make_up_too() -> None:
 
 
 def test_make_up_needs_a_relation_with_one_head_a_household() -> None:
-    fitted, _ = simulate(families(300), Categorical("marital", by_household="head"))
+    fitted, _ = simulate(families(300), Categorical("marital", by_household="first"))
     make_up = find_make_up(fitted.sample)
     assert make_up is not None
     assert make_up.relation == "kin"
     assert fitted.sample.fields["kin"].levels[make_up.head] == "head"
     without, _ = simulate(
-        families(300), Categorical("marital", by_household="head"), structure=("age", "sex")
+        families(300), Categorical("marital", by_household="first"), structure=("age", "sex")
     )
     assert without.models[1].make_up is None
     alone, _ = simulate(families(300), Categorical("marital", predictors=["sex"]))
@@ -86,7 +86,7 @@ def test_make_up_needs_a_relation_with_one_head_a_household() -> None:
 
 
 def test_codes_are_those_of_the_other_members() -> None:
-    fitted, _ = simulate(families(300), Categorical("marital", by_household="head"))
+    fitted, _ = simulate(families(300), Categorical("marital", by_household="first"))
     make_up = find_make_up(fitted.sample)
     levels = {level: code for code, level in enumerate(fitted.sample.fields["kin"].levels)}
     kin = np.array([levels[x] for x in ("head", "partner", "head", "head", "partner", "child")])
@@ -108,7 +108,7 @@ def test_a_drift_of_the_others_is_undone() -> None:
     frame["faith"] = np.where(frame["job"].eq(first) & same, "x", "y")
     steps = [
         Categorical("job", predictors=["sex"]),
-        Categorical("faith", predictors=["job"], by_household="head"),
+        Categorical("faith", predictors=["job"], by_household="first"),
     ]
     fitted, people = simulate(frame, *steps)
     assert fitted.models[2].ladder.factors is not None

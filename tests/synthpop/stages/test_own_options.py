@@ -20,11 +20,11 @@ from synthpop import (
     CorrectHeaping,
     Derive,
     Distribute,
+    GibbsPass,
     Impute,
     Margin,
     Pipeline,
     Relation,
-    Revisit,
     Structure,
 )
 from synthpop.pipeline.fingerprint import stage_to_dict
@@ -44,7 +44,7 @@ OPTIONS: list[tuple[type, dict[str, Any]]] = [
     (Continuous, {"name": "income", "predictors": ["age"], "breaks": [0.0, 10.0, 20.0],
                   "trim": [0.0, 0.1], "intervals": ["low", "high"]}),
     (Components, {"total": "income", "parts": ["wage", "other"], "by": ["status"]}),
-    (Revisit, {"variables": ["status"], "predictors": ["age"]}),
+    (GibbsPass, {"variables": ["status"], "predictors": ["age"]}),
     (Impute, {"variables": ["status"], "given": ["age"]}),
     (CorrectHeaping, {"name": "age", "heaps": [30.0, 40.0], "window": [2, 2]}),
     (Anneal, {"margins": [Margin(10.0)]}),

@@ -88,7 +88,7 @@ def test_partial_pooling_is_the_default_and_is_told() -> None:
 
 
 def test_members_given_the_first_one_are_pooled_too() -> None:
-    fitted = fit(by_household="head", pooling=np.inf)
+    fitted = fit(by_household="first", pooling=np.inf)
     assert fitted.pooling["continuous x (values)"].amount == np.inf
     women = np.array(
         [source.model.coefficients[1:] for source in fitted.models[-1].values.by_stratum]

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Continuous, Pipeline, Revisit, Structure, Survey
+from synthpop import Categorical, Continuous, GibbsPass, Pipeline, Structure, Survey
 from synthpop.conditional.fallback import predict_ladder
-from synthpop.conditional.reference_member import HEAD_VALUE, knows_head, number_digits
+from synthpop.conditional.reference_member import FIRST_VALUE, knows_first, number_digits
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.style import Names
 from synthpop.microdata.errors import InputError
@@ -74,12 +74,12 @@ def correlation(frame: pd.DataFrame, name: str) -> float:
 def test_members_are_like_their_first_member(model: str) -> None:
     sample = frame_of_families()
     given = {"predictors": ["sex"], "model": model}
-    with_head = made(Categorical("faith", by_household="head", **given)).frame()
+    with_first_value = made(Categorical("faith", by_household="first", **given)).frame()
     alone = made(Categorical("faith", **given)).frame()
     expected = table(sample, "faith")
-    assert table(with_head, "faith").sub(expected, fill_value=0).abs().sum() < 0.065
+    assert table(with_first_value, "faith").sub(expected, fill_value=0).abs().sum() < 0.065
     assert table(alone, "faith").sub(expected, fill_value=0).abs().sum() > 0.5
-    for people in (with_head, alone):  # the margins of persons are kept
+    for people in (with_first_value, alone):  # the margins of persons are kept
         own = people["faith"].value_counts(normalize=True, dropna=False)
         kept = sample.groupby("faith", dropna=False)["w"].sum() / sample["w"].sum()
         assert own.sub(kept).abs().max() < 0.02
@@ -88,10 +88,10 @@ def test_members_are_like_their_first_member(model: str) -> None:
 def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
     """The observed distributions of both, by hand."""
     frame = frame_of_families()
-    stage = Categorical("faith", predictors=["sex"], model="empirical", by_household="head")
+    stage = Categorical("faith", predictors=["sex"], model="empirical", by_household="first")
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model = fitted.models[1]
-    assert [item.name for item in model.coding.variables] == ["sex", HEAD_VALUE]
+    assert [item.name for item in model.coding.variables] == ["sex", FIRST_VALUE]
     levels = [None, *model.fields[0].levels]
     first = frame.groupby("hid")["pid"].transform("idxmin")
     frame["head"] = frame["faith"][first].to_numpy()
@@ -118,10 +118,10 @@ def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
     frame = frame_of_families()
     breaks = [0, 1, 9000, 1e6]
     given = {"predictors": ["size"], "breaks": breaks, "zeros": False, "pooling": "none"}
-    stage = Continuous("pay", by_household="head", **given)
+    stage = Continuous("pay", by_household="first", **given)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model, sample = fitted.models[1], fitted.sample
-    assert [item.name for item in model.coding.variables] == ["size", HEAD_VALUE]
+    assert [item.name for item in model.coding.variables] == ["size", FIRST_VALUE]
     values = sample.columns["pay"]
     first = np.zeros(len(values), dtype=bool)
     first[sample.offsets[:-1]] = True
@@ -150,7 +150,7 @@ def shares(frame: pd.DataFrame, levels: list[Any]) -> list[float]:
 
 def test_rules_hold_for_first_members_and_others() -> None:
     rule = {"levels": ["a", None], "when": {"sex": ["f"]}}
-    stage = Categorical("faith", predictors=["size"], impossible=[rule], by_household="head")
+    stage = Categorical("faith", predictors=["size"], impossible=[rule], by_household="first")
     people = made(stage).frame()
     assert set(people.loc[people["sex"] == "f", "faith"]) == {"b"}
     assert people.loc[people["sex"] == "m", "faith"].isna().any()
@@ -162,7 +162,7 @@ def test_a_rule_may_bar_all_that_others_have() -> None:
     frame["faith"] = frame["faith"].fillna("a").where(frame["pid"] == 1)
     rule = {"levels": [None], "when": {"sex": ["f"]}}
     people = made(
-        Categorical("faith", predictors=[], impossible=[rule], by_household="head"), frame=frame
+        Categorical("faith", predictors=[], impossible=[rule], by_household="first"), frame=frame
     ).frame()
     assert people.loc[people["sex"] == "f", "faith"].notna().all()
     assert people.loc[(people["sex"] == "m") & (people["pid"] > 1), "faith"].isna().all()
@@ -172,7 +172,7 @@ def test_several_names_are_as_many_steps() -> None:
     frame = frame_of_families()
     frame["rite"] = frame["faith"]
     people = made(
-        Categorical(["faith", "rite"], predictors=["sex"], by_household="head"), frame=frame
+        Categorical(["faith", "rite"], predictors=["sex"], by_household="first"), frame=frame
     ).frame()
     for name in ("faith", "rite"):
         assert table(people, name).sub(table(frame, name), fill_value=0).abs().sum() < 0.065
@@ -182,7 +182,7 @@ def test_a_number_by_its_levels() -> None:
     frame = frame_of_families()
     frame["number"] = frame["faith"].map({"a": 1, "b": 2})
     people = made(
-        Categorical("number", predictors=["sex"], by_household="head"), frame=frame
+        Categorical("number", predictors=["sex"], by_household="first"), frame=frame
     ).frame()
     assert table(people, "number").sub(table(frame, "number"), fill_value=0).abs().sum() < 0.065
 
@@ -197,20 +197,20 @@ def test_numbers_are_like_those_of_the_first_member(method: Any) -> None:
     given = {"predictors": ["sex"], "method": method, "zeros": True}
     if method == "binned+regression":
         del given["zeros"]
-    with_head = made(Continuous(name, by_household="head", **given), scale=0.5).frame()
+    with_first_value = made(Continuous(name, by_household="first", **given), scale=0.5).frame()
     alone = made(Continuous(name, **given), scale=0.5).frame()
     expected = correlation(frame, name)
     least = 0.5 if name == "visits" else 0.7  # counts are Poisson given the head
-    assert least * expected < correlation(with_head, name) < 1.1 * expected
+    assert least * expected < correlation(with_first_value, name) < 1.1 * expected
     assert abs(correlation(alone, name)) < 0.1
-    assert abs((with_head[name] == 0).mean() - (alone[name] == 0).mean()) < 0.03
+    assert abs((with_first_value[name] == 0).mean() - (alone[name] == 0).mean()) < 0.03
 
 
 def test_missing_numbers_of_the_head_are_a_class() -> None:
     frame = frame_of_families()
     gone = frame.groupby("hid")["pay"].transform("first") == 0
     frame["pay"] = frame["pay"].where(~gone)
-    people = made(Continuous("pay", predictors=[], by_household="head"), frame=frame).frame()
+    people = made(Continuous("pay", predictors=[], by_household="first"), frame=frame).frame()
     both = pairs(people, "pay")
     missing = both["head"] == NONE
     assert 0.2 < missing.mean() < 0.4
@@ -222,7 +222,7 @@ def test_class_limits_and_intervals_are_those_of_all() -> None:
     breaks = [0, 1, 4000, 9000, 20_000, 1e6]
     people = made(
         Continuous(
-            "pay", predictors=[], breaks=breaks, intervals=("low", "high"), by_household="head"
+            "pay", predictors=[], breaks=breaks, intervals=("low", "high"), by_household="first"
         )
     ).frame()
     assert set(people["low"]) <= {float(x) for x in breaks}
@@ -261,8 +261,8 @@ def test_classes_of_the_head() -> None:
 
 
 HEADED = [
-    Categorical("faith", predictors=["sex"], by_household="head"),
-    Continuous("pay", predictors=["sex"], by_household="head", method="regression"),
+    Categorical("faith", predictors=["sex"], by_household="first"),
+    Continuous("pay", predictors=["sex"], by_household="first", method="regression"),
 ]
 
 
@@ -277,11 +277,11 @@ def test_the_same_for_any_workers(stage: Any) -> None:
 def test_households_of_one_person(roles: dict[str, str]) -> None:
     frame = frame_of_families().drop_duplicates("hid").assign(size=1)
     stages = [
-        Categorical("faith", predictors=["sex"], by_household="head"),
-        Continuous("pay", predictors=["sex"], by_household="head"),
+        Categorical("faith", predictors=["sex"], by_household="first"),
+        Continuous("pay", predictors=["sex"], by_household="first"),
     ]
     fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(Survey(frame, **roles), seed=1)
-    assert not any(knows_head(model.coding) for model in fitted.models[1:])
+    assert not any(knows_first(model.coding) for model in fitted.models[1:])
     people = fitted.simulate()
     assert not people.fallbacks
     plain = [Categorical("faith", predictors=["sex"]), Continuous("pay", predictors=["sex"])]
@@ -296,7 +296,7 @@ def test_later_steps_learn_from_the_values_of_persons() -> None:
     frame = frame_of_families()
     frame["rich"] = np.where(frame["pay"] > 9000, "yes", "no")
     people = made(
-        Continuous("pay", predictors=["sex"], by_household="head"),
+        Continuous("pay", predictors=["sex"], by_household="first"),
         Categorical("rich", predictors=["pay"]),
         frame=frame,
     ).frame()
@@ -306,13 +306,13 @@ def test_later_steps_learn_from_the_values_of_persons() -> None:
 def test_a_run_file_takes_it_and_the_report_says_so() -> None:
     stages = [
         {"type": "structure", "variables": ["age", "rb090"]},
-        {"type": "categorical", "name": "pl030", "predictors": ["rb090"], "by_household": "head"},
+        {"type": "categorical", "name": "pl030", "predictors": ["rb090"], "by_household": "first"},
         {"type": "continuous", "name": "netIncome", "predictors": ["rb090"],
-         "by_household": "head"},
+         "by_household": "first"},
     ]  # fmt: skip
     run = parse_runfile({"survey": {"demo": True}, "stage": stages})
-    assert [stage.by_household for stage in run.stages[1:]] == ["head", "head"]
-    people = made(Categorical("faith", predictors=["sex"], by_household="head"))
+    assert [stage.by_household for stage in run.stages[1:]] == ["first", "first"]
+    people = made(Categorical("faith", predictors=["sex"], by_household="first"))
     recipe = people.manifest.identity.recipe
     text = str(steps(recipe, Names(), people.manifest.pooling))
     assert "members of a household given its first" in text
@@ -320,8 +320,8 @@ def test_a_run_file_takes_it_and_the_report_says_so() -> None:
 
 
 def test_a_second_pass_is_refused() -> None:
-    with pytest.raises(InputError, match="'faith' is drawn given the head"):
-        made(Categorical("faith", predictors=["sex"], by_household="head"), Revisit(["faith"]))
+    with pytest.raises(InputError, match="'faith' is drawn given the first member"):
+        made(Categorical("faith", predictors=["sex"], by_household="first"), GibbsPass(["faith"]))
 
 
 def test_a_fault() -> None:
@@ -337,20 +337,20 @@ def test_cross_validation_judges_it() -> None:
     found = cross_validate(
         survey,
         "faith",
-        {"head": Categorical("faith", predictors=["sex"], by_household="head"),
+        {"first": Categorical("faith", predictors=["sex"], by_household="first"),
          "alone": Categorical("faith", predictors=["sex"])},
         folds=3,
         seed=1,
     )  # fmt: skip
     scores = found.table.set_index("candidate")["log_score"]
-    assert abs(scores["head"] - scores["alone"]) < 0.03
+    assert abs(scores["first"] - scores["alone"]) < 0.03
     numbers = cross_validate(
         survey,
         "pay",
-        {"head": Continuous("pay", predictors=["sex"], by_household="head"),
+        {"first": Continuous("pay", predictors=["sex"], by_household="first"),
          "alone": Continuous("pay", predictors=["sex"])},
         folds=3,
         seed=1,
     )  # fmt: skip
     scores = numbers.table.set_index("candidate")["crps"]
-    assert abs(scores["head"] / scores["alone"] - 1) < 0.03
+    assert abs(scores["first"] / scores["alone"] - 1) < 0.03
