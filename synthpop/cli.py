@@ -146,6 +146,55 @@ def sample(
 
 
 @app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    to: Annotated[Path, typer.Option("--to", help="File to write: .parquet, .csv or another.")],
+    strata: Annotated[
+        list[str] | None, typer.Option(help="Stratum to export; give it again for more.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Draw so many households at random, with weights.")
+    ] = None,
+    households: Annotated[
+        bool, typer.Option("--households", help="One row a household, not a person.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of --sample.")] = None,
+    safe_csv: SafeCsv = False,
+) -> None:
+    """Write a population, or a part of it, to one file.
+
+    Example: synthpop export synthpop-demo --to people.csv --strata Vienna
+    """
+    from synthpop.microdata.files import write_table
+    from synthpop.pipeline.fingerprint import chosen_strata
+    from synthpop.population.population import open_population
+
+    source = open_population(folder)
+    whole = strata is None and sample is None and not households
+    if whole and to.suffix.lower() == ".parquet":
+        source.to_parquet(to)
+    elif whole and to.suffix.lower() == ".csv":
+        source.to_csv(to, safe=safe_csv)
+    else:
+        frame = source.households() if households else source.frame()
+        if sample is not None:
+            from synthpop.sampling import Cluster, SimpleRandom
+            from synthpop.sampling.draw import draw_sample
+
+            name = source.roles.household
+            unit = Cluster(name, SimpleRandom(sample)) if name else SimpleRandom(sample)
+            frame = draw_sample(frame, unit, seed=seed).frame
+        if strata is not None:
+            column = source.roles.strata
+            field = next((f for f in source.fields if f.name == column), None)
+            levels = () if field is None else field.levels
+            places = chosen_strata(strata, levels, column)
+            frame = frame[frame[str(column)].isin([levels[k] for k in places])]
+        write_table(frame.reset_index(drop=True), to, safe_csv=safe_csv)
+    typer.echo(f"Wrote {to}.")
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
     repair: Annotated[

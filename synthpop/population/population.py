@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,14 @@ from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
+from synthpop.population.export import arrow_stream, to_arrow, write_csv, write_parquet
 from synthpop.population.manifest import BlockRecord, Manifest, Roles
 from synthpop.population.storage import file_hash, read_manifest
 from synthpop.population.verify import missing_parts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
 
 SHOWN = 3
 REPAIR = "Check it with synthpop verify; run it again to repair it."
@@ -135,6 +140,67 @@ class Population(Result):
             else:
                 data = self._read(block, fields)
             yield pd.DataFrame(data, copy=False)
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the persons as one Arrow table, all columns or some; levels as dictionaries."""
+        return to_arrow(self, self._names(columns))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Give the persons to polars, DuckDB, pandas ... block by block, without a copy of all."""
+        return arrow_stream(self).__arrow_c_stream__(requested_schema)
+
+    def scan(self) -> ds.Dataset:
+        """Return the persons as an Arrow dataset, of which readers take the columns they need.
+
+        A population on disk is not read for it: ``polars.scan_pyarrow_dataset(p.scan())``, or a
+        query of DuckDB on ``people = p.scan()``.
+        """
+        import pyarrow.dataset as ds
+
+        if self.path is None:
+            return ds.dataset(self.to_arrow())
+        files = [str(self.path / block.file) for block in self.manifest.blocks]
+        return ds.dataset(files, format="parquet")
+
+    def to_parquet(self, path: Path | str, columns: Sequence[str] | None = None) -> Path:
+        """Write the persons to one Parquet file, whole or not at all.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written, or its name does not end in ``.parquet``.
+        """
+        return write_parquet(self, path, self._names(columns))
+
+    def to_csv(
+        self,
+        path: Path | str,
+        columns: Sequence[str] | None = None,
+        *,
+        sep: str = ",",
+        decimal: str = ".",
+        safe: bool = False,
+    ) -> Path:
+        """Write the persons to one CSV file (UTF-8), whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        columns : sequence of str, optional
+        sep, decimal : str
+            Separator of columns and sign of decimals.
+        safe : bool
+            Put an apostrophe before text that a spreadsheet takes for a formula.
+
+        Raises
+        ------
+        OutputError
+            The file cannot be written, or its name does not end in ``.csv``.
+        """
+        return write_csv(self, path, self._names(columns), sep=sep, decimal=decimal, safe=safe)
+
+    def _names(self, columns: Sequence[str] | None) -> list[str]:
+        return [field.name for field in self._chosen(columns)]
 
     def households(self) -> pd.DataFrame:
         """Return one row a household: its id, stratum and size."""

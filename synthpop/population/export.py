@@ -1,0 +1,95 @@
+"""A population as tables of other tools: Arrow, one Parquet or CSV file, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synthpop.microdata.atomic import replacing
+from synthpop.microdata.errors import OutputError
+from synthpop.microdata.files import without_formulas
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from synthpop.population.population import Population
+
+ROW_GROUP = 250_000
+
+
+def arrow_batches(population: Population, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+    """Yield the persons block by block as Arrow tables of one schema."""
+    import pyarrow as pa
+
+    schema = None
+    for block in population.iter_blocks(columns):
+        table = pa.Table.from_pandas(block, preserve_index=False).replace_schema_metadata(None)
+        schema = schema or table.schema
+        yield table.cast(schema)
+
+
+def to_arrow(population: Population, columns: Sequence[str] | None) -> pa.Table:
+    """Return all persons as one Arrow table."""
+    import pyarrow as pa
+
+    return pa.concat_tables(list(arrow_batches(population, columns)))
+
+
+def arrow_stream(population: Population) -> pa.RecordBatchReader:
+    """Return the persons as a stream of record batches; one block is in memory at a time."""
+    import pyarrow as pa
+
+    tables = arrow_batches(population, None)
+    first = next(tables)
+
+    def batches() -> Iterator[Any]:
+        yield from first.to_batches()
+        for table in tables:
+            yield from table.to_batches()
+
+    return pa.RecordBatchReader.from_batches(first.schema, batches())
+
+
+def write_parquet(population: Population, path: Path | str, columns: Sequence[str] | None) -> Path:
+    """Write one Parquet file, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    target = _checked(path, ".parquet")
+    tables = arrow_batches(population, columns)
+    first = next(tables)
+    with (
+        replacing(target) as draft,
+        pq.ParquetWriter(
+            draft, first.schema, compression="zstd", compression_level=1, write_page_checksum=True
+        ) as writer,
+    ):
+        writer.write_table(first, row_group_size=ROW_GROUP)
+        for table in tables:
+            writer.write_table(table, row_group_size=ROW_GROUP)
+    return target
+
+
+def write_csv(
+    population: Population,
+    path: Path | str,
+    columns: Sequence[str] | None,
+    *,
+    sep: str,
+    decimal: str,
+    safe: bool,
+) -> Path:
+    """Write one CSV file, whole or not at all."""
+    target = _checked(path, ".csv")
+    with replacing(target) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        for number, block in enumerate(population.iter_blocks(columns)):
+            frame = without_formulas(block) if safe else block
+            frame.to_csv(stream, index=False, header=number == 0, sep=sep, decimal=decimal)
+    return target
+
+
+def _checked(path: Path | str, suffix: str) -> Path:
+    target = Path(path)
+    if target.suffix.lower() != suffix:
+        raise OutputError(f"{target}: give a name that ends in {suffix}.")
+    return target
