@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from synthpop.microdata import weighted
 from synthpop.microdata.errors import InputError
-from synthpop.microdata.weighted import LARGE, _by_buckets
+from synthpop.microdata.weighted.quantiles import LARGE, _by_buckets
 from tests.reference_data import golden, survey_data
 
 

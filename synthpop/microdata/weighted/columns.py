@@ -1,0 +1,113 @@
+"""Checks of values and weights before a weighted statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.text import plural
+
+Missing = Literal["drop", "propagate"]
+SHARE_TOLERANCE = 1e-12
+
+
+def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
+    """Note an option that is not one of the allowed ones (without the checks of frames).
+
+    Examples
+    --------
+    >>> faults = Faults("quantile")
+    >>> check_option(faults, "definition", "reach", ("reached", "exceeded"))
+    >>> print(faults.found[0])
+    definition: 'reach' is not allowed. Did you mean 'reached'? There are: reached, exceeded.
+    """
+    if value not in allowed:
+        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, allowed))
+
+
+def clean(
+    values: npt.ArrayLike, weights: npt.ArrayLike | None, missing: str = "drop"
+) -> tuple[np.ndarray, np.ndarray | None, bool]:
+    """Check values and weights together and leave out missing values.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    weights : array, shape (n,), or None
+    missing : "drop" or "propagate"
+
+    Returns
+    -------
+    values : float64 array, shape (m,)
+        Without NaN and without rows of weight zero.
+    weights : float64 array, shape (m,), or None
+    blank : bool
+        True when `missing` is "propagate" and a value is missing.
+
+    Examples
+    --------
+    >>> values, weights, blank = clean([1.0, np.nan, 3.0], [1.0, 2.0, 3.0])
+    >>> values.tolist(), weights.tolist(), blank
+    ([1.0, 3.0], [1.0, 3.0], False)
+    """
+    faults = Faults("weighted statistic")
+    check_option(faults, "missing", missing, ("drop", "propagate"))
+    x = as_numbers(faults, values, "values")
+    w = None if weights is None else checked_weights(faults, weights, len(x))
+    faults.raise_if_any()
+    keep = ~np.isnan(x)
+    all_there = bool(keep.all())
+    if missing == "propagate" and not all_there:
+        return x[:0], None, True
+    if w is not None:
+        keep &= w > 0
+        all_there = bool(keep.all())
+    if not all_there:
+        x, w = x[keep], None if w is None else w[keep]
+    return x, w, False
+
+
+def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
+    """Return one column as float64, missing values as NaN; note what is not numbers.
+
+    Examples
+    --------
+    >>> as_numbers(Faults("example"), [1, None], "values")
+    array([ 1., nan])
+    """
+    to_numpy = getattr(values, "to_numpy", None)
+    try:
+        x = (
+            to_numpy(dtype=np.float64, na_value=np.nan)
+            if to_numpy is not None
+            else np.asarray(values, dtype=np.float64)
+        )
+    except (TypeError, ValueError):
+        faults.add(name, "are not numbers", remedy="Give an array of numbers.")
+        return np.empty(0)
+    if x.ndim != 1:
+        faults.add(name, f"have {x.ndim} dimensions", remedy="Give one column.")
+        return np.empty(0)
+    return x
+
+
+def checked_weights(faults: Faults, weights: npt.ArrayLike, n: int) -> np.ndarray:
+    """Return weights as float64, shape (n,); note those that are missing or negative."""
+    w = as_numbers(faults, weights, "weights")
+    if len(w) != n and not faults:
+        faults.add(
+            "weights",
+            f"{len(w)} weights for {plural(n, 'value')}",
+            remedy="Give one value per row.",
+        )
+    bad = ~np.isfinite(w)
+    if bad.any():
+        faults.add("weights", "missing or infinite", rows=np.flatnonzero(bad))
+    negative = w < 0
+    if negative.any():
+        faults.add("weights", "negative", rows=np.flatnonzero(negative))
+    return w
