@@ -73,7 +73,7 @@ def believed_keys(
     >>> frame = pd.DataFrame({"region": ["N", "N", "S", "S"], "h": [1, 1, 2, 2]})
     >>> scenario = Scenario("region", key_errors={"region": 0.5}, unit="household", household="h")
     >>> believed_keys(frame, scenario, Streams(3)).codes[:, 0].tolist()
-    [0, 0, 0, 0]
+    [1, 1, 0, 0]
     """
     true = encode_keys(frame, scenario.keys)
     codes = true.codes.copy()

@@ -126,8 +126,9 @@ class Assessment(Result):
         ``suda_by_record``.
         """
         from riskeval.measures import figures
+        from synthpop.microdata.pictures import Gallery
 
-        drawn: dict[str, Figure] = {}
+        drawn = Gallery()
         if "individual_risk" in self.results:
             drawn["risk_distribution"] = figures.risk_distribution(self.results["individual_risk"])
         if "frequencies" in self.results:

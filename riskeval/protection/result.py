@@ -46,7 +46,7 @@ class Protected(Result):
 
     Examples
     --------
-    >>> from riskeval.protection.recode import top_bottom_code
+    >>> from riskeval.protect import top_bottom_code
     >>> result = top_bottom_code(pd.DataFrame({"age": [30, 95]}), "age", upper=80)
     >>> result.cells_changed, result.records_changed, result.share_of_records
     (1, 1, 0.5)

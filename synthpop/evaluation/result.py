@@ -117,8 +117,9 @@ class FitReport(Result):
         """
         from synthpop.figures.gallery import draw_all, with_titles
         from synthpop.figures.style import Names
+        from synthpop.microdata.pictures import Gallery
 
-        return with_titles(draw_all(self), Names())
+        return Gallery(with_titles(draw_all(self), Names()))
 
     @property
     def ranking(self) -> pd.DataFrame:

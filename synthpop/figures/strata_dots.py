@@ -10,7 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from synthpop.figures.style import Names, wrapped
-from synthpop.microdata.pictures import INK, LINE, POPULATION, SAMPLE, SOFT, WIDE, styled
+from synthpop.microdata.pictures import (
+    INK,
+    LINE,
+    POPULATION,
+    SAMPLE,
+    SOFT,
+    WIDE,
+    new_figure,
+    styled,
+)
 
 COLUMNS, MOST_PANELS, MOST_STRATA = 4, 12, 40
 GAP, ABOVE, BELOW = 0.16, 1.6, 1.5
@@ -36,7 +45,7 @@ def strata_dots(table: pd.DataFrame, names: Names) -> Figure:
     n_rows = -(-len(order) // n_columns)
     height = 0.45 + n_rows * (len(strata) + ABOVE + BELOW) * INCH_PER_STRATUM
     left = 0.15 + INCH_PER_LETTER * max(map(len, labels))
-    figure = Figure(figsize=(WIDE, height))
+    figure = new_figure(WIDE, height, constrained=False)
     axes = figure.add_axes(
         (left / WIDE, 0.0, 1 - (left + 0.12) / WIDE, 1 - 0.35 / height), frameon=False
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
@@ -67,9 +68,28 @@ def styled(function: Any) -> Any:
     return draw
 
 
-def new_figure(width: float, height: float) -> Figure:
+class Picture(Figure):
+    """A figure that shows itself in a notebook, without pyplot and without a magic command."""
+
+    def _repr_svg_(self) -> str:
+        axes = self.get_axes()
+        title = axes[0].get_title(loc="left") or axes[0].get_title() if axes else ""
+        return to_svg(self, "notebook", title or "figure")
+
+
+class Gallery(dict[str, Figure]):
+    """Figures by name; in a notebook all are shown below each other."""
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<figure><figcaption>{escape(name)}</figcaption>{to_svg(figure, name, name)}</figure>"
+            for name, figure in self.items()
+        )
+
+
+def new_figure(width: float, height: float, *, constrained: bool = True) -> Picture:
     """Return an empty figure of this size in inches, without touching pyplot."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return Picture(figsize=(width, height), layout="constrained" if constrained else None)
 
 
 def to_svg(figure: Figure, key: str, describe: str) -> str:

@@ -43,8 +43,9 @@ def null_of_pmse(coefficients: int, share: float, part: float) -> tuple[float, f
 
     Examples
     --------
-    >>> null_of_pmse(5, 0.5, 1 / 100)
-    (0.0025, 0.001767766952966369)
+    >>> expected, deviation = null_of_pmse(5, 0.5, 1 / 100)
+    >>> expected, round(deviation, 6)
+    (0.0025, 0.001768)
     """
     free = max(coefficients - 1, 0)
     unit = (share * (1 - share)) ** 2 * part

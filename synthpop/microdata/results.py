@@ -14,6 +14,14 @@ class Result:
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__repr__" not in vars(cls):  # a dataclass would list its fields
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary()}>"
+
     def summary(self) -> str:
         """Return what the numbers mean, in sentences."""
         raise NotImplementedError  # every result has its own sentence

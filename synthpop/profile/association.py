@@ -30,7 +30,7 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     Examples
     --------
     >>> codes, w = np.arange(1000) % 2, np.ones(1000)
-    >>> round(information(codes, codes, w), 2), information(codes, codes // 2, w)
+    >>> round(float(information(codes, codes, w)), 2), float(information(codes, codes // 2, w))
     (0.69, 0.0)
     """
     k, m = int(a.max()) + 1, int(b.max()) + 1

@@ -389,11 +389,11 @@ def anneal(
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"hid": [1, 1, 2, 3, 4, 5], "sex": list("fmffmm")})
-    >>> sex = Margin(pd.DataFrame({"sex": ["f", "m"], "total": [2, 4]}))
+    >>> frame = pd.DataFrame({"hid": range(40), "sex": list("ffmm") * 10, "id": range(40)})
+    >>> sex = Margin(pd.DataFrame({"sex": ["f", "m"], "total": [19, 21]}))
     >>> result = anneal(frame, sex, household="hid", tolerance=0.0, seed=1)
     >>> result.data["sex"].value_counts().to_dict()
-    {'m': 4, 'f': 2}
+    {'m': 21, 'f': 19}
     """
     return Anneal(margins, **options).run(
         population,

@@ -182,7 +182,7 @@ def replicate_weights(
     >>> survey = Survey(frame, weight="w", strata="h")
     >>> brr = replicate_weights(survey, method="brr")
     >>> total = lambda data, w: float(np.dot(w, data["y"]))
-    >>> round(brr.estimate(total, survey).loc["value", "standard_error"] ** 2, 6)
+    >>> round(float(brr.estimate(total, survey).loc["value", "standard_error"]) ** 2, 6)
     20.0
     """
     faults = Faults("replicate weights")

@@ -37,7 +37,7 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
     >>> released = np.array([[0, 9], [9, 2], [9, 9]], dtype=np.int32)
     >>> pairs = compatible_rows(real, released, np.array([9, 9], dtype=np.int32))
     >>> [part.tolist() for part in pairs]
-    [[0, 1], [0, 1]]
+    [[1, 0], [1, 0]]
     """
     bits = 1 << np.arange(real.shape[1], dtype=object)
     real_pattern, released_pattern = (

@@ -138,9 +138,9 @@ def pareto_quantile_figure(
 
 
 def _axes() -> tuple[Figure, Any]:
-    from matplotlib.figure import Figure
+    from synthpop.microdata.pictures import new_figure
 
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    figure = new_figure(6.0, 4.0)
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
