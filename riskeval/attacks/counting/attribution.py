@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.counting.disco import Disco, disco
-from riskeval.attacks.counting.key_tables import FileClasses, KeyTable
+from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
 from riskeval.attacks.counting.replicated_uniques import (
     ReplicatedUniques,
     excess_sentence,
@@ -251,7 +251,7 @@ def tcap(
     )
 
 
-def _records(table: KeyTable, people: FileClasses, tau: float) -> pd.DataFrame:
+def _records(table: CrossTable, people: FileClasses, tau: float) -> pd.DataFrame:
     """What drawing among the released persons of somebody's class tells, one row a person."""
     largest, level = table.matched.most()
     in_class = table.matched.in_class(people.believed_class)
@@ -266,7 +266,7 @@ def _records(table: KeyTable, people: FileClasses, tau: float) -> pd.DataFrame:
     )
 
 
-def _excess(table: KeyTable, tau: float, asked: CountingRequest) -> dict[str, Excess]:
+def _excess(table: CrossTable, tau: float, asked: CountingRequest) -> dict[str, Excess]:
     """DCAP and TCAP against those of the hold-out."""
     success: dict[str, list[np.ndarray]] = {"DCAP": [], "TCAP_original": []}
     for people in table.files.values():
@@ -287,7 +287,7 @@ def _excess(table: KeyTable, tau: float, asked: CountingRequest) -> dict[str, Ex
 
 
 def _over_originals(
-    table: KeyTable, people: FileClasses, records: pd.DataFrame, asked: CountingRequest
+    table: CrossTable, people: FileClasses, records: pd.DataFrame, asked: CountingRequest
 ) -> dict[str, Ratio]:
     """Measures over original units as ratios of sums over them."""
     known, n_units, among = people.judged, len(people.looked_for), people.looked_for
@@ -325,7 +325,7 @@ def _over_originals(
     return ratios
 
 
-def _over_released(table: KeyTable, tau: float) -> dict[str, Ratio]:
+def _over_released(table: CrossTable, tau: float) -> dict[str, Ratio]:
     """Measures over released records as ratios of sums over cells."""
     cells = table.released
     own_share = _share(cells.count, cells.in_class(cells.of_class))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import Cells, FileClasses, KeyTable
+from riskeval.attacks.counting.cells import Cells
+from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
 from riskeval.attacks.counting.replicated_uniques import excess_sentence, with_intervals
 from riskeval.attacks.counting.request import CountingRequest, read_counting
 from riskeval.attacks.intervals import Intervals
@@ -305,7 +306,7 @@ def _read_exclusions(
 
 
 def _flags(
-    table: KeyTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+    table: CrossTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
 ) -> dict[str, np.ndarray]:
     """What is so for each unit: measures by their name, bool, shape (n_units,)."""
     secret = _secret(table, people, rule, asked)
@@ -336,7 +337,7 @@ def _single(cells: Cells, people: FileClasses, rule: Exclusions) -> tuple[np.nda
 
 
 def _secret(
-    table: KeyTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
+    table: CrossTable, people: FileClasses, rule: Exclusions, asked: CountingRequest
 ) -> np.ndarray:
     """Records whose level of the target is not excluded."""
     if not rule.levels and not rule.pairs:
@@ -353,7 +354,7 @@ def _secret(
     return ~excluded
 
 
-def _disclosive_released(table: KeyTable, rule: Exclusions) -> float:
+def _disclosive_released(table: CrossTable, rule: Exclusions) -> float:
     largest, _ = table.released.most()
     total = table.released.total
     single = (total > 0) & (largest[:-1] == total)
@@ -362,7 +363,7 @@ def _disclosive_released(table: KeyTable, rule: Exclusions) -> float:
     return float(total[single].sum() / max(table.n_released, 1))
 
 
-def _common(asked: CountingRequest, table: KeyTable, hit: np.ndarray) -> pd.DataFrame:
+def _common(asked: CountingRequest, table: CrossTable, hit: np.ndarray) -> pd.DataFrame:
     """Levels of the target, alone or with a key, that most disclosed records and others share."""
     people, frame = table.people, asked.files["original"]
     names = np.array([str(level) for level in table.levels], dtype=object)

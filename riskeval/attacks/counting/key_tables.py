@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.counting.cells import Cells, as_cells, count_cells, matched_cells
 from riskeval.attacks.counting.compatible import Pairs, compatible_households, compatible_rows
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up, unpair
 from riskeval.attacks.levels import LevelCoder
@@ -57,47 +58,7 @@ class FileClasses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """Records by class of keys (q) and level of the target (t), cells with records only.
-
-    Attributes
-    ----------
-    of_class, level, count : int64, shape (c,)
-        Sorted by class, then by level.
-    total : int64, shape (classes,)
-        Records of each class, of all levels.
-    """
-
-    of_class: np.ndarray
-    level: np.ndarray
-    count: np.ndarray
-    total: np.ndarray
-
-    def in_class(self, classes: np.ndarray) -> np.ndarray:
-        """Records of classes; 0 for class -1."""
-        return np.append(self.total, 0)[classes]
-
-    def in_cell(self, classes: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Records of classes that have a level; 0 for class -1."""
-        known = pair_up(self.of_class, self.level)
-        cell = pair_up(np.maximum(classes, 0), level)
-        place = np.minimum(np.searchsorted(known, cell), max(len(known) - 1, 0))
-        hit = (classes >= 0) & (known[place] == cell) if len(known) else np.zeros(len(cell), bool)
-        return np.where(hit, np.append(self.count, 0)[place], 0)
-
-    def most(self) -> tuple[np.ndarray, np.ndarray]:
-        """Largest count of a level in each class, and that level (the first of equals)."""
-        order = np.lexsort((self.level, -self.count, self.of_class))
-        classes, first = np.unique(self.of_class[order], return_index=True)
-        largest = np.zeros(len(self.total) + 1, dtype=np.int64)
-        level = np.full(len(self.total) + 1, -1, dtype=np.int64)
-        largest[classes] = self.count[order[first]]
-        level[classes] = self.level[order[first]]
-        return largest, level
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyTable:
+class CrossTable:
     """Real persons and a release by class of keys and level of a target.
 
     Records are persons. Where the household is the unit, a class of persons is the multiset of
@@ -142,7 +103,7 @@ def count_keys(
     request: AttackRequest,
     missing: str,
     seed: int = 0,
-) -> KeyTable:
+) -> CrossTable:
     """Count files of real persons and a release by keys and target; the release is streamed.
 
     Time is linear in the records; memory is that of the distinct keys of all files, for
@@ -187,20 +148,25 @@ def count_keys(
     classes = reader.classes(real, true, believed, files)
     released = reader.released()
     people = classes["original"]
-    original = _cells(people.true_class, people.level, released)
-    original, released = _same_length(original, released, classes)
+    original = count_cells(people.true_class, people.level)
+    n_classes = 1 + max(
+        max(int(part.believed_class.max(initial=-1)), int(part.true_class.max(initial=-1)))
+        for part in classes.values()
+    )
+    n_classes = max(n_classes, len(original.total), len(released.total)) + 1
+    original, released = original.padded(n_classes), released.padded(n_classes)
     # 5. Released records that the intruder takes for somebody's
     pairs: Pairs = (np.empty(0, np.int64), np.empty(0, np.int64))
     if missing == "wildcard":
         asked = np.unique(np.concatenate([part.believed_class for part in classes.values()]))
         asked = asked[(asked >= 0) & (released.in_class(asked) == 0)]
         pairs = reader.compatible(asked, released)
-    matched = _matched(released, pairs, target.n_known if missing == "wildcard" else -1)
+    matched = matched_cells(released, pairs, target.n_known if missing == "wildcard" else -1)
     n_released = reader.n_persons
     if request.household is not None and not request.targets:
         n_released = reader.homes.size
     notes = [coder.note(key, "original") for coder, key in zip(coders, request.keys, strict=True)]
-    return KeyTable(
+    return CrossTable(
         classes, original, released, matched, n_released, target.levels, tuple(filter(None, notes))
     )
 
@@ -300,7 +266,7 @@ class _Reader:
         order = np.argsort(keys)
         of_class, level = unpair(keys[order])
         count = self.counts[: len(keys)][order]
-        return _as_cells(of_class, level, count)
+        return as_cells(of_class, level, count)
 
     def compatible(self, asked: np.ndarray, released: Cells) -> Pairs:
         """Pairs of a class that is looked up and a released one with suppressed keys."""
@@ -390,53 +356,6 @@ def _first_of(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
     first = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
     first[numbers[new]] = values[new]
     return first
-
-
-def _as_cells(of_class: np.ndarray, level: np.ndarray, count: np.ndarray) -> Cells:
-    total = np.bincount(of_class, weights=count).astype(np.int64)
-    return Cells(of_class, level, count.astype(np.int64), total)
-
-
-def _cells(classes: np.ndarray, level: np.ndarray, like: Cells) -> Cells:
-    """Cells of records with a class."""
-    keys, count = np.unique(pair_up(classes[classes >= 0], level[classes >= 0]), return_counts=True)
-    of_class, levels = unpair(keys)
-    return _as_cells(of_class, levels, count)
-
-
-def _same_length(
-    original: Cells, released: Cells, classes: Mapping[str, FileClasses]
-) -> tuple[Cells, Cells]:
-    """Cells whose totals know every class that is asked for."""
-    n = 1 + max(
-        [len(original.total), len(released.total)]
-        + [int(part.believed_class.max(initial=-1)) for part in classes.values()]
-        + [int(part.true_class.max(initial=-1)) for part in classes.values()]
-    )
-    return tuple(  # type: ignore[return-value]
-        Cells(it.of_class, it.level, it.count, np.pad(it.total, (0, n - len(it.total))))
-        for it in (original, released)
-    )
-
-
-def _matched(released: Cells, pairs: Pairs, missing_level: int) -> Cells:
-    """Cells of what the intruder takes for a class: its own records and those of `pairs`."""
-    begin = np.searchsorted(released.of_class, pairs[1], side="left")
-    length = np.searchsorted(released.of_class, pairs[1], side="right") - begin
-    cell = np.repeat(begin, length) + np.arange(length.sum())
-    cell -= np.repeat(np.cumsum(length) - length, length)
-    of_class = np.concatenate([released.of_class, np.repeat(pairs[0], length)])
-    level = np.concatenate([released.level, released.level[cell]])
-    count = np.concatenate([released.count, released.count[cell]])
-    # a record without a value of the target says nothing beside those with one
-    has_value = np.zeros(len(released.total), dtype=np.bool_)
-    has_value[of_class[level != missing_level]] = True
-    kept = (level != missing_level) | ~has_value[of_class]
-    keys, inverse = np.unique(pair_up(of_class[kept], level[kept]), return_inverse=True)
-    summed = np.bincount(inverse.reshape(-1), weights=count[kept], minlength=len(keys))
-    classes, levels = unpair(keys)
-    total = np.bincount(classes, weights=summed, minlength=len(released.total))
-    return Cells(classes, levels, summed.astype(np.int64), total.astype(np.int64))
 
 
 def check_file(faults: Faults, frame: pd.DataFrame, request: AttackRequest, role: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import FileClasses, KeyTable
+from riskeval.attacks.counting.key_tables import CrossTable, FileClasses
 from riskeval.attacks.counting.request import read_counting
 from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
@@ -111,9 +111,9 @@ class ReplicatedUniques(Result):
 
 def with_intervals(shares: dict[str, float], intervals: Intervals) -> pd.DataFrame:
     """Return one row a measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
-    found = intervals.table.reindex(list(shares)).reset_index(drop=True)
+    table = intervals.table.reindex(list(shares)).reset_index(drop=True)
     names = pd.DataFrame({"measure": list(shares), "share": list(shares.values())})
-    return pd.concat([names, found], axis=1)
+    return pd.concat([names, table], axis=1)
 
 
 def excess_sentence(one: Excess | None, unit: str) -> str:
@@ -216,13 +216,13 @@ def replicated_uniques(
             for part in tables[0].files.values()
         ]
         comparison = excess(hits[0], hits[1], confidence, coverage=coverage)
-    found = intervals.means["UiOiS"]
+    present = intervals.means["UiOiS"]
     return ReplicatedUniques(
         rate=intervals.means["repU"],
         unique_original=intervals.means["UiO"],
-        unique_in_synthetic=found,
+        unique_in_synthetic=present,
         unique_synthetic=intervals.means["UiS"],
-        rate_judged=intervals.means["repU"] / found if found > 0 else float("nan"),
+        rate_judged=intervals.means["repU"] / present if present > 0 else float("nan"),
         intervals=intervals,
         excess=comparison,
         per_record=replicated,
@@ -237,19 +237,19 @@ def replicated_uniques(
     )
 
 
-def _found(table: KeyTable, people: FileClasses) -> tuple[np.ndarray, np.ndarray]:
+def _matches(table: CrossTable, people: FileClasses) -> tuple[np.ndarray, np.ndarray]:
     """Units that are looked up by their true keys, and released units that match each."""
     return people.believed_class == people.true_class, table.matched.in_class(people.believed_class)
 
 
-def _replicated(table: KeyTable, people: FileClasses) -> np.ndarray:
-    is_right, n_matches = _found(table, people)
+def _replicated(table: CrossTable, people: FileClasses) -> np.ndarray:
+    is_right, n_matches = _matches(table, people)
     return is_right & (n_matches == 1)
 
 
-def _ratios(table: KeyTable, coverage: float) -> dict[str, Ratio]:
+def _ratios(table: CrossTable, coverage: float) -> dict[str, Ratio]:
     people = table.people
-    is_right, n_matches = _found(table, people)
+    is_right, n_matches = _matches(table, people)
     unique = people.targets.unique
     flags = {
         "UiO": unique,
@@ -259,5 +259,5 @@ def _ratios(table: KeyTable, coverage: float) -> dict[str, Ratio]:
     return {name: share_of(flag, people.looked_for, coverage) for name, flag in flags.items()}
 
 
-def _unique_released(table: KeyTable) -> float:
+def _unique_released(table: CrossTable) -> float:
     return float((table.released.total == 1).sum() / max(table.n_released, 1))

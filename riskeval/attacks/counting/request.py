@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.counting.key_tables import KeyTable, count_keys
+from riskeval.attacks.counting.key_tables import CrossTable, count_keys
 from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import AttackRequest, read_request
@@ -59,7 +59,7 @@ class CountingRequest:
     breaks: np.ndarray | None
     notes: tuple[str, ...]
 
-    def counts(self) -> Iterator[KeyTable]:
+    def counts(self) -> Iterator[CrossTable]:
         """Count every release against the files of real persons."""
         files = {role: self._grouped(frame) for role, frame in self.files.items()}
         for release in self.releases:

@@ -18,7 +18,7 @@ from riskeval.attacks.matching.matchers import (
     NumericMatcher,
     truth_intervals,
 )
-from riskeval.attacks.matching.models import Fitted, Learner, learner
+from riskeval.attacks.matching.models import FittedModel, Learner, learner
 from riskeval.attacks.matching.request import SUBJECT, ScenarioRequest, check_block
 from riskeval.attacks.targets import AttackTargets, attack_targets, level_coders
 from synthpop.microdata.errors import Faults
@@ -232,7 +232,7 @@ class _Categories:
         return result
 
 
-def _solved(fitting: Learner | None, request: ScenarioRequest, total: int) -> Fitted | None:
+def _solved(fitting: Learner | None, request: ScenarioRequest, total: int) -> FittedModel | None:
     return fitting.solve(request.on_event) if fitting is not None and total else None
 
 

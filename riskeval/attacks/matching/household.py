@@ -118,9 +118,9 @@ class HouseholdFinder:
 
     def __init__(self, tree: KeyTree, states: np.ndarray, household: np.ndarray) -> None:
         self.tree = tree
-        own = np.unique(household, return_inverse=True)[1].reshape(-1)
-        order = np.lexsort((states, own))
-        members, owner = states[order].astype(np.int64), own[order]
+        number = np.unique(household, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((states, number))
+        members, owner = states[order].astype(np.int64), number[order]
         starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2)).astype(np.int64)
         marks = marks_of(members, starts)
         numbers: dict[tuple[int, ...], int] = {}
@@ -152,12 +152,12 @@ class HouseholdFinder:
         """Return the slot of each person of a chunk, int64, shape (n,); -1 where none."""
         from riskeval.kernels.scenarios import find_households
 
-        found = np.empty(len(states), dtype=np.int64)
+        slots = np.empty(len(states), dtype=np.int64)
         find_households(
             states, starts, marks_of(states, starts), self.marks, self.begin, self.members,
-            self.slots, self.count, found,
+            self.slots, self.count, slots,
         )  # fmt: skip
-        return found
+        return slots
 
 
 def marks_of(states: np.ndarray, starts: np.ndarray) -> np.ndarray:

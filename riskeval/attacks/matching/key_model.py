@@ -118,30 +118,31 @@ def solve_key_model(moments: KeyMoments) -> KeyModel:
     cross[0, 1:] = cross[1:, 0] = size[rows]
     cross[1:, 1:] = full[np.ix_(rows, rows)]
     target = np.concatenate([[moments.moment[first].sum()], moments.moment[rows]])
-    kept = _independent(cross)
-    scale = np.sqrt(np.diag(cross)[kept])
+    chosen = _independent(cross)
+    scale = np.sqrt(np.diag(cross)[chosen])
     solved = np.linalg.solve(
-        cross[np.ix_(kept, kept)] / np.outer(scale, scale), target[kept] / scale
+        cross[np.ix_(chosen, chosen)] / np.outer(scale, scale),
+        target[chosen] / scale,
     )
     coefficients = np.zeros(len(cross))
-    coefficients[kept] = solved / scale
+    coefficients[chosen] = solved / scale
     for place, effect in zip(places, coefficients[1:], strict=True):
         effects[place] = effect
-    left_out = sorted(set(range(len(cross))) - set(kept.tolist()))
+    left_out = sorted(set(range(len(cross))) - set(chosen.tolist()))
     aliased = tuple(places[column - 1] for column in left_out)
-    return KeyModel(float(coefficients[0]), effects, len(kept), aliased)
+    return KeyModel(float(coefficients[0]), effects, len(chosen), aliased)
 
 
 def _independent(cross: np.ndarray) -> np.ndarray:
     """Columns that earlier ones do not determine, by Cholesky steps in the order given."""
     scale = np.sqrt(np.diag(cross))
     rest = cross / np.outer(scale, scale)
-    kept = []
+    chosen = []
     for j in range(len(rest)):
         pivot = rest[j, j]
         if pivot <= ALIASED:
             continue
-        kept.append(j)
+        chosen.append(j)
         column = rest[j + 1 :, j]
         rest[j + 1 :, j + 1 :] -= np.outer(column, column / pivot)
-    return np.array(kept)
+    return np.array(chosen)

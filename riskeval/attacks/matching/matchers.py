@@ -73,10 +73,10 @@ class MatchEvidence:
 
     def disclosed(self, scenario: int) -> np.ndarray:
         """Probability that each row is disclosed at each accuracy: float64, shape (r, a)."""
-        found = self.close
+        probability = self.close
         if scenario != 5:
-            found = self.chance if scenario in (1, 3) else self.all_right
-        return np.where(self.attacked(scenario)[:, None], found, 0.0)
+            probability = self.chance if scenario in (1, 3) else self.all_right
+        return np.where(self.attacked(scenario)[:, None], probability, 0.0)
 
 
 class _Points:
@@ -85,12 +85,12 @@ class _Points:
     def __init__(self, cell: np.ndarray, value: np.ndarray, known: np.ndarray, n: int) -> None:
         at = np.flatnonzero(known)
         order = np.lexsort((value[at], cell[at]))
-        owner, own = cell[at][order], value[at][order]
+        owner, values = cell[at][order], value[at][order]
         new = np.ones(len(at), dtype=np.bool_)
-        new[1:] = (np.diff(owner) != 0) | (np.diff(own) != 0)
+        new[1:] = (np.diff(owner) != 0) | (np.diff(values) != 0)
         self.of_row = np.full(len(cell), -1, dtype=np.int64)
         self.of_row[at[order]] = np.cumsum(new) - 1
-        self.value = own[new]
+        self.value = values[new]
         self.first = np.searchsorted(owner[new], np.arange(n + 1)).astype(np.int64)
 
     def spread(self, of_points: np.ndarray, empty: float) -> np.ndarray:
@@ -134,9 +134,9 @@ class NumericMatcher:
         """Sum up after the last chunk; `predicted` holds values for all rows of the file."""
         largest = np.abs(predicted[~np.isnan(predicted)]).max(initial=0.0)
         slack = ROUNDING * largest
-        own = predicted[rows][:, None]
+        answer = predicted[rows][:, None]
         low, high = self.points.spread(self.low, np.nan), self.points.spread(self.high, np.nan)
-        close = (own >= low - slack) & (own <= high + slack)
+        close = (answer >= low - slack) & (answer <= high + slack)
         return MatchEvidence(
             known=self.known,
             n_matches=n_matches,
@@ -183,7 +183,7 @@ class CategoricalMatcher:
         """Sum up after the last chunk; `predicted` holds level codes for all rows of the file."""
         persons = self.persons[self.cell]
         right = self.points.spread(self.right.astype(np.float64), 0.0)
-        own = predicted[rows]
+        answer = predicted[rows]
         shown = np.array([*levels, None], dtype=object)
         return MatchEvidence(
             known=self.known,
@@ -191,8 +191,8 @@ class CategoricalMatcher:
             all_right=(self.known & (right == persons)).astype(np.float64)[:, None],
             chance=(right / np.maximum(persons, 1))[:, None],
             predicted=shown[np.where(predicted < 0, len(levels), predicted)],
-            has_prediction=own >= 0,
-            close=(own == self.truth).astype(np.float64)[:, None],
+            has_prediction=answer >= 0,
+            close=(answer == self.truth).astype(np.float64)[:, None],
             commonest=(self.truth == commonest).astype(np.float64),
             zero=np.zeros(len(rows), dtype=np.bool_),
             model=model,

@@ -14,7 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import KeyMoments, solve_key_model
+from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
@@ -39,7 +41,7 @@ Predict = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedModel:
     """A fitted model.
 
     Attributes
@@ -61,7 +63,7 @@ class Learner(Protocol):
     def add(self, codes: np.ndarray, sizes: Sequence[int], outcome: np.ndarray) -> None:
         """Add persons: codes, shape (m, n); numbers of codes; values or level codes, (n,)."""
 
-    def solve(self, on_event: Listener) -> Fitted:
+    def solve(self, on_event: Listener) -> FittedModel:
         """Fit the model."""
 
 
@@ -105,43 +107,11 @@ class LinearOfNumbers:
         self.moments.make_room(sizes)
         self.moments.add(codes, outcome)
 
-    def solve(self, on_event: Listener) -> Fitted:
+    def solve(self, on_event: Listener) -> FittedModel:
         """Solve the normal equations."""
-        found = solve_key_model(self.moments)
-        text = f"{MODEL_STORIES['linear']} with {count(found.n_coefficients)} coefficients"
-        return Fitted(found.predict, text)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """Distinct key combinations of the population, with persons that have no value left out.
-
-    Attributes
-    ----------
-    codes : int32, shape (d, m)
-    persons : float64, shape (d,)
-    total : float64, shape (d, r)
-        Sums of the outcome: of the values (r = 1), or persons by level.
-    square : float64
-        Sum of the squared outcomes of all persons.
-    sizes : tuple of int
-        Numbers of codes of the keys.
-    """
-
-    codes: np.ndarray
-    persons: np.ndarray
-    total: np.ndarray
-    square: float
-    sizes: tuple[int, ...]
-
-    def known(self, codes: np.ndarray) -> np.ndarray:
-        """Whether each level of rows of codes occurs in some cell: bool, shape (n,)."""
-        fine = np.ones(len(codes), dtype=np.bool_)
-        for k, size in enumerate(self.sizes):
-            met = np.zeros(size + 1, dtype=np.bool_)
-            met[self.codes[:, k]] = True
-            fine &= met[np.minimum(codes[:, k], size)]
-        return fine
+        model = solve_key_model(self.moments)
+        text = f"{MODEL_STORIES['linear']} with {count(model.n_coefficients)} coefficients"
+        return FittedModel(model.predict, text)
 
 
 class CellLearner:
@@ -168,11 +138,11 @@ class CellLearner:
         if len(self.waiting) > 1 and sum(len(it[0]) for it in self.waiting) > MOST_WAITING:
             self.waiting = [self._joined()]
 
-    def cells(self) -> Cells:
+    def cells(self) -> KeyCells:
         """Return the table of cells."""
         rows, persons, total = self._joined()
         if not self.categorical:
-            return Cells(rows, persons, total[:, None], self.square, self.sizes)
+            return KeyCells(rows, persons, total[:, None], self.square, self.sizes)
         m = rows.shape[1] - 1
         ids, n_cells = cell_ids(rows[:, :m], self.sizes)
         n_levels = int(rows[:, m].max(initial=-1)) + 1
@@ -181,19 +151,17 @@ class CellLearner:
         levels = np.zeros((n_cells, n_levels))
         np.add.at(levels, (ids, rows[:, m]), persons)
         by_cell = levels.sum(axis=1)
-        return Cells(rows[first, :m], by_cell, levels, float(by_cell.sum()), self.sizes)
+        return KeyCells(rows[first, :m], by_cell, levels, float(by_cell.sum()), self.sizes)
 
-    def solve(self, on_event: Listener) -> Fitted:
+    def solve(self, on_event: Listener) -> FittedModel:
         """Fit the model to the cells."""
         cells = self.cells()
         if len(cells.persons) == 0:
             empty = -1 if self.categorical else np.nan
-            return Fitted(lambda codes: np.full(len(codes), empty), "nothing to fit")
+            return FittedModel(lambda codes: np.full(len(codes), empty), "nothing to fit")
         if self.model in ("linear", "stepwise"):
-            from riskeval.attacks.matching.models_stepwise import fit_terms
-
             chosen = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
-            return Fitted(_answer(cells, chosen.predict, self.categorical), chosen.text)
+            return FittedModel(_answer(cells, chosen.predict, self.categorical), chosen.text)
         if self.categorical:
             return self._classified(cells, on_event)
         target = cells.total[:, 0] / cells.persons
@@ -202,21 +170,21 @@ class CellLearner:
         def predict(codes: np.ndarray) -> np.ndarray:
             return np.asarray(fitted.predict(codes), dtype=np.float64)[:, None]
 
-        return Fitted(_answer(cells, predict, False), self._text(cells))
+        return FittedModel(_answer(cells, predict, False), self._text(cells))
 
-    def _classified(self, cells: Cells, on_event: Listener) -> Fitted:
+    def _classified(self, cells: KeyCells, on_event: Listener) -> FittedModel:
         cell, level = np.nonzero(cells.total)
         if len(np.unique(level)) == 1:  # nothing to learn, and not every classifier takes that
             only = np.eye(cells.total.shape[1])[level[0]]
             always: Predict = lambda codes: np.tile(only, (len(codes), 1))  # noqa: E731
-            return Fitted(_answer(cells, always, True), "one level, always predicted")
+            return FittedModel(_answer(cells, always, True), "one level, always predicted")
         weight = cells.total[cell, level]
         fitted = self._trained(cells.codes[cell], level, weight, on_event)
 
         def predict(codes: np.ndarray) -> np.ndarray:
             return np.eye(cells.total.shape[1])[np.asarray(fitted.predict(codes), dtype=np.int64)]
 
-        return Fitted(_answer(cells, predict, True), self._text(cells))
+        return FittedModel(_answer(cells, predict, True), self._text(cells))
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:
         from threadpoolctl import threadpool_limits  # two threads on busy cores are slower than one
@@ -262,12 +230,15 @@ class CellLearner:
                 min_samples_leaf=1, random_state=seed,
             )  # fmt: skip
             return made, "max_iter"
-        own = clone(self.model)
-        if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
-            own.set_params(random_state=seed)
-        return own, None
+        estimator = clone(self.model)
+        if (
+            "random_state" in estimator.get_params()
+            and estimator.get_params()["random_state"] is None
+        ):
+            estimator.set_params(random_state=seed)
+        return estimator, None
 
-    def _text(self, cells: Cells) -> str:
+    def _text(self, cells: KeyCells) -> str:
         name = MODEL_STORIES.get(self.model) if isinstance(self.model, str) else None
         return (
             f"{name or type(self.model).__name__} of {count(len(cells.persons))} key combinations"
@@ -291,18 +262,18 @@ def _added_up(
     return rows[first], np.bincount(ids, weights=persons, minlength=n_cells), total
 
 
-def _answer(cells: Cells, predict: Predict, categorical: bool) -> Predict:
+def _answer(cells: KeyCells, predict: Predict, categorical: bool) -> Predict:
     """Predictions of rows all of whose levels occur: values, or the level with the largest."""
 
     def answer(codes: np.ndarray) -> np.ndarray:
         fine = cells.known(codes)
-        found = np.full(len(codes), -1 if categorical else np.nan)
+        answers = np.full(len(codes), -1 if categorical else np.nan)
         if fine.any():
             scores = predict(codes[fine])
-            found[fine] = scores.argmax(axis=1) if categorical else scores[:, 0]
-        return found.astype(np.int64) if categorical else found
+            answers[fine] = scores.argmax(axis=1) if categorical else scores[:, 0]
+        return answers.astype(np.int64) if categorical else answers
 
     return answer
 
 
-__all__ = ["MODELS", "MODEL_STORIES", "Cells", "Fitted", "Learner", "check_model", "learner"]
+__all__ = ["MODELS", "MODEL_STORIES", "FittedModel", "Learner", "check_model", "learner"]

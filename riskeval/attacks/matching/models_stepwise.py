@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import ALIASED
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.text import count, plural
-
-if TYPE_CHECKING:
-    from riskeval.attacks.matching.models import Cells
 
 MOST_DUMMIES = 500
 """Pairs of keys are offered to the stepwise choice as long as all dummies are at most so many."""
@@ -54,24 +51,24 @@ class TermModel:
         return total
 
 
-def fit_terms(cells: Cells, *, stepwise: bool, on_event: Listener) -> TermModel:
+def fit_terms(cells: KeyCells, *, stepwise: bool, on_event: Listener) -> TermModel:
     """Fit main effects of all keys, or the terms that a stepwise choice by BIC takes.
 
     The choice starts from the mean; each step adds the term that lowers
     ``n log(RSS / n) + p log(n)`` most, or drops one when that lowers it more. A pair of keys can
     be chosen when both keys are, and a key be dropped when no pair with it is in the model.
     """
-    system = _System(cells, stepwise)
+    system = _NormalEquations(cells, stepwise)
     chosen = list(range(len(cells.sizes)))
     if stepwise:
         chosen = _choose(system, on_event)
     return system.solved(chosen, stepwise)
 
 
-class _System:
+class _NormalEquations:
     """Normal equations of the intercept and the dummies of all terms."""
 
-    def __init__(self, cells: Cells, with_pairs: bool) -> None:
+    def __init__(self, cells: KeyCells, with_pairs: bool) -> None:
         from scipy.sparse import csr_matrix
 
         self.n = float(cells.persons.sum())
@@ -115,18 +112,18 @@ class _System:
     def eliminated(self, chosen: Sequence[int]) -> tuple[np.ndarray, np.ndarray, float, list[int]]:
         """Gram and cross-products with the columns of the chosen terms swept out, RSS, columns."""
         gram, cross, rss = self.gram.copy(), self.cross.copy(), self.square
-        kept = []
+        pivots = []
         columns = np.concatenate([[0], *(self.columns[t] for t in chosen)]).astype(np.int64)
         for j in columns:
             pivot = gram[j, j]
             if pivot <= ALIASED:
                 continue
-            kept.append(int(j))
+            pivots.append(int(j))
             row, value = gram[j].copy(), cross[j].copy()
             rss -= float((value**2).sum() / pivot)
             gram -= np.outer(row, row / pivot)
             cross -= np.outer(row / pivot, value)
-        return gram, cross, rss, kept
+        return gram, cross, rss, pivots
 
     def gain(self, gram: np.ndarray, cross: np.ndarray, term: int) -> tuple[float, int]:
         """Fall of the RSS, and new coefficients, when a term is added to what was swept out."""
@@ -146,16 +143,16 @@ class _System:
 
     def solved(self, chosen: Sequence[int], stepwise: bool) -> TermModel:
         """Solve for the effects of the chosen terms."""
-        kept = np.array(self.eliminated(chosen)[3])
+        pivots = np.array(self.eliminated(chosen)[3])
         effects = np.zeros_like(self.cross)
-        effects[kept] = np.linalg.solve(self.gram[np.ix_(kept, kept)], self.cross[kept])
+        effects[pivots] = np.linalg.solve(self.gram[np.ix_(pivots, pivots)], self.cross[pivots])
         effects /= self.scale[:, None]
         none = np.zeros((1, effects.shape[1]))
         tables = tuple(
             (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
         )
         kind = "a stepwise linear model" if stepwise else "a linear model"
-        text = f"{kind} with {count(len(kept))} coefficients"
+        text = f"{kind} with {count(len(pivots))} coefficients"
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
             text += (
@@ -164,31 +161,31 @@ class _System:
             if self.left_out:
                 text += f" ({self.left_out} pairs with too many levels were not offered)"
         terms = tuple(self.terms[t] for t in chosen)
-        return TermModel(terms, tables, effects[0], len(kept), text)
+        return TermModel(terms, tables, effects[0], len(pivots), text)
 
 
-def _choose(system: _System, on_event: Listener) -> list[int]:
+def _choose(system: _NormalEquations, on_event: Listener) -> list[int]:
     chosen: list[int] = []
-    gram, cross, rss, kept = system.eliminated(chosen)
-    best = system.bic(rss, len(kept))
+    gram, cross, rss, pivots = system.eliminated(chosen)
+    best = system.bic(rss, len(pivots))
     while True:
         options = []
         for term in _addable(system, chosen):
             fall, df = system.gain(gram, cross, term)
-            options.append((system.bic(rss - fall, len(kept) + df), [*chosen, term]))
+            options.append((system.bic(rss - fall, len(pivots) + df), [*chosen, term]))
         for term in _droppable(system, chosen):
             rest = [other for other in chosen if other != term]
-            _, _, more, fewer = system.eliminated(rest)
-            options.append((system.bic(more, len(fewer)), rest))
+            _, _, more, columns_left = system.eliminated(rest)
+            options.append((system.bic(more, len(columns_left)), rest))
         if not options or min(options)[0] >= best - 1e-9 * abs(best):
             return sorted(chosen)
         best, chosen = min(options)
-        gram, cross, rss, kept = system.eliminated(chosen)
+        gram, cross, rss, pivots = system.eliminated(chosen)
         done, every = len(chosen), len(system.terms)
         on_event(Event("progress", "scenario 5", done, every, "terms of the model"))
 
 
-def _addable(system: _System, chosen: list[int]) -> list[int]:
+def _addable(system: _NormalEquations, chosen: list[int]) -> list[int]:
     keys = {system.terms[t][0] for t in chosen if len(system.terms[t]) == 1}
     return [
         t
@@ -197,7 +194,7 @@ def _addable(system: _System, chosen: list[int]) -> list[int]:
     ]
 
 
-def _droppable(system: _System, chosen: list[int]) -> list[int]:
+def _droppable(system: _NormalEquations, chosen: list[int]) -> list[int]:
     paired = {k for t in chosen if len(system.terms[t]) == 2 for k in system.terms[t]}
     return [t for t in chosen if len(system.terms[t]) == 2 or system.terms[t][0] not in paired]
 

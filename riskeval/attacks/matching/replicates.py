@@ -72,10 +72,14 @@ class ReplicatedRisk(Result):
         ]
         by = ["scenario", "target"] if "target" in self.table else ["scenario"]
         for group, rows in self.table.groupby(by, sort=False):
-            told = [self._told(row) for row in rows.to_dict("records") if not np.isnan(row["tau"])]
+            texts = [
+                self._sentence(row) for row in rows.to_dict("records") if not np.isnan(row["tau"])
+            ]
             story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
             of = f", {group[1]}" if len(by) > 1 else ""
-            lines.append(f"Scenario {group[0]}{of} ({story}): {'; '.join(told) or 'not computed'}.")
+            lines.append(
+                f"Scenario {group[0]}{of} ({story}): {'; '.join(texts) or 'not computed'}."
+            )
         if "tau_expected" in self.table:
             lines.append(
                 "Expected: found, and alone in the register as well by the weights, so that the "
@@ -85,7 +89,7 @@ class ReplicatedRisk(Result):
             lines.append("Unique: found, and unique in the population by the estimate given.")
         return "\n".join([*lines, caveat(self.scenario)])
 
-    def _told(self, row: Mapping[Any, Any]) -> str:
+    def _sentence(self, row: Mapping[Any, Any]) -> str:
         text = f"{row['tau']:.3g} ({row['lower']:.3g} to {row['upper']:.3g})"
         if not np.isnan(row["accuracy"]):
             text += f" within {row['accuracy']:.3g}"

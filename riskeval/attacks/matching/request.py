@@ -173,13 +173,13 @@ def _scenario(
 
 def _categorical(scenario: Scenario, sample: pd.DataFrame, block: pd.DataFrame) -> frozenset[str]:
     """Targets that are declared to be categories, or are no numbers in both files."""
-    found = {
+    categories = {
         name
         for name in scenario.targets
         if name in sample and name in block
         if not (_is_number(sample, name) or _is_number(block, name))
     }
-    return frozenset(found | set(scenario.categorical))
+    return frozenset(categories | set(scenario.categorical))
 
 
 def _is_number(frame: pd.DataFrame, name: str) -> bool:

@@ -155,7 +155,7 @@ class IntruderRisk(Result):
         )
         if rows["tau"].isna().all():
             return head + f"not computed, {rows['note'].iloc[0]}."
-        told = [
+        sentences = [
             f"{row.tau:.3g} ({percent(row.rate)}), guessing the commonest level "
             f"{row.tau_baseline:.3g}"
             if category
@@ -165,13 +165,13 @@ class IntruderRisk(Result):
         zeros = rows["tau_zero"].max()
         of_zero = f"; up to {zeros:.3g} of them have a true value of 0" if zeros > 0 else ""
         if "rate_holdout" in rows:
-            told = [
+            sentences = [
                 f"{text} against {percent(rate)} of persons outside the sample"
-                for text, rate in zip(told, rows["rate_holdout"], strict=True)
+                for text, rate in zip(sentences, rows["rate_holdout"], strict=True)
             ]
         return (
             f"{head}{what} whose {target} is found, of all in the sample: "
-            f"{', '.join(told)}{of_zero}."
+            f"{', '.join(sentences)}{of_zero}."
         )
 
     def _expected(self) -> str:

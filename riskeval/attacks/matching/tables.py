@@ -56,21 +56,21 @@ def by_unit(request: ScenarioRequest, sample: FileEvidence, target: str, scenari
     unit = sample.targets.unit[sample.rows]
     if request.scenario.unit == "person":
         return UnitRisk(unit, attacked, risk, empty, evidence.zero, baseline)
-    distinct, own = np.unique(unit, return_inverse=True)
-    own = own.reshape(-1)
+    distinct, place = np.unique(unit, return_inverse=True)
+    place = place.reshape(-1)
     known = evidence.known
     n = len(distinct)
-    some = np.bincount(own, weights=known, minlength=n) > 0
+    some = np.bincount(place, weights=known, minlength=n) > 0
 
     def combined(chance: np.ndarray) -> np.ndarray:
-        return combine_probabilities(chance[known], own[known], n, request.scenario.members)
+        return combine_probabilities(chance[known], place[known], n, request.scenario.members)
 
-    nonzero = np.bincount(own, weights=known & ~evidence.zero, minlength=n)
+    nonzero = np.bincount(place, weights=known & ~evidence.zero, minlength=n)
     return UnitRisk(
         unit=distinct,
-        attacked=np.bincount(own, weights=attacked, minlength=n) > 0,
+        attacked=np.bincount(place, weights=attacked, minlength=n) > 0,
         risk=combined(risk),
-        empty=some & (np.bincount(own, weights=known & ~empty, minlength=n) == 0),
+        empty=some & (np.bincount(place, weights=known & ~empty, minlength=n) == 0),
         zero=some & (nonzero == 0),
         baseline=combined(baseline),
     )
