@@ -2,8 +2,9 @@
 
 The embedded demo survey (invented households in the shape of EU-SILC) is anonymised in the order
 of the worked examples in Templ (2017), sections 8.2 and 8.3: keys are recoded before values are
-suppressed, incomes are perturbed, a variable that is no key is post-randomised. Run it with
-``python examples/protect_a_file.py [folder]``.
+suppressed, incomes are perturbed, a variable that is no key is post-randomised. What suppression
+hides is attacked from the other members of a household, its number of rows and the weights. Run it
+with ``python examples/protect_a_file.py [folder]``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from riskeval.session.session import ProtectionSession
+from riskeval import ProtectionSession, recover
+from riskeval.protect import write_release
 from synthpop import load_demo_survey
 
 SEED = 20
@@ -35,8 +37,27 @@ def tell(session: ProtectionSession, what: str) -> None:
     now = session.risk().table["current"]
     print(
         f"{what:<38}{now['below_3']:>8,.0f} records below 3"
+        f"{now['below_3_after_recovery']:>8,.0f} after recovery"
         f"{now['expected_reidentifications']:>9.1f} expected re-identifications"
     )
+
+
+def as_if_members_were_strangers(session: ProtectionSession, importance: dict[str, int]) -> None:
+    """Show what suppression that knows no households gives away, and take it back."""
+    before = session.data
+    session.local_suppression(
+        k=3, importance=importance, household=None, weights=None, household_variables=[]
+    )
+    tell(session, "Suppression without households")
+    attack = recover(
+        session.data,
+        household=session.roles.household,
+        weights=session.roles.weights,
+        original=before,
+        keys=session.roles.keys,
+    )
+    print(attack.summary())
+    session.undo()
 
 
 def main(folder: Path) -> None:
@@ -49,11 +70,12 @@ def main(folder: Path) -> None:
     session.top_bottom_code("hsize", upper=6, replacement=6)
     tell(session, "Age in five classes, size up to 6")
 
-    # What still is rare is set to missing, in columns of low importance before others.
-    suppressed = session.local_suppression(
-        k=3,
-        importance=dict(zip(session.roles.keys, (3, 5, 2, 1, 4, 6), strict=True)),
-    )
+    # What still is rare is set to missing, in columns of low importance before others. A region
+    # that is missing for one member stands beside the others, a household size can be counted,
+    # and a weight tells both: first the mistake, then the step that is checked by the attack.
+    importance = dict(zip(session.roles.keys, (3, 5, 2, 1, 4, 6), strict=True))
+    as_if_members_were_strangers(session, importance)
+    suppressed = session.local_suppression(k=3, importance=importance)
     print(suppressed.summary())
     tell(session, "3-anonymity by local suppression")
 
@@ -68,9 +90,10 @@ def main(folder: Path) -> None:
         print(f"{method:<38}IL1s {loss:.4f}, {close:.1%} of the values near the truth")
         session.undo()
 
-    # Noise of a tenth of the variance hides every value but moves all of them; groups of three
-    # move little and leave half of the values near the truth. Nobody is alone with a value, and
-    # the keys are 3-anonymous: groups are kept. Another office may well decide for the noise.
+    # Noise of a tenth of the variance hides every value but moves all of them; groups move little
+    # and leave nearly all values near the truth. But nobody is alone with a value: each is shared
+    # by members of three households, and the income of a household is that of three. The keys are
+    # 3-anonymous: groups are kept. Another office may well decide for the noise.
     session.microaggregate(k=3, seed=SEED)
     session.pram(min_diagonal=0.8, seed=SEED)
     tell(session, "Incomes in threes, education by PRAM")
@@ -78,7 +101,8 @@ def main(folder: Path) -> None:
     print(session.history()[["step", "verb", "cells", "records"]].to_string(index=False))
     print(session.risk().summary())
     print(session.utility().summary())
-    session.data.to_parquet(folder / "protected.parquet")
+    # The file leaves the house without its order, its household numbers and unused categories.
+    write_release(folder / "protected.parquet", session.data, household="db030")
     session.save(folder / "session")
     script = folder / "repeat.py"
     script.write_text(session.to_script(source_path="session/original.parquet"), encoding="utf-8")

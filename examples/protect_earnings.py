@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from riskeval.session.session import ProtectionSession
+from riskeval import ProtectionSession
+from riskeval.protect import write_release
 from synthpop.indicators import gender_pay_gap, gini
 
 SEED = 83
@@ -137,15 +138,17 @@ def invent() -> pd.DataFrame:
 def declare(file: pd.DataFrame) -> ProtectionSession:
     """Return a session with the roles of the columns.
 
-    The enterprise number goes first: colleagues share size and location, so with it whatever is
-    suppressed of one of them could be read from another. Weights must not tell the keys either;
-    those of this file vary within every size class and know nothing of the location.
+    Employees of one enterprise share size and location, as members of a household do: whatever is
+    suppressed of one could be read from a colleague. The enterprise is therefore declared as the
+    household; its number leaves the file at the end. Weights must not tell the keys either; those
+    of this file vary within every size class and know nothing of the location.
     """
     return ProtectionSession(
-        file.drop(columns="enterprise"),
+        file,
         keys=["size", "age", "location", "occupation"],
         numeric=["hourly", "yearly"],
         weights="weight",
+        household="enterprise",
     )
 
 
@@ -153,8 +156,11 @@ def tell(session: ProtectionSession, what: str) -> None:
     """Print the numbers that decide about the next step."""
     now = session.risk().table["current"]
     below = " / ".join(f"{now[f'below_{k}']:,.0f}" for k in (2, 3, 5))
-    again = now["expected_reidentifications"]
-    print(f"{what:<36}{below:>22} records below 2 / 3 / 5,{again:>7.1f} expected re-identified")
+    back, again = now["below_3_after_recovery"], now["expected_reidentifications"]
+    print(
+        f"{what:<36}{below:>22} records below 2 / 3 / 5,{back:>4,.0f} below 3 after recovery,"
+        f"{again:>7.1f} expected re-identified"
+    )
 
 
 def published(file: pd.DataFrame, enterprises: pd.Series) -> pd.DataFrame:
@@ -184,10 +190,18 @@ def main(folder: Path) -> None:
     tell(session, "Three sizes, two parts")
     grouped = session.data  # earnings as they were, locations as they will be
 
-    # Importance 1 is kept longest: the location, by which numbers are published.
-    suppressed = session.local_suppression(
-        k=3, importance={"location": 1, "size": 2, "occupation": 3, "age": 4}
+    # Importance 1 is kept longest: the location, by which numbers are published. Suppression that
+    # takes colleagues for strangers is shown first: recovery gives away what it hides.
+    importance = {"location": 1, "size": 2, "occupation": 3, "age": 4}
+    session.local_suppression(
+        k=3,
+        importance={name: 5 - importance[name] for name in importance},
+        household=None,
+        weights=None,
     )
+    tell(session, "Suppression of sizes, colleagues ignored")
+    session.undo()
+    suppressed = session.local_suppression(k=3, importance=importance)
     print(suppressed.summary())
     tell(session, "3-anonymity by local suppression")
 
@@ -218,7 +232,10 @@ def main(folder: Path) -> None:
     print(session.history()[["step", "verb", "cells", "records"]].to_string(index=False))
     print(session.risk().summary())
     print(session.utility().summary())
-    session.data.to_parquet(folder / "protected.parquet")
+    # Order, enterprise numbers and unused categories stay in the house.
+    write_release(
+        folder / "protected.parquet", session.data, household="enterprise", drop="enterprise"
+    )
     session.save(folder / "session")
     script = folder / "repeat.py"
     script.write_text(session.to_script(source_path="session/original.parquet"), encoding="utf-8")
