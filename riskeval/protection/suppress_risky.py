@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import Households, read_households
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
-from synthpop.microdata.checks import check_columns
+from riskeval.protection.suppress_checks import read_ranks
+from riskeval.recovery.columns import names_of
+from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import join, number, plural
 
 
-def suppress_risky(data: Any, column: str, *, risk: Any, threshold: float) -> Protected:
-    """Make the value of one column missing in every record whose risk is above a threshold.
+def suppress_risky(
+    data: Any,
+    column: str | Sequence[str],
+    *,
+    risk: Any = None,
+    threshold: float,
+    importance: Sequence[int] | Mapping[str, int] | None = None,
+    weights: str | None = None,
+    household: str | None = None,
+) -> Protected:
+    """Make values missing in the records whose risk is above a threshold.
 
     Parameters
     ----------
     data : DataFrame or Arrow table, n records
-    column : str
-        The column to suppress, usually a key variable.
-    risk : array of shape (n,), or a result with such an array as ``risk``
-        Risk of each record in the order of the file, for instance of ``individual_risk``.
+    column : str, or sequence of str
+        The column to suppress, usually a key variable; of several, the least important one is
+        suppressed first, the risk estimated anew, and the next one suppressed where it still is
+        too high.
+    risk : array of shape (n,), or a result with such an array as ``risk``; optional
+        Risk of each record in the order of the file, for one column. Default: the individual risk
+        on the columns, which several columns need.
     threshold : float
         Records with a risk strictly above it lose their value.
+    importance : sequence or mapping of numbers from 1, optional
+        Rank of each column: 1 is the most important, the largest is suppressed first. Default:
+        the order in which they are named, the first the most important.
+    weights : str, optional
+        Column of sampling weights for the individual risk.
+    household : str, optional
+        Column of household ids: a column that is the same for all members is suppressed for all
+        of them, so that no member tells it.
 
     Returns
     -------
     Protected
-        ``details`` has ``above``, the number of records above the threshold; it is larger than
-        the number of changed cells where values were missing before. Nothing is drawn at random.
-        The risk of the new file is not known before it is estimated anew.
+        ``details`` has ``above`` (records above the threshold at first; more than changed cells
+        where values were missing before) and, where the risk was estimated here, ``still_above``
+        afterwards. Nothing is drawn at random.
 
     Raises
     ------
     InputError
-        Unknown column, risk of another length or with missing values.
+        Unknown columns, risk of another length or with missing values, ranks that are none, a
+        risk beside several columns.
 
     Notes
     -----
-    Templ (2017), section 4.2.2.2.
+    Templ (2017), section 4.2.2.2. Records can stay above the threshold when all their columns are
+    missing, or in a file that is small: the summary says how many.
 
     Examples
     --------
@@ -51,28 +77,85 @@ def suppress_risky(data: Any, column: str, *, risk: Any, threshold: float) -> Pr
     """
     frame = own_frame(data)
     faults = Faults("suppress_risky")
-    check_columns(faults, frame, [column], "column to suppress")
-    values = np.asarray(getattr(risk, "risk", risk), dtype=object).reshape(-1)
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
-    if len(numbers) != len(frame):
-        faults.add(
-            "risk", f"has {plural(len(numbers), 'value')} for {plural(len(frame), 'record')}"
-        )
-    elif np.isnan(numbers).any():
-        faults.add("risk", "is missing or no number", rows=np.flatnonzero(np.isnan(numbers)))
-    number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
-    if not number or np.isnan(threshold):
+    names = names_of(column)
+    check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
+    if not names or len(set(names)) < len(names):
+        faults.add("column", "is empty or named twice", remedy="Name each column once.")
+    numbers = None if risk is None else _read_risk(faults, risk, len(frame))
+    if risk is not None and len(names) > 1:
+        faults.add("risk", "is for one column", remedy="Leave it out: it is estimated anew.")
+    ranks = np.arange(len(names)) if importance is None else read_ranks(faults, names, importance)
+    real = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
+    if not real or np.isnan(threshold):
         faults.add("threshold", f"is {threshold!r}", remedy="Give a number.")
+    if weights is not None and check_columns(faults, frame, [weights], "weights"):
+        check_weights(faults, frame[weights], weights)
+    homes = None
+    if household is not None:
+        homes = read_households(faults, frame, household, candidates=names)
     faults.raise_if_any()
-    above = numbers > threshold
     released = frame.copy(deep=False)
-    released[column] = suppress_cells(frame[column], above)
+    still = None
+    if numbers is not None:
+        first = _hide(frame, released, names[0], numbers > threshold, homes)
+    else:
+        first = 0
+        for step, j in enumerate(np.argsort(-ranks, kind="stable")):
+            above = _individual(released, names, weights, household) > threshold
+            first = int(above.sum()) if step == 0 else first
+            _hide(frame, released, names[j], above, homes)
+        still = int((_individual(released, names, weights, household) > threshold).sum())
+    notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
+    if still is not None:
+        notes.append(f"Estimated anew on {join(names)}, {still:,} still have.")
+    if homes is not None and homes.variables:
+        notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
+    details = {"above": first} if still is None else {"above": first, "still_above": still}
     return protected(
         frame,
         released,
-        [column],
+        names,
         method="suppress_risky",
-        parameters={"column": column, "risk": numbers.tolist(), "threshold": float(threshold)},
-        notes=[f"{plural(int(above.sum()), 'record')} had a risk above {threshold:g}."],
-        details={"above": int(above.sum())},
-    )
+        parameters={
+            "column": column if isinstance(column, str) else names,
+            "risk": None if numbers is None else numbers.tolist(),
+            "threshold": float(threshold),
+            "importance": None
+            if importance is None
+            else dict(zip(names, map(int, ranks), strict=True)),
+            "weights": weights, "household": household,
+        },
+        notes=notes,
+        details=details,
+    )  # fmt: skip
+
+
+def _read_risk(faults: Faults, risk: Any, n: int) -> np.ndarray:
+    values = np.asarray(getattr(risk, "risk", risk), dtype=object).reshape(-1)
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+    if len(numbers) != n:
+        faults.add("risk", f"has {plural(len(numbers), 'value')} for {plural(n, 'record')}")
+    elif np.isnan(numbers).any():
+        faults.add("risk", "is missing or no number", rows=np.flatnonzero(np.isnan(numbers)))
+    return np.asarray(numbers)
+
+
+def _individual(
+    frame: pd.DataFrame, names: Sequence[str], weights: str | None, household: str | None
+) -> np.ndarray:
+    from riskeval.measures.individual import individual_risk
+
+    return individual_risk(frame, list(names), weights=weights, household=household).risk
+
+
+def _hide(
+    frame: pd.DataFrame, released: pd.DataFrame, name: str, above: np.ndarray,
+    homes: Households | None,
+) -> int:  # fmt: skip
+    """Suppress a column in `released`; return the number of records above the threshold."""
+    rows = above
+    if homes is not None and name in homes.variables:
+        rows = np.bincount(homes.number, above, len(homes))[homes.number] > 0
+    gone = rows | released[name].isna().to_numpy()
+    released[name] = suppress_cells(frame[name], gone & frame[name].notna().to_numpy())
+    return int(above.sum())

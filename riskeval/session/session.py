@@ -207,8 +207,8 @@ class ProtectionSession(SessionVerbs):
             check_choice(faults, f"{verb}: argument", name, allowed)
         given.update(parameters)
         given = fill_from_roles(verb, given, allowed, self.roles)
-        if verb == "suppress_risky":
-            given.setdefault("risk", CURRENT)
+        if verb == "suppress_risky" and isinstance(given.get("column"), str):
+            given.setdefault("risk", CURRENT)  # several columns: estimated anew between them
         if "seed" in allowed:
             check_seed(faults, given.get("seed"))
             faults.raise_if_any()

@@ -23,7 +23,7 @@ SIGNATURES = {
         ["keys"],
         {"k": 3, "importance": None, "subsets": None, "strata": None, "linked": None},
     ),
-    "suppress_risky": (["column"], {"risk": EMPTY, "threshold": EMPTY}),
+    "suppress_risky": (["column"], {"risk": None, "threshold": EMPTY}),
     "minimal_generalization": (["hierarchies"], {"k": EMPTY, "suppression_limit": 0}),
     "mondrian": (["keys"], {"k": EMPTY}),
     "pram": (

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.measures.frequencies import frequency_counts
+from riskeval.measures.individual import individual_risk
 from riskeval.protection.recode import global_recode, group_categories
 from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_codes import TREATMENTS, Request, count_matches
@@ -361,3 +362,37 @@ def test_kernel_and_its_plain_form_agree(monkeypatch):
             monkeypatch.setattr(suppression, name, plain)
     with np.errstate(over="ignore"):  # hash words wrap around
         pd.testing.assert_frame_equal(local_suppression(frame, [*"abc"], k=3).data, compiled)
+
+
+def test_suppress_risky_works_through_several_keys_by_importance():
+    rng = np.random.default_rng(3)
+    home = np.repeat(np.arange(300), 2)
+    frame = pd.DataFrame(
+        {
+            "home": home,
+            "region": rng.choice([*"abcdef"], 300, p=[0.4, 0.3, 0.2, 0.06, 0.03, 0.01])[home],
+            "age": rng.integers(0, 9, 600),
+            "sex": rng.choice([*"fm"], 600),
+            "w": 20.0,
+        }
+    )
+    keys = ["region", "age", "sex"]
+    first = individual_risk(frame, keys, weights="w").risk
+    result = suppress_risky(
+        frame, keys, threshold=0.02, importance={"region": 2, "age": 3, "sex": 1}, weights="w"
+    )
+    after = individual_risk(result.data, keys, weights="w").risk
+    assert result.details["above"] == (first > 0.02).sum() > 0
+    assert result.details["still_above"] == (after > 0.02).sum() < result.details["above"]
+    hidden = result.data[keys].isna()
+    assert (hidden["age"] == (first > 0.02)).all()
+    assert hidden["region"].sum() < hidden["age"].sum()
+    other = suppress_risky(frame, keys, threshold=0.02, weights="w")
+    assert other.data["sex"].isna().sum() >= other.data["age"].isna().sum()
+    members = suppress_risky(
+        frame, keys, threshold=0.02, importance=[3, 2, 1], weights="w", household="home"
+    )
+    shares = members.data["region"].isna().groupby(frame["home"]).mean()
+    assert set(shares.unique()) <= {0.0, 1.0}
+    with pytest.raises(InputError, match="is for one column"):
+        suppress_risky(frame, keys, risk=first, threshold=0.02)
