@@ -265,11 +265,21 @@ class _Reader:
                 persons = self.numbers[other]
                 assert values is not None
                 assert persons is not None
-                kind = household_sum(values, persons, self.index)
-                if kind:
-                    why = f"{kind} of {other}: compute it from the population"
-                    columns[name] = replace(columns[name], use="left out", why=why, detail=other)
-                    break
+                age = self.numbers[self.age] if self.age is not None else None
+                kind = household_sum(values, persons, self.index, age)
+                if not kind:
+                    continue
+                use, why = "derive", f"the household sum of {other}"
+                expression = f"sum({other})"
+                if kind == "modified":
+                    why = f"the household sum of {other} over the modified OECD scale"
+                    expression += f" / equivalised_size({self.age})"
+                if kind == "scale" or not (other.isidentifier() and str(self.age).isidentifier()):
+                    use, why = "left out", f"an equivalised household sum of {other}"
+                else:
+                    self.derived[name] = {"expression": expression}
+                columns[name] = replace(columns[name], use=use, why=why, detail=other)
+                break
 
     def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark classes of numbers, and functions of categories."""

@@ -223,7 +223,10 @@ def _derived_from(source: str, profile: SurveyProfile) -> list[str]:
 def _derive(name: str, profile: SurveyProfile) -> list[str]:
     item, rule = profile.column(name), profile.derived[name]
     lines = [f"# {_line(name)}: {_line(item.why)}.", "[[stage]]", 'type = "derive"']
-    lines += [f"name = {_text(name)}", f"source = {_text(item.detail)}"]
+    lines.append(f"name = {_text(name)}")
+    if "expression" in rule:
+        return [*lines, f"expression = {_text(rule['expression'])}", ""]
+    lines.append(f"source = {_text(item.detail)}")
     if "breaks" in rule:
         lines += [f"breaks = {_numbers(rule['breaks'])}", f"labels = {_list(rule['labels'])}"]
     else:

@@ -73,7 +73,7 @@ def profile():
         ("old_weight", "left out", "a further weight"),
         ("country", "left out", "one value only: X"),
         ("sex_code", "left out", "tells the same as sex"),
-        ("household_income", "left out", "the household sum of income"),
+        ("household_income", "derive", "the household sum of income"),
         ("relation", "structure", "one level occurs once in each household"),
         ("tenure", "structure", "one value in each household"),
         ("rent", "continuous", "one value in each household"),
@@ -158,7 +158,9 @@ def test_an_equivalised_sum_is_one_of_the_household() -> None:
     index = household_index(frame["hid"])
     scale = 1 + 0.5 * (frame["hsize"] - 1)
     values = (frame["household_income"] / scale).to_numpy()
-    assert household_sum(values, frame["income"].to_numpy(), index).startswith("the equivalised")
+    assert household_sum(values, frame["income"].to_numpy(), index) == "scale"
+    age = np.full(len(frame), 30.0)
+    assert household_sum(values, frame["income"].to_numpy(), index, age) == "modified"
     assert household_sum(frame["rent"].to_numpy(), frame["income"].to_numpy(), index) == ""
 
 
@@ -166,7 +168,8 @@ def test_the_demo_survey() -> None:
     profile = profile_survey(load_demo_survey().frame)
     assert profile.relation == "relation"
     assert len(profile.totals["netIncome"]) == 8
-    assert profile.column("hincome").use == profile.column("eqIncome").use == "left out"
+    assert profile.derived["hincome"] == {"expression": "sum(netIncome)"}
+    assert profile.derived["eqIncome"] == {"expression": "sum(netIncome) / equivalised_size(age)"}
     assert profile.column("pb190").together == "first"
 
 

@@ -149,10 +149,11 @@ def test_outsiders_see_neither_small_totals_nor_single_weights(
     assert "of the cells that may be named" in outside
 
 
+@pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.SparseDataWarning")
 def test_what_is_not_met_is_said() -> None:
     cells = pd.DataFrame({"sex": ["f", "m"], "total": [5000.0, 0.0]})
     more = pd.DataFrame({"sex": ["f"], "total": [4000.0]})
-    step = Anneal([Margin(cells), Margin(more)], tolerance=0.0, max_proposals=3000)
+    step = Anneal([Margin(cells), Margin(more)], tolerance=0.0, max_proposals=3000, max_copies=50)
     with pytest.warns(ConvergenceWarning):
         population = Pipeline([Structure(["sex"]), step]).fit(small_survey(), seed=1).simulate()
     text = plain(totals_facts(None, population, Names(), False) or {})
@@ -177,6 +178,7 @@ def test_weights_that_do_not_converge_are_said() -> None:
     assert f"{met} of 4 known totals are met" in text
 
 
+@pytest.mark.filterwarnings("ignore::synthpop.microdata.errors.SparseDataWarning")
 def test_totals_that_a_later_step_moved_are_said() -> None:
     strong = SEX.assign(total=SEX["total"] * np.tile([1.2, 0.8], 3))
     stages = [
