@@ -66,15 +66,32 @@ def run(
 
 @app.command()
 def init(
-    survey: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
+    eu_silc: Annotated[
+        bool, typer.Option("--eu-silc", help="The files D, H, R and P of EU-SILC, or one of all.")
+    ] = False,
 ) -> None:
     """Write a commented run file for a survey, and say what its columns were taken for."""
     from synthpop.runfiles.template import profile_table, write_template
 
+    if len(files) > 1 and not eu_silc:
+        _fail("Give one survey file, or the four files of EU-SILC with --eu-silc.")
+    survey = files[0].with_name("eu-silc.parquet") if eu_silc else files[0]
     target = out or survey.with_suffix(".toml")
-    if target.exists():
-        _fail(f"{target} exists already. Choose another file with --out.")
+    for file in (target, survey) if eu_silc else (target,):
+        if file.exists():
+            _fail(f"{file} exists already. Choose another file with --out.")
+    if eu_silc:
+        from synthpop.microdata.files import write_table
+        from synthpop.runfiles.eu_silc import read_eu_silc
+
+        if out is not None:
+            survey = out.with_suffix(".parquet")
+        write_table(read_eu_silc(files), survey)
+        typer.echo(f"Wrote {survey}, one row a person.")
     text, profile = write_template(survey, target.parent)
     try:
         target.write_text(text, encoding="utf-8")
