@@ -35,9 +35,9 @@ from riskeval.comparison.request import (
 )
 from riskeval.comparison.result import ORIGINAL, Comparison
 from riskeval.comparison.worst_risk import worst_risk
+from riskeval.files import check_level, check_numbers_of, read_weights
 from riskeval.measurement import Measurement
 from riskeval.measures.request import Limits
-from riskeval.utility.pairs import check_level, check_numbers_of, read_weights
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent

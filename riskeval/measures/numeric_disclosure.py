@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.files import read_pair
 from riskeval.measurement import MeasureInfo
 from riskeval.measures.linkage.methods import column_spreads, patterns_of
-from riskeval.measures.pairs import read_pair
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
 from synthpop.microdata.text import count as count_text
@@ -178,9 +179,7 @@ def _ratio(count: Any, of: Any) -> Any:
 
 def check_positive(faults: Faults, name: str, value: object) -> None:
     """Note a value that is not a positive finite number."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
-        faults.add(name, f"{value!r} is not a positive number")
+    check(faults, {name: POSITIVE}, {name: value})
 
 
 def _sd(values: np.ndarray) -> float:

@@ -11,6 +11,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.parameters import Between, Constraint, Whole, check
 from synthpop.microdata.streams import resolve_seed
 
 INTEGERS = ("real", "round")
@@ -76,20 +77,17 @@ def read_seed(faults: Faults, seed: int | None) -> int:
 
 def check_whole(faults: Faults, name: str, value: object, least: int) -> bool:
     """Note a value that is not a whole number of at least `least`."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or int(value) < least:  # type: ignore[call-overload]
-        faults.add(name, f"{value!r} is not a whole number of at least {least}")
-        return False
-    return True
+    return _check(faults, name, Whole(least), value)
 
 
 def check_between(faults: Faults, name: str, value: object, low: float, high: float) -> bool:
-    """Note a value that is not a number strictly between two limits."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not low < float(value) < high:  # type: ignore[arg-type]
-        faults.add(name, f"{value!r} is not a number between {low:g} and {high:g} (exclusive)")
-        return False
-    return True
+    """Note a value that is not a number between `low` and `high`, both excluded."""
+    return _check(faults, name, Between(low, high, open="both"), value)
+
+
+def _check(faults: Faults, name: str, constraint: Constraint, value: object) -> bool:
+    check(faults, {name: constraint}, {name: value})
+    return constraint.allows(value)
 
 
 def check_integers(faults: Faults, integers: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import check_both, check_option, ones, read_sides
+from riskeval.files import check_both, check_option, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
@@ -99,7 +99,7 @@ def missing_loss(
     [[2.0, 50.0]]
     """
     faults = Faults("missing values")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     if variables is None:
         shared: Sequence[str] = [name for name in sides.x.columns if name in sides.y.columns]
     else:
@@ -213,7 +213,7 @@ def entropy(
     [[1.3863, 0.6931]]
     """
     faults = Faults("entropy")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
     check_option(faults, "missing", missing, ("level", "drop", "total"))

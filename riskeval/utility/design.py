@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.utility.pairs import Sides
+from riskeval.files import FilePair
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import MISSING, recode_to
 from synthpop.microdata.frames import is_number, numbers
@@ -30,7 +30,7 @@ class Block:
     labels: tuple[str, ...]
 
 
-def variable_block(sides: Sides, name: str, categorical: bool) -> Block:
+def variable_block(sides: FilePair, name: str, categorical: bool) -> Block:
     """Columns of one variable; missing values are a level, or an indicator beside the mean."""
     if categorical or not (is_number(sides.x[name]) and is_number(sides.y[name])):
         both, single = common_levels(sides.x[name], sides.y[name])
@@ -59,7 +59,7 @@ def variable_block(sides: Sides, name: str, categorical: bool) -> Block:
 
 
 def model_matrix(
-    sides: Sides, names: Sequence[str], categorical: Sequence[str], pairs: bool
+    sides: FilePair, names: Sequence[str], categorical: Sequence[str], pairs: bool
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the matrix without intercept, shape (n + m, q), and its labels.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import Sides, check_both, check_numbers, ones, read_sides
+from riskeval.files import FilePair, check_both, check_numbers, ones, read_files
 from riskeval.utility.tables import common_levels
 from synthpop import weighted
 from synthpop.microdata.codes import recode_to
@@ -97,7 +97,7 @@ def hellinger(
     0.5412
     """
     faults = Faults("Hellinger distance")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     if isinstance(classes, bool) or not (isinstance(classes, int) and classes >= 2):
         faults.add("classes", f"is {classes!r}", remedy="Give a whole number from 2 on.")
@@ -124,7 +124,7 @@ def hellinger(
     return _result("Hellinger", found)
 
 
-def _cut(sides: Sides, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
+def _cut(sides: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Class of each record, 0 for missing."""
     x, y = numbers(sides.x, [name])[:, 0], numbers(sides.y, [name])[:, 0]
     edges = np.zeros(0)
@@ -135,7 +135,7 @@ def _cut(sides: Sides, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]
     return codes[0], codes[1]
 
 
-def _levels(sides: Sides, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _levels(sides: FilePair, name: str) -> tuple[np.ndarray, np.ndarray]:
     both, single = common_levels(sides.x[name], sides.y[name])
     codes = [recode_to(f[name], both + single)[0].astype(np.int64) + 1 for f in (sides.x, sides.y)]
     return codes[0], codes[1]
@@ -181,7 +181,7 @@ def kolmogorov_smirnov(
     0.5
     """
     faults = Faults("Kolmogorov-Smirnov distance")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_numbers(faults, sides, names, "variable")
     faults.raise_if_any()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import Sides, check_both
+from riskeval.files import FilePair, check_both
 from synthpop import indicators
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -34,7 +34,7 @@ class Request:
 
     Attributes
     ----------
-    sides : Sides
+    sides : FilePair
     domains : pair of Series or None
         Domain of each record of original and release.
     gender, men, women
@@ -45,7 +45,7 @@ class Request:
         Poverty line of the release: from its own median, or that of the original.
     """
 
-    sides: Sides
+    sides: FilePair
     domains: tuple[pd.Series | None, pd.Series | None]
     gender: str | None
     men: Any
@@ -58,7 +58,7 @@ class Request:
 
 def read_request(
     faults: Faults,
-    sides: Sides,
+    sides: FilePair,
     by: Sequence[str] | str | None,
     gender: str | None,
     men: Any,

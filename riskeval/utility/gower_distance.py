@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import (
-    Sides,
+from riskeval.files import (
+    FilePair,
     check_both,
     check_numbers,
     check_option,
     check_paired,
     ones,
-    read_sides,
+    read_files,
 )
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
@@ -122,7 +122,7 @@ def gower(
     [0.0, 0.125, 0.5]
     """
     faults = Faults("Gower distance")
-    sides = read_sides(faults, original, released, weights, None)
+    sides = read_files(faults, original, released, weights, None)
     names = as_names(faults, variables, "variables")
     check_paired(faults, sides)
     check_option(faults, "scale", scale, SCALES)
@@ -170,7 +170,7 @@ def gower(
     )  # fmt: skip
 
 
-def _type(sides: Sides, name: str) -> str:
+def _type(sides: FilePair, name: str) -> str:
     if is_number(sides.x[name]) and is_number(sides.y[name]):
         return "numeric"
     dtype = sides.x[name].dtype
@@ -179,7 +179,7 @@ def _type(sides: Sides, name: str) -> str:
 
 
 def _contribution(
-    sides: Sides, name: str, kind: str, special: float, scale: str
+    sides: FilePair, name: str, kind: str, special: float, scale: str
 ) -> tuple[np.ndarray, int, int]:
     """Contribution of a variable to each record, values capped, and values missing in one file."""
     if kind == "nominal":

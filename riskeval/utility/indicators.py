@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.files import check_level, check_numbers, check_option, read_files
 from riskeval.utility.estimates import STATISTICS, domain_table, read_request
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
-from riskeval.utility.pairs import check_level, check_numbers, check_option, read_sides
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
@@ -142,7 +142,7 @@ def indicator_comparison(
     [0.0, 10.0]
     """
     faults = Faults("comparison of indicators")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, indicators, "indicators")
     for name in names:
         check_option(faults, "indicators", name, tuple(STATISTICS))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import Sides, check_numbers, check_option, ones, read_sides
+from riskeval.files import FilePair, check_numbers, check_option, ones, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
 from synthpop.microdata.results import Result
@@ -137,7 +137,7 @@ def information_loss(
     (0.0548, 0.0521)
     """
     faults = Faults("information loss")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_numbers(faults, sides, names, "variable")
     check_option(faults, "rows", rows, ("auto", "paired", "unpaired"))
@@ -223,7 +223,7 @@ def _pooled(table: pd.DataFrame, column: str, weight: str) -> float:
     return float(np.average(table.loc[known, column], weights=table.loc[known, weight]))
 
 
-def _structure(x: np.ndarray, y: np.ndarray, sides: Sides, notes: list[str]) -> dict[str, float]:
+def _structure(x: np.ndarray, y: np.ndarray, sides: FilePair, notes: list[str]) -> dict[str, float]:
     """Losses of the correlation matrices."""
     whole_x, whole_y = ~np.isnan(x).any(axis=1), ~np.isnan(y).any(axis=1)
     empty = {"eigenvalues": NAN, "correlations": NAN, "inverse_correlations": NAN}

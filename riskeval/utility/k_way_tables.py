@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import check_both, read_sides
+from riskeval.files import check_both, read_files
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
@@ -100,7 +100,7 @@ def table_distances(
     [['b x c', 0.5], ['a x b', 0.0], ['a x c', 0.0]]
     """
     faults = Faults("table distances")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
     whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)

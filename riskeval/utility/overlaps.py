@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from riskeval.files import check_both, check_level, check_numbers, check_option, read_files
 from riskeval.utility.estimates import STATISTICS, Request, domain_table, read_request
-from riskeval.utility.pairs import check_both, check_level, check_numbers, check_option, read_sides
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -235,7 +235,7 @@ def interval_overlap(
     if variables is None and _are_intervals(original):
         return _given(original, released, outside)
     faults = Faults("overlap of confidence intervals")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, () if variables is None else variables, "variables")
     check_option(faults, "statistic", statistic, tuple(STATISTICS))
     check_option(faults, "outside", outside, OUTSIDE)

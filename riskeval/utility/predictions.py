@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.files import check_option, ones, read_files
 from riskeval.utility.families import MEANS
-from riskeval.utility.pairs import check_option, ones, read_sides
 from riskeval.utility.regressions import build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -96,7 +96,7 @@ def prediction_quality(
     0.1
     """
     faults = Faults("prediction quality")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     check_option(faults, "at", at, ("fitted", "original"))
     if at == "fitted" and not sides.paired:
         faults.add(

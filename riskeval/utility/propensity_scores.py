@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.design import model_matrix
-from riskeval.utility.pairs import (
-    Sides,
+from riskeval.files import (
+    FilePair,
     check_both,
     check_numbers,
     check_option,
     ones,
+    read_files,
     read_seed,
-    read_sides,
 )
+from riskeval.utility.design import model_matrix
 from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
@@ -203,7 +203,7 @@ def propensity(
     (True, True)
     """
     faults = Faults("propensity score")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     nominal = tuple(categorical)
     if check_both(faults, sides, names, "variable"):
@@ -281,7 +281,7 @@ class _Case:
         return found[0], found[1]
 
 
-def _case(sides: Sides, share: float | None) -> _Case:
+def _case(sides: FilePair, share: float | None) -> _Case:
     n, m = len(sides.x), len(sides.y)
     labels = np.r_[np.zeros(n), np.ones(m)]
     raw = np.r_[ones(n, sides.wx), ones(m, sides.wy)]
@@ -297,7 +297,7 @@ def _scaled(raw: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
     return weights
 
 
-def _draw(sides: Sides, max_rows: int | None, streams: Streams) -> tuple[Sides, bool]:
+def _draw(sides: FilePair, max_rows: int | None, streams: Streams) -> tuple[FilePair, bool]:
     if max_rows is None or max(len(sides.x), len(sides.y)) <= max_rows:
         return sides, False
     kept = []
@@ -309,7 +309,7 @@ def _draw(sides: Sides, max_rows: int | None, streams: Streams) -> tuple[Sides, 
         part = frame.iloc[rows].reset_index(drop=True)
         kept.append((part, None if weights is None else weights[rows]))
     (x, wx), (y, wy) = kept
-    return Sides(x, y, wx, wy), True
+    return FilePair(x, y, wx, wy), True
 
 
 def _seed(streams: Streams, *names: object) -> int:

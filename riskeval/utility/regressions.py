@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.families import FAMILIES, fit_family
-from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
-from riskeval.utility.pairs import (
-    Sides,
+from riskeval.files import (
+    FilePair,
     check_both,
     check_level,
     check_numbers,
     check_option,
     ones,
-    read_sides,
+    read_files,
 )
+from riskeval.utility.families import FAMILIES, fit_family
+from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
@@ -126,7 +126,7 @@ class Model:
     labels: tuple[str, ...]
     z: tuple[np.ndarray, np.ndarray]
     response: tuple[np.ndarray, np.ndarray]
-    sides: Sides
+    sides: FilePair
     family: str
 
     def fit(self, side: int, strata: str | None = None, cluster: str | None = None) -> Fitted:
@@ -142,7 +142,7 @@ class Model:
         return _fit(z[rows], y[rows], ones(len(frame), weights)[rows], rows, self.family, design)
 
 
-def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Model | None:
+def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> Model | None:
     """Parse, check and build; None where faults were noted."""
     formula = read_formula(faults, text, ALLOWED)
     check_option(faults, "family", family, FAMILIES)
@@ -174,7 +174,7 @@ def build_model(faults: Faults, sides: Sides, text: object, family: str) -> Mode
 
 
 def _response(
-    faults: Faults, sides: Sides, factor: Factor, family: str
+    faults: Faults, sides: FilePair, factor: Factor, family: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
     if family in LOWEST:
         values = _numeric(sides.x, factor), _numeric(sides.y, factor)
@@ -202,7 +202,7 @@ def _response(
     )
 
 
-def _in_order(sides: Sides, name: str, levels: list[Any]) -> list[Any]:
+def _in_order(sides: FilePair, name: str, levels: list[Any]) -> list[Any]:
     """Levels of an ordered response: as its categories are ordered, or sorted."""
     dtype = sides.x[name].dtype
     if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
@@ -219,7 +219,7 @@ def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
 
 
 def _matrices(
-    sides: Sides, formula: Formula, intercept: bool
+    sides: FilePair, formula: Formula, intercept: bool
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Intercept, then the columns of each term; the first common level is the reference."""
     parts = {factor: _columns(sides, factor) for factor in formula.factors}
@@ -242,7 +242,9 @@ def _matrices(
     return tuple(labels), np.hstack(columns[0]), np.hstack(columns[1])
 
 
-def _columns(sides: Sides, factor: Factor) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
+def _columns(
+    sides: FilePair, factor: Factor
+) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
     as_numbers = is_number(sides.x[name]) and is_number(sides.y[name]) and factor.function != "C"
     if factor.function == "log" or as_numbers:
@@ -374,7 +376,7 @@ def regression_comparison(
     (['(Intercept)', 'sex=m'], 1.0)
     """
     faults = Faults("comparison of regressions")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     check_option(faults, "outside", outside, OUTSIDE)
     check_level(faults, level)
     for role, name in (("strata", strata), ("cluster", cluster)):

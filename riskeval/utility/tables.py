@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.utility.pairs import Sides, check_both, check_option, ones, read_sides
+from riskeval.files import FilePair, check_both, check_option, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
@@ -166,7 +166,7 @@ def table_distance(
     (0.5, 50.0, 0.25)
     """
     faults = Faults("table distance")
-    sides = read_sides(faults, original, released, weights, released_weights)
+    sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
     check_option(faults, "total", total, ("original", "as-is"))
@@ -210,7 +210,7 @@ def common_levels(x: pd.Series, y: pd.Series) -> tuple[tuple[Any, ...], tuple[An
     return both, tuple(single)
 
 
-def _code(sides: Sides, names: Sequence[str], levels: str, missing: str) -> _Coded:
+def _code(sides: FilePair, names: Sequence[str], levels: str, missing: str) -> _Coded:
     shape_x, shape_y = (len(sides.x), len(names)), (len(sides.y), len(names))
     x, y = np.empty(shape_x, dtype=np.int64), np.empty(shape_y, dtype=np.int64)
     use_x, use_y = np.ones(len(x), dtype=bool), np.ones(len(y), dtype=bool)
@@ -237,7 +237,7 @@ def _code(sides: Sides, names: Sequence[str], levels: str, missing: str) -> _Cod
 
 
 def _compare(
-    coded: _Coded, sides: Sides, names: tuple[str, ...], total: str, zeros: float
+    coded: _Coded, sides: FilePair, names: tuple[str, ...], total: str, zeros: float
 ) -> TableDistance:
     sizes = [len(levels) for levels in coded.levels]
     codes = np.vstack([coded.x[coded.use_x], coded.y[coded.use_y]])

@@ -30,6 +30,7 @@ from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count as count_text
@@ -414,23 +415,19 @@ def _thinned(trace: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else trace
 
 
+SEARCH = {
+    "tolerance": Between(0),
+    "temperature": POSITIVE | NONE,
+    "cooling": SHARE,
+    "max_proposals": Whole(1) | NONE,
+    "time_limit": POSITIVE | NONE,
+    "max_copies": Whole(1),
+}
+
+
 def _check_search(search: Search, workers: int, faults: Faults) -> None:
-    if not search.tolerance >= 0:
-        faults.add("tolerance", f"is {search.tolerance}", remedy="Give 0 or more.")
-    if search.temperature is not None and not search.temperature > 0:
-        faults.add("temperature", f"is {search.temperature}", remedy="Give a positive number.")
-    if not 0 < search.cooling < 1:
-        faults.add("cooling", f"is {search.cooling}", remedy="Give a number between 0 and 1.")
-    if search.max_proposals is not None and search.max_proposals < 1:
-        faults.add("max_proposals", f"is {search.max_proposals}", remedy="Give 1 or more.")
-    if search.time_limit is not None and not search.time_limit > 0:
-        faults.add("time_limit", f"is {search.time_limit}", remedy="Give seconds above 0.")
-    if isinstance(search.max_copies, bool) or not isinstance(search.max_copies, int):
-        faults.add("max_copies", f"is {search.max_copies!r}", remedy="Give a whole number.")
-    elif search.max_copies < 1:
-        faults.add("max_copies", f"is {search.max_copies}", remedy="Give 1 or more.")
-    if not isinstance(workers, int) or workers < 1:
-        faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
+    check(faults, SEARCH, search)
+    check(faults, {"workers": Whole(1)}, {"workers": workers})
 
 
 def control_regions(

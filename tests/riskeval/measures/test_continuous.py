@@ -154,7 +154,7 @@ class TestIntervalDisclosure:
         with pytest.raises(InputError) as caught:
             interval_disclosure(original, released.head(3), ["a", "bb"], k=0, by="range")
         text = str(caught.value)
-        for part in ("0 is not a positive number", "'range'", "3 records against 5", "'bb'"):
+        for part in ("k: is 0. Give a positive number", "'range'", "3 records against 5", "'bb'"):
             assert part in text
         with pytest.raises(InputError, match="must be numeric"):
             interval_disclosure(original.assign(a="x"), released, "a")

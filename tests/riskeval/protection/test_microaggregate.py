@@ -661,8 +661,8 @@ def test_blocks_are_boxes_of_at_most_the_size_asked_for():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"k": 0}, "not a whole number of at least 1"),
-        ({"k": 2.5}, "not a whole number"),
+        ({"k": 0}, "a whole number of at least 1"),
+        ({"k": 2.5}, "a whole number"),
         ({"method": "mdva"}, "Did you mean 'mdav'"),
         ({"aggregate": "mode"}, "not allowed"),
         ({"axis": "age"}, "not used by method 'mdav'"),

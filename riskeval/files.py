@@ -1,4 +1,4 @@
-"""The original file and the release, each with its weights, checked once at the edge."""
+"""The original file and the release, each with its weights, read and checked in one place."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric, check_weights
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.frames import is_number, numbers
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
+from synthpop.microdata.parameters import NONE, SHARE, OneOf, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, plural
 
@@ -19,7 +20,7 @@ LARGEST = 1e100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class FilePair:
     """Both files.
 
     Attributes
@@ -41,15 +42,15 @@ class Sides:
         return len(self.x) == len(self.y)
 
 
-def read_sides(
+def read_files(
     faults: Faults, original: Any, released: Any, weights: Any = None, released_weights: Any = None
-) -> Sides:
+) -> FilePair:
     """Return both files with their weights; note empty files and bad weights.
 
     Examples
     --------
     >>> table = pd.DataFrame({"a": [1.0, 2.0], "w": [3, 1]})
-    >>> sides = read_sides(Faults("example"), table, table, "w", None)
+    >>> sides = read_files(Faults("example"), table, table, "w", None)
     >>> sides.wx.tolist(), sides.wy
     ([3.0, 1.0], None)
     """
@@ -58,7 +59,7 @@ def read_sides(
         if len(frame) == 0:
             faults.add(name, "has no records")
     wx = read_weights(faults, x, weights, "weights")
-    return Sides(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
+    return FilePair(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
 
 
 def read_weights(
@@ -81,13 +82,13 @@ def read_weights(
     return check_weights(faults, values, argument)
 
 
-def check_both(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
+def check_both(faults: Faults, sides: FilePair, names: Sequence[str], role: str) -> bool:
     """Note columns that either file lacks."""
     fine = check_columns(faults, sides.x, names, f"{role} of the original")
     return check_columns(faults, sides.y, names, f"{role} of the release") and fine
 
 
-def check_numbers(faults: Faults, sides: Sides, names: Sequence[str], role: str) -> bool:
+def check_numbers(faults: Faults, sides: FilePair, names: Sequence[str], role: str) -> bool:
     """Note columns that are absent, not numeric, or hold infinite or immense values."""
     files = ((sides.x, "original"), (sides.y, "release"))
     return all([check_numbers_of(faults, file, side, names, role) for file, side in files])
@@ -112,37 +113,67 @@ def check_numbers_of(
     return fine
 
 
-def check_paired(faults: Faults, sides: Sides) -> None:
+def check_paired(faults: Faults, sides: FilePair) -> None:
     """Note files of different length where row i must be the same unit."""
     if not sides.paired:
         faults.add(
             "released",
             f"{plural(len(sides.y), 'record')} against {count(len(sides.x))} of the original",
-            remedy="This measure compares row i of both files; they must be the same unit.",
+            remedy="Row i of both files must be the same unit.",
         )
 
 
 def check_level(faults: Faults, level: float) -> None:
     """Note a confidence level that is not between 0 and 1."""
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
+    check(faults, {"level": SHARE}, {"level": level})
 
 
 def check_option(faults: Faults, argument: str, value: object, allowed: Sequence[str]) -> None:
     """Note an option that is not one of the allowed words."""
-    if not isinstance(value, str) or value not in allowed:
-        faults.add(argument, f"{value!r} is not allowed", remedy=did_you_mean(value, allowed))
+    check(faults, {argument: OneOf(*allowed)}, {argument: value})
 
 
 def read_seed(faults: Faults, seed: int | None) -> Streams:
     """Return the streams of a seed, drawn where it is None; note what is not a seed."""
-    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
-    if seed is not None and not (whole and seed >= 0):
-        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0 on, or None.")
-        return Streams(0)
-    return Streams(resolve_seed(seed))
+    seed_or_none = Whole(0) | NONE
+    check(faults, {"seed": seed_or_none}, {"seed": seed})
+    return Streams(resolve_seed(seed) if seed_or_none.allows(seed) else 0)
 
 
 def ones(n: int, weights: np.ndarray | None) -> np.ndarray:
     """Return the weights, or n ones."""
     return np.ones(n) if weights is None else weights
+
+
+def read_frames(
+    faults: Faults, original: Any, released: Any, *, same_length: bool = True
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both files as frames; note empty ones and different lengths."""
+    files = read_files(faults, original, released)
+    if same_length:
+        check_paired(faults, files)
+    return files.x, files.y
+
+
+def read_pair(
+    faults: Faults, original: Any, released: Any, variables: Sequence[str] | str
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return both files as float64, shape (n, p), and the names; raise every fault found.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [1.0, None], "b": [3, 4]})
+    >>> read_pair(Faults("example"), table, table, ["b", "a"])[0].tolist()
+    [[3.0, 1.0], [4.0, nan]]
+    """
+    first, second = read_frames(faults, original, released)
+    names = as_names(faults, variables, "variables")
+    fine = check_numeric(faults, first, names, "variable of the original")
+    fine = check_numeric(faults, second, names, "variable of the release") and fine
+    if not fine or not names:
+        faults.raise_if_any()
+    x, y = numbers(first, names), numbers(second, names)
+    check_finite(faults, x, names, "original")
+    check_finite(faults, y, names, "release")
+    faults.raise_if_any()
+    return x, y, names
