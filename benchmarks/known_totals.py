@@ -65,7 +65,8 @@ def main(n: int = 1500, samples: int = 3) -> None:
                 fitted = Pipeline(stages, known_totals=totals).fit(survey, seed=number)
                 population = fitted.simulate()
             seconds = time.process_time() - began
-            people = population.frame().assign(age_class=lambda f: f["age"].map(label))
+            people = population.frame()
+            people["age_class"] = people["age"].map(label)
             two = np.mean([distance(known, people, pair) for pair in combinations(VARIABLES, 2)])
             three = np.mean([distance(known, people, t) for t in combinations(VARIABLES, 3)])
             gap = sum(step.gap for step in population.manifest.steps)
