@@ -40,11 +40,11 @@ def check_sums(controls: Controls, tolerance: float, faults: Faults) -> None:
 
 
 def _comparable(controls: Controls, i: int, j: int) -> bool:
-    own = [controls.importance[controls.margin == m] for m in (i, j)]
+    importances = [controls.importance[controls.margin == m] for m in (i, j)]
     return (
         controls.household_level[i] == controls.household_level[j]
         and controls.variables[i] == controls.variables[j]
-        and all(len(part) > 0 and bool(np.isinf(part).all()) for part in own)
+        and all(len(part) > 0 and bool(np.isinf(part).all()) for part in importances)
     )
 
 
@@ -78,9 +78,9 @@ def _compare(
         for keys, first in ((keys_i, start[0]), (keys_j, start[1]))
     ]
     gap = np.abs(sums[0] - sums[1]) / np.maximum(np.abs(sums[0]), 1e-300)
-    found = np.flatnonzero(same & (gap > tolerance))
+    cells = np.flatnonzero(same & (gap > tolerance))
     shared = [name for name in controls.columns[i] if name in controls.columns[j]]
-    for key in found[:SHOWN]:
+    for key in cells[:SHOWN]:
         first_cell = int(np.flatnonzero(keys_i == key)[0])
         where = _shared_text(controls.labels[start[0] + first_cell], shared)
         faults.add(
@@ -91,8 +91,8 @@ def _compare(
             remedy="Scale one table to the other, give one of them an importance, or allow a "
             "larger tolerance.",
         )
-    if len(found) > SHOWN:
-        what = f"{len(found) - SHOWN} more categories do not add up"
+    if len(cells) > SHOWN:
+        what = f"{len(cells) - SHOWN} more categories do not add up"
         faults.add(f"{controls.names[i]} and {controls.names[j]}", what)
 
 
@@ -111,9 +111,9 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
         most = _total(positive, high) + _total(negative, low)
     slack = tolerance * np.abs(problem.targets)
     wrong = problem.hard & ((problem.targets > most + slack) | (problem.targets < least - slack))
-    found = np.flatnonzero(wrong)
+    unreachable = np.flatnonzero(wrong)
     now = problem.matrix.T @ problem.start
-    for k in found[:SHOWN]:
+    for k in unreachable[:SHOWN]:
         faults.add(
             controls.label(int(k)),
             f"total {number(problem.targets[k], 8)} is out of reach: the sample has "
@@ -122,8 +122,8 @@ def check_bounds(problem: Problem, controls: Controls, tolerance: float, faults:
             remedy=f"Widen the bounds to hold {problem.targets[k] / now[k]:.4g}, or give the "
             "margin an importance.",
         )
-    if len(found) > SHOWN:
-        faults.add("bounds", f"{len(found) - SHOWN} more controls are out of reach")
+    if len(unreachable) > SHOWN:
+        faults.add("bounds", f"{len(unreachable) - SHOWN} more controls are out of reach")
 
 
 def _total(matrix: Any, weights: np.ndarray) -> np.ndarray:

@@ -53,8 +53,8 @@ class IntegerWeights(Result):
         """The survey with whole weights; persons of weight 0 are left out."""
         keep = self.weights > 0
         frame = self.base.frame.loc[keep].reset_index(drop=True)
-        kept = Survey(frame, **self.base.roles.named())
-        return kept.with_weights(self.weights[keep])
+        survey = Survey(frame, **self.base.roles.named())
+        return survey.with_weights(self.weights[keep])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table of controls (`margins`)."""

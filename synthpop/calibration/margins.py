@@ -313,9 +313,9 @@ def _match(
         if name not in codings:
             codings[name] = encode(frame[name])
         codes, levels = codings[name]
-        found = _table_codes(margin.frame[name], levels)
-        known &= found > MISSING - 1
-        keys[:, j] = found
+        codes_of_table = _table_codes(margin.frame[name], levels)
+        known &= codes_of_table > MISSING - 1
+        keys[:, j] = codes_of_table
         radix = len(levels) + 1
         if product > LARGEST_ID // radix:
             both, compact = np.unique(np.concatenate([ids, table_ids]), return_inverse=True)
@@ -323,7 +323,7 @@ def _match(
             product = len(both)
         ids = ids * radix + np.where(codes < 0, len(levels), codes)
         table_ids = table_ids * radix + np.where(
-            found == MISSING, len(levels), np.maximum(found, 0)
+            codes_of_table == MISSING, len(levels), np.maximum(codes_of_table, 0)
         )
         product *= radix
     if household_index is not None and margin.level == "household":
@@ -345,12 +345,14 @@ def _match(
 
 def _levels_there(margin: Margin, codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]]) -> str:
     """Say which categories the data have."""
-    told = []
+    sentences = []
     for name in margin.columns:
         levels = codings[name][1]
         more = ", ..." if len(levels) > SHOWN_CELLS else ""
-        told.append(f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{more}.")
-    return " ".join(told)
+        sentences.append(
+            f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{more}."
+        )
+    return " ".join(sentences)
 
 
 def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
@@ -358,14 +360,14 @@ def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
     position = {level: code for code, level in enumerate(levels)}
     missing = column.isna().to_numpy()
     values = column.astype(object).tolist()
-    found = np.array([position.get(value, -2) for value in values], dtype=np.int64)
-    if (found[~missing] < 0).all():
+    codes = np.array([position.get(value, -2) for value in values], dtype=np.int64)
+    if (codes[~missing] < 0).all():
         for text in (str, level_text):
             by_text = {text(level): code for code, level in enumerate(levels)}
-            if len(by_text) == len(levels) and (found[~missing] < 0).all():
-                found = np.array([by_text.get(text(value), -2) for value in values], dtype=np.int64)
-    found[missing] = MISSING
-    return found
+            if len(by_text) == len(levels) and (codes[~missing] < 0).all():
+                codes = np.array([by_text.get(text(value), -2) for value in values], dtype=np.int64)
+    codes[missing] = MISSING
+    return codes
 
 
 def _look_up(ids: np.ndarray, table_ids: np.ndarray, known: np.ndarray, product: int) -> np.ndarray:
@@ -444,8 +446,8 @@ def _check_cells(
     keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
     new = np.full(len(targets) + 1, -1, dtype=np.int32)
     new[:-1][keep] = np.arange(keep.sum())
-    kept = np.flatnonzero(keep)
-    return _Matched(new[cell], values, targets[kept], [labels[k] for k in kept], keys[kept])
+    cells = np.flatnonzero(keep)
+    return _Matched(new[cell], values, targets[cells], [labels[k] for k in cells], keys[cells])
 
 
 def _blank(cell: np.ndarray, values: np.ndarray | None, n_cells: int) -> np.ndarray:
@@ -466,13 +468,13 @@ def _note(
     remedy: str,
     counts: np.ndarray | None = None,
 ) -> None:
-    found = np.flatnonzero(where)
-    for k in found[:SHOWN_CELLS]:
+    rows = np.flatnonzero(where)
+    for k in rows[:SHOWN_CELLS]:
         n = 0 if counts is None else int(counts[k])
         text = what.format(total=f"{number(targets[k], 6)}", n=f"{count_text(n)}")
         faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
-    if len(found) > SHOWN_CELLS:
-        rest = found[SHOWN_CELLS:]
+    if len(rows) > SHOWN_CELLS:
+        rest = rows[SHOWN_CELLS:]
         text = (
             f"{len(rest)} more cells of this kind, totals {number(targets[rest].sum(), 6)} in all"
         )

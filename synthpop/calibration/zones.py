@@ -176,12 +176,12 @@ def balance_zones(
     levels = tuple(str(name) for name in table.columns)
     _check(survey, table, items, within, only, previous)
     seed = resolve_seed(seed)
-    kept, original = None, items
+    other_zones, original = None, items
     if only is not None and previous is not None:
         zone = levels[-1]
-        kept = previous.survey.frame[~previous.survey.frame[zone].isin(list(only))]
+        other_zones = previous.survey.frame[~previous.survey.frame[zone].isin(list(only))]
         table = table[table[zone].isin(list(only))].reset_index(drop=True)
-        reduced = [_reduced(item, kept, table, zone) for item in items]
+        reduced = [_reduced(item, other_zones, table, zone) for item in items]
         items = [item for item in reduced if item is not None]
     spread = _spread(survey, table, within)
     fitted = calibrate(
@@ -190,11 +190,13 @@ def balance_zones(
     )  # fmt: skip
     whole = integerise(fitted.survey, items, seed=seed)
     frame = _positive(whole.survey.frame, ALLOTTED)
-    if kept is not None:
-        shifted = kept.assign(**{ALLOTTED: kept[ALLOTTED] + int(frame[ALLOTTED].max()) + 1})
+    if other_zones is not None:
+        shifted = other_zones.assign(
+            **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
+        )
         frame = pd.concat([frame, shifted], ignore_index=True)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
-    controls = _gaps(original, households.frame, fitted.margins, kept is None)
+    controls = _gaps(original, households.frame, fitted.margins, other_zones is None)
     return ZoneHouseholds(households, controls, levels, seed, bool(fitted.converged))
 
 
@@ -284,7 +286,9 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
     return sums.reindex(index).fillna(0.0).to_numpy()
 
 
-def _reduced(item: Margin, kept: pd.DataFrame, table: pd.DataFrame, zone: str) -> Margin | None:
+def _reduced(
+    item: Margin, other_zones: pd.DataFrame, table: pd.DataFrame, zone: str
+) -> Margin | None:
     """Known totals of the zones that are done anew, less what the kept zones have.
 
     None where the margin has nothing to say of them.
@@ -293,7 +297,7 @@ def _reduced(item: Margin, kept: pd.DataFrame, table: pd.DataFrame, zone: str) -
     frame = item.frame.copy()
     rows = np.ones(len(frame), dtype=bool)
     if zone not in item.columns:
-        left = np.maximum(left - _cell_totals(item, kept), 0.0)
+        left = np.maximum(left - _cell_totals(item, other_zones), 0.0)
     for name in table.columns:
         if name in frame:
             rows &= frame[name].isin(set(table[name])).to_numpy()

@@ -298,13 +298,13 @@ def _as_mask(fixed: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray:
     mask = np.zeros(n, dtype=bool)
     if fixed is None:
         return mask
-    given = np.asarray(fixed)
-    if given.dtype == bool and given.shape == (n,):
-        return given
-    if given.dtype == bool or (len(given) and (given.min() < 0 or given.max() >= n)):
+    marked = np.asarray(fixed)
+    if marked.dtype == bool and marked.shape == (n,):
+        return marked
+    if marked.dtype == bool or (len(marked) and (marked.min() < 0 or marked.max() >= n)):
         faults.add("fixed", f"is neither positions below {n} nor a bool array of that length")
         return mask
-    mask[given.astype(np.int64)] = True
+    mask[marked.astype(np.int64)] = True
     return mask
 
 

@@ -245,12 +245,12 @@ def _stage(
         stratum = np.zeros(int(unit.max(initial=-1)) + 1, dtype=np.int64)
         stratum[unit] = rows
     count = np.bincount(stratum, minlength=n_strata)
-    given, multiplier = np.zeros(n_strata), np.ones(n_strata)
-    given[rows], multiplier[rows] = sizes, factor
-    if not np.array_equal(given[rows], sizes):
+    correction, multiplier = np.zeros(n_strata), np.ones(n_strata)
+    correction[rows], multiplier[rows] = sizes, factor
+    if not np.array_equal(correction[rows], sizes):
         what = "differs within a stratum"
         faults.add("fpc", what, remedy="Give the same number for all rows of a stratum.")
-    fraction = np.where(given > 1.0, count / np.maximum(given, 1.0), given)
+    fraction = np.where(correction > 1.0, count / np.maximum(correction, 1.0), correction)
     if (fraction > 1.0 + 1e-9).any():
         what = "a stratum has more units in the sample than in the population"
         faults.add("fpc", what, remedy="Give the number of first-stage units, not of persons.")

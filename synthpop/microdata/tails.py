@@ -222,10 +222,10 @@ def fit_gpd(
         faults.raise_if_any()
     ladder = [method, *[name for name in ("pwm", "moments") if name != method], "exponential"]
     for used in ladder:
-        found = ESTIMATORS[used](y, w)
-        if found is not None:
+        estimate = ESTIMATORS[used](y, w)
+        if estimate is not None:
             break
-    scale, shape = found if found is not None else (float(y[0]), 0.0)
+    scale, shape = estimate if estimate is not None else (float(y[0]), 0.0)
     fallback = "" if used == method else f"{method} has no solution here: {used} was used."
     kish = float(w.sum() ** 2 / np.dot(w, w))
     return GpdTail(float(threshold), scale, shape, used, len(y), kish, fallback)

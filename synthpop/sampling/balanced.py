@@ -121,7 +121,7 @@ def _independent(columns: np.ndarray) -> np.ndarray:
         return columns
     scale = np.sqrt((columns**2).mean(axis=0))
     scaled = columns / np.where(scale > 0, scale, 1.0)
-    kept: list[int] = []
+    independent: list[int] = []
     basis = np.empty((len(scaled), 0))
     for j in range(scaled.shape[1]):
         column = scaled[:, j]
@@ -129,6 +129,6 @@ def _independent(columns: np.ndarray) -> np.ndarray:
         rest -= basis @ (basis.T @ rest)
         norm = float(np.linalg.norm(rest))
         if scale[j] > 0 and norm > 1e-9 * np.sqrt(len(scaled)):
-            kept.append(j)
+            independent.append(j)
             basis = np.column_stack([basis, rest / norm])
-    return scaled[:, kept]
+    return scaled[:, independent]

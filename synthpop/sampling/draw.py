@@ -90,8 +90,8 @@ def _walk(design: Any) -> list[Any]:
         return [design, *_walk(design.first), *_walk(design.second)]
     if isinstance(design, Stratified):
         wanted = design.design_by_stratum
-        given = list(wanted.values()) if hasattr(wanted, "values") else [wanted]
-        inner = next((one for one in given if hasattr(one, "plan")), design.within)
+        designs = list(wanted.values()) if hasattr(wanted, "values") else [wanted]
+        inner = next((one for one in designs if hasattr(one, "plan")), design.within)
         return [design, *_walk(inner)]
     return [design]
 

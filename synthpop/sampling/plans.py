@@ -367,9 +367,9 @@ class TwoStagePlan:
         chosen, p = self.first.plan.draw(rng)
         rows, probabilities = [np.empty(0, dtype=np.int64)], [np.empty(0)]
         for cluster, outer in zip(chosen.tolist(), p.tolist(), strict=True):
-            inside, own = self._plan(cluster).draw(rng)
+            inside, inner = self._plan(cluster).draw(rng)
             rows.append(self._members(cluster)[inside])
-            probabilities.append(outer * own)
+            probabilities.append(outer * inner)
         positions = np.concatenate(rows)
         order = np.argsort(positions, kind="stable")
         return positions[order], np.concatenate(probabilities)[order]

@@ -45,8 +45,8 @@ def _line(
         faults.add("line", what, remedy="Give by, and leave threshold out.")
     data = prepare(faults, values, weights, by)
     if threshold is not None:
-        given = float(threshold)
-        return data, given, lambda: Line(given)
+        fixed = float(threshold)
+        return data, fixed, lambda: Line(fixed)
     level = p * formulas.quantile_of(data.x, data.w, 0.5)
     return data, level, lambda: Line(level, p * formulas.quantile_influence(data.x, data.w, 0.5))
 
@@ -73,8 +73,8 @@ def _below(
 
     def of_part(x: np.ndarray, w: np.ndarray) -> np.ndarray:
         median = formulas.quantile_of(x, w, 0.5)
-        own = Line(p * median, p * formulas.quantile_influence(x, w, 0.5))
-        return influence(x, w, np.ones(len(x), dtype=bool), own)
+        line_of_part = Line(p * median, p * formulas.quantile_influence(x, w, 0.5))
+        return influence(x, w, np.ones(len(x), dtype=bool), line_of_part)
 
     return value, local_influence(data, of_part)
 

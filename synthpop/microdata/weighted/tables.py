@@ -63,17 +63,17 @@ def table(
     keep = np.ones(len(frame), dtype=bool)
     levels = []
     for position in range(frame.shape[1]):
-        raw, found = encode(frame.iloc[:, position])
+        raw, values = encode(frame.iloc[:, position])
         codes = raw.astype(np.int64)
         gaps = codes < 0
         if missing == "level" and gaps.any():
-            codes[gaps] = len(found)
-            found = (*found, np.nan)
+            codes[gaps] = len(values)
+            values = (*values, np.nan)
         else:
             keep &= ~gaps
-        cell = cell * max(len(found), 1) + codes
-        levels.append(list(found))
-    n_cells = int(np.prod([len(found) for found in levels]))
+        cell = cell * max(len(values), 1) + codes
+        levels.append(list(values))
+    n_cells = int(np.prod([len(values) for values in levels]))
     counts = np.bincount(cell[keep], weights=w[keep], minlength=n_cells)
     if decimals is not None:
         counts = np.round(counts, decimals)
