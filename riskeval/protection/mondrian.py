@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import Households, read_households
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
@@ -16,7 +17,7 @@ from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.text import plural
 
 
-def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
+def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = None) -> Protected:
     """Cut the file into regions of at least k records and give each region one value a key.
 
     Parameters
@@ -27,6 +28,9 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
         order, other categories by that of their levels.
     k : int
         Records in each region.
+    household : str, optional
+        Column of household ids. Keys that are the same for all members are cut first, into regions
+        of at least k households, so that members stay alike; the other keys then within these.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
     Raises
     ------
     InputError
-        Unknown or repeated keys, k below 1, fewer than k records.
+        Unknown or repeated keys, k below 1, fewer than k records or households.
     GuaranteeError
         The count at the end found a smaller group (this is never expected).
 
@@ -68,13 +72,20 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
         faults.add("k", f"is {k!r}", remedy="Give a whole number from 1.")
     elif len(frame) < k:
         faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", remedy="Lower k.")
+    homes = None
+    if household is not None:
+        homes = read_households(faults, frame, household, candidates=names)
+        if homes is not None and len(homes) < k:
+            faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
     faults.raise_if_any()
     coded = encode_keys(frame, names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)
-    region = regions(places, spans, k)
+    shared = [homes is not None and name in homes.variables for name in names]
+    outer, region = _nested(places, spans, k, np.array(shared), homes)
     released = frame.copy(deep=False)
     for j, name in enumerate(names):
-        released[name] = _labelled(frame[name], coded.codes[:, j], coded.levels[j], region)
+        where = outer if shared[j] else region
+        released[name] = _labelled(frame[name], coded.codes[:, j], coded.levels[j], where)
     sizes = np.bincount(region)
     groups = released[names].groupby(names, dropna=False, observed=True).size()
     if len(groups) and int(groups.min()) < k:
@@ -84,7 +95,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
         released,
         names,
         method="mondrian",
-        parameters={"keys": names, "k": k},
+        parameters={"keys": names, "k": k, "household": household},
         notes=[
             f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
             f"counted anew, every combination of the keys has at least {k} records."
@@ -95,6 +106,23 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int) -> Protected:
             "discernibility": float((sizes.astype(np.float64) ** 2).sum()),
         },
     )
+
+
+def _nested(
+    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: Households | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Regions of the household keys (one number for members), and regions of all keys in them."""
+    if homes is None or not shared.any():
+        region = regions(places, spans, k)
+        return region, region
+    outer = regions(places[homes.first][:, shared], spans[shared], k)[homes.number]
+    if shared.all():
+        return outer, outer
+    region = np.zeros(len(places), dtype=np.int64)
+    order = np.argsort(outer, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(outer[order])) + 1):
+        region[rows] = regions(places[rows][:, ~shared], spans[~shared], k) + region.max() + 1
+    return outer, np.unique(region, return_inverse=True)[1].reshape(-1)
 
 
 def _positions(

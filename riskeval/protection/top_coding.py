@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from riskeval.protection.numeric import (
     read_numbers,
     type_notes,
 )
+from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -31,6 +32,8 @@ def mv_top_code(
     alpha: float = 0.025,
     covariance: str = "robust",
     integers: str = "real",
+    household: str | None = None,
+    components: Mapping[str, Sequence[str]] | None = None,
 ) -> Protected:
     """Move records with a large (robust) distance to the edge of the tolerance ellipsoid.
 
@@ -47,6 +50,11 @@ def mv_top_code(
     integers : {"real", "round"}
         Columns of whole numbers become reals, or the result is rounded (the distance may then
         exceed the limit by the rounding).
+    household : str, optional
+        Column of household ids. Variables that are the same for all members are coded together
+        once a household and copied to all members; the other variables person by person.
+    components : mapping, optional
+        Total -> its parts. Where they add up before they add up afterwards.
 
     Returns
     -------
@@ -78,16 +86,30 @@ def mv_top_code(
     >>> result.records_changed, bool(np.abs(result.data.iloc[0]).max() < 8)
     (1, True)
     """
-    from scipy.stats import chi2
-
     frame = own_frame(data)
     faults = Faults("mv_top_code")
     names = as_names(faults, variables, "variables")
     check_between(faults, "alpha", alpha, 0, 1)
     check_choice(faults, "covariance", covariance, COVARIANCES)
     check_integers(faults, integers)
-    values = read_numbers(faults, frame, names, "variable")
+    read_numbers(faults, frame, names, "variable")
+    order, homes = read_order(
+        faults, frame, names, household=household, household_variables=(), components=components
+    )
     faults.raise_if_any()
+
+    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+        return _coded(table, some, alpha, covariance, integers)
+
+    return once_a_household(frame, names, order, homes, run)
+
+
+def _coded(
+    frame: pd.DataFrame, names: Sequence[str], alpha: float, covariance: str, integers: str
+) -> Protected:
+    from scipy.stats import chi2
+
+    values = read_numbers(Faults("mv_top_code"), frame, names, "variable")
     assert values is not None
     complete = ~np.isnan(values).any(axis=1)
     cloud = scatter(values[complete], covariance)

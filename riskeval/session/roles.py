@@ -19,7 +19,7 @@ FROM_ROLES: dict[str, dict[str, str]] = {
         "weights": "weights", "components": "components",
     },
     "suppress_risky": {"household": "household", "weights": "weights"},
-    "mondrian": {"keys": "keys"},
+    "mondrian": {"keys": "keys", "household": "household"},
     "pram": {
         "columns": "pram", "strata": "strata", "household": "household",
         "household_variables": "household_variables",
@@ -38,7 +38,9 @@ FROM_ROLES: dict[str, dict[str, str]] = {
         "variables": "numeric", "household": "household",
         "household_variables": "household_variables", "components": "components",
     },
-    "mv_top_code": {"variables": "numeric"},
+    "mv_top_code": {
+        "variables": "numeric", "household": "household", "components": "components",
+    },
     "merge_household_file": {"household": "household"},
     "weights": {"column": "weights", "strata": "strata", "household": "household"},
 }  # fmt: skip

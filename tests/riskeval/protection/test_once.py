@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from riskeval.protection.microaggregate import microaggregate
+from riskeval.protection.mondrian import mondrian
 from riskeval.protection.noise import add_noise
 from riskeval.protection.rank_swap import rank_swap
+from riskeval.protection.top_coding import mv_top_code
 from synthpop.microdata.errors import InputError
 
 
@@ -121,3 +123,34 @@ def test_faults_name_the_household(verb, options):
         verb(data.assign(home=np.nan), ["wages"], household="home", seed=1, **options)
     with pytest.raises(InputError, match="no two parts"):
         verb(data, ["wages"], components={"income": ["wages"]}, seed=1, **options)
+
+
+def test_outliers_of_a_household_variable_stay_one_value():
+    data = people()
+    data["assets"] = data["shared"] * 3 + (data["home"] % 7) * 100
+    names = ["shared", "assets", "wages"]
+    result = mv_top_code(data, names, alpha=0.1, household="home")
+    assert result.data.groupby("home")[["shared", "assets"]].nunique().max().max() == 1
+    assert result.data["shared"].ne(data["shared"]).any()
+    torn = mv_top_code(data, names, alpha=0.1)
+    assert torn.data.groupby("home")["shared"].nunique().max() > 1
+    sums = mv_top_code(data, ["wages", "rent"], components={"income": ["wages", "rent"]})
+    np.testing.assert_allclose(sums.data["income"], sums.data["wages"] + sums.data["rent"])
+
+
+def test_regions_of_mondrian_keep_members_together():
+    data = people().assign(age=np.random.default_rng(1).integers(0, 90, len(people())))
+    data["floor"] = data["home"] % 30
+    torn = mondrian(data, ["floor", "age"], k=5)
+    assert torn.data.groupby("home")["floor"].nunique().max() > 1
+    result = mondrian(data, ["floor", "age"], k=5, household="home")
+    assert result.data.groupby("home")["floor"].nunique().max() == 1
+    assert result.data.groupby(["floor", "age"], observed=True).size().min() >= 5
+    assert (
+        result.data.assign(home=data["home"])
+        .groupby("floor", observed=True)["home"]
+        .nunique()
+        .min()
+        >= 5
+    )
+    assert result.data["age"].nunique() > 5
