@@ -146,7 +146,7 @@ class Categorical:
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
         keep_own(self)
-        object.__setattr__(self, "impossible", _none_for_nan(self.impossible))
+        object.__setattr__(self, "impossible", none_for_nan(self.impossible))
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))
 
@@ -188,12 +188,7 @@ class Categorical:
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
-        if not isinstance(self.impossible, (Sequence, NoneType)):
-            what, remedy = f"impossible is {self.impossible!r}", "Give a list of rules."
-            faults.add(self.label, what, remedy=remedy)
-            return
-        for rule in self.impossible or ():
-            _check_rule(faults, self.label, self.variable, rule, outlook)
+        check_impossible(faults, self.label, self.variable, self.impossible, outlook)
 
     def makes(self, name: str, outlook: Outlook) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -318,6 +313,18 @@ class CategoricalModel:
     make_up: MakeUp | None = None
 
 
+def check_impossible(
+    faults: Faults, label: str, name: str, impossible: Any, outlook: Outlook
+) -> None:
+    """Note rules of what is impossible that are not understood."""
+    if not isinstance(impossible, (Sequence, NoneType)):
+        what, remedy = f"impossible is {impossible!r}", "Give a list of rules."
+        faults.add(label, what, remedy=remedy)
+        return
+    for rule in impossible or ():
+        _check_rule(faults, label, name, rule, outlook)
+
+
 def check_model(faults: Faults, label: str, model: Any) -> None:
     """Note a model that is no known name and no classifier that takes weights."""
     if not known_model(model):
@@ -419,12 +426,12 @@ def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
     return np.where(np.isnan(values.astype(np.float64)), MISSING, codes)
 
 
-def _none_for_nan(value: Any) -> Any:
+def none_for_nan(value: Any) -> Any:
     """Return rules with None for a missing value, which in run files is nan."""
     if isinstance(value, tuple):
-        return tuple(_none_for_nan(item) for item in value)
+        return tuple(none_for_nan(item) for item in value)
     if isinstance(value, dict):
-        return {key: _none_for_nan(item) for key, item in value.items()}
+        return {key: none_for_nan(item) for key, item in value.items()}
     return None if isinstance(value, float) and np.isnan(value) else value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import Ladder, fit_ladder
 from synthpop.conditional.predictors import (
+    AllowedRule,
     Coding,
     Predictors,
     check_by,
@@ -44,11 +45,14 @@ from synthpop.stages.base import (
 )
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
+    check_impossible,
     check_model,
     check_pooling,
     coded_field,
     codes_of,
+    compile_rules,
     fit_fallbacks,
+    none_for_nan,
     pairs_of,
     pooling_of,
 )
@@ -79,6 +83,9 @@ class Relation:
     smallest_stratum : see `Categorical`
     pooling : see `Categorical`
     by : see `Categorical`
+    impossible : see `Categorical`
+        For heads and for those whose value is drawn given the head's; a direct relation takes the
+        head's value whatever the rules say of it (say that by a rule of the pipeline).
 
     Notes
     -----
@@ -100,10 +107,12 @@ class Relation:
     smallest_stratum: int = SMALLEST_STRATUM
     pooling: str | float | None = None
     by: str | None = None
+    impossible: Sequence[Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
         keep_own(self)
+        object.__setattr__(self, "impossible", none_for_nan(self.impossible))
 
     @property
     def label(self) -> str:
@@ -128,6 +137,7 @@ class Relation:
         check_pooling(faults, self.label, self.pooling)
         check_by(faults, self.label, self.by, self.provides, outlook)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
+        check_impossible(faults, self.label, self.name, self.impossible, outlook)
         field = outlook.survey.get(self.relationship)
         if field is None:
             return
@@ -152,7 +162,8 @@ class Relation:
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
-        coding = make_coding(sample, terms, without=classes == 0, by=self.by)
+        conditions = [name for rule in self.impossible or () for name in rule["when"]]
+        coding = make_coding(sample, terms, conditions, without=classes == 0, by=self.by)
         wide = with_first_value(coding, level_digits(n_classes - 1), ordered=field.ordered)
         given = sample.with_columns({}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)})
         designs = [make_design(sample, coding, classes, n_classes, heads)]
@@ -183,6 +194,10 @@ class Relation:
             other_ladder=ladders[1] if len(ladders) > 1 else None,
             strata_levels=strata_levels,
             fallbacks=notes_by_level(notes, sample, self.by),
+            allowed=tuple(
+                compile_rules(self.label, self.impossible, field, one, sample, classes)
+                for one in (coding, wide)
+            ),
         )
 
     def _relation_codes(self, field: Field) -> tuple[int, tuple[int, ...]]:
@@ -218,12 +233,15 @@ class Relation:
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
         first = block_of(block, heads, model.head_coding)
-        drawn = self._draw(model.head_ladder, model.head_coding, first, rng, field, stratum)
+        barred, others_barred = model.allowed or (None, None)
+        drawn = self._draw(model.head_ladder, model.head_coding, first, rng, field, stratum, barred)
         out = members.handed_on(drawn)
         if len(members.others) and model.other_ladder is not None:
             rest = block_of(block, members.others, model.other_coding, out)
             coding = model.other_coding
-            out[members.others] = self._draw(model.other_ladder, coding, rest, rng, field, stratum)
+            out[members.others] = self._draw(
+                model.other_ladder, coding, rest, rng, field, stratum, others_barred
+            )
         return {field.name: out}
 
     def _draw(
@@ -234,12 +252,13 @@ class Relation:
         rng: np.random.Generator,
         field: Field,
         stratum: str,
+        allowed: AllowedRule | None,
     ) -> np.ndarray:
         """Draw a level for each person of a block."""
         from synthpop.kernels.draws import draw_classes
 
         cells, row_of_cell, table = distribution_table(
-            coding, ladder, block, label=self.label, stratum_name=stratum
+            coding, ladder, block, label=self.label, stratum_name=stratum, allowed=allowed
         )
         out = np.empty(block.n_persons, dtype=field.dtype)
         uniforms = spread(row_of_cell[cells], len(table), rng)
@@ -255,6 +274,8 @@ class RelationModel:
     ----------
     relation : (int, tuple of int)
         Codes of the head and of the direct relations.
+    allowed : tuple of two rules of what is impossible, or empty
+        For heads and for others.
     """
 
     fields: tuple[Field, ...]
@@ -265,6 +286,7 @@ class RelationModel:
     other_ladder: Ladder | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+    allowed: tuple[AllowedRule | None, ...] = ()
 
 
 def head_of_each(codes: np.ndarray, head: int, offsets: np.ndarray) -> tuple[np.ndarray, int]:

@@ -30,7 +30,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number
+from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.base import Outlook, as_names, check_in_survey
@@ -38,6 +38,7 @@ from synthpop.stages.base import Outlook, as_names, check_in_survey
 METHODS = ("direct", "distribution", "multinomial")
 """The last two are one method under two names: a multinomial model of the sizes is saturated."""
 POOLING = ("cross-validated", "none")
+SAME_WEIGHT = 1e-6  # relative difference of weights that is rounding
 NOTABLE = 0.01  # share of the persons that rounding to whole households may add or leave out
 TWENTIETHS = tuple(step / 20 for step in range(1, 20))
 
@@ -145,7 +146,7 @@ class Structure:
             starts=donors.starts,
             strata_levels=sample.strata_levels,
             pooling=pooling,
-            fallbacks=notes,
+            fallbacks=(*notes, *_weights_that_differ(sample)),
         )
 
     def _donors(
@@ -209,6 +210,20 @@ class Structure:
             columns[field.name] = np.empty(block.n_persons, dtype=field.dtype)
             gather(model.columns[field.name], rows, columns[field.name])
         return columns
+
+
+def _weights_that_differ(sample: Sample) -> tuple[Fallback, ...]:
+    """Tell that households follow their weights where those of persons say something else."""
+    of_members = np.repeat(sample.household_weights, np.diff(sample.offsets))
+    differs = np.abs(sample.weights - of_members) > SAME_WEIGHT * of_members
+    if not differs.any():
+        return ()
+    share = float(np.mean(differs))
+    what = (
+        f"person weights differ from household weights for {percent(share)} of the survey persons: "
+        "households are copied by household weights, models learn by person weights"
+    )
+    return (Fallback("structure", "all", what),)
 
 
 @dataclass(frozen=True, slots=True)

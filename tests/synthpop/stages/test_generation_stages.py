@@ -71,6 +71,17 @@ def test_any_scale_keeps_the_share_of_large_households() -> None:
     assert (made["size"] == 4).mean() == pytest.approx(share, abs=0.03)
 
 
+def test_person_weights_that_differ_from_those_of_households_are_told() -> None:
+    frame = small_frame()
+    frame["hw"] = frame["w"]
+    frame.loc[frame["age"] < 16, "w"] *= 2
+    survey = Survey(frame, **ROLES, household_weight="hw")
+    notes = Pipeline([Structure(["age"])]).fit(survey, seed=1).fallbacks
+    share = 100 * (frame["age"] < 16).mean()
+    assert any(f"for {share:.2f} % of the survey persons" in note.what for note in notes)
+    assert not Pipeline([Structure(["age"])]).fit(small_survey(), seed=1).fallbacks
+
+
 def test_a_population_far_from_the_expected_size_is_told() -> None:
     population = simulate(survey=small_survey(), scale=0.001)
     expected = small_survey().frame["w"].sum() * 0.001

@@ -189,3 +189,16 @@ def test_classes_of_ages_begin_where_nobody_has_a_value() -> None:
     assert 24.5 in fitted.models[1].head_coding.variables[0].breaks
     people = fitted.simulate().frame()
     assert people["faith"].isna().equals(people["age"] < 25)
+
+
+def test_structural_zeros_hold_for_heads_and_others() -> None:
+    sample = frame_with_faith()
+    rules = [{"levels": ["c"], "when": {"sex": ["f"]}}]
+    assert (simulate(sample).query("sex == 'f'")["faith"] == "c").any()
+    people = simulate(sample, impossible=rules)
+    assert not (people.query("sex == 'f'")["faith"] == "c").any()
+    assert (people.query("sex == 'm'")["faith"] == "c").any()
+    with pytest.raises(InputError, match="level 'd' that 'faith' does not have"):
+        simulate(sample, impossible=[{"levels": ["d"], "when": {"sex": ["f"]}}])
+    with pytest.raises(InputError, match="impossible is 3"):
+        simulate(sample, impossible=3)
