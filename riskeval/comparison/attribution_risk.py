@@ -11,7 +11,7 @@ import pandas as pd
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.prediction.rapid import rapid
-from riskeval.attacks.registry import N_GROUPS
+from riskeval.attacks.registry import ATTACKS, N_GROUPS, AttackEntry, AttackInput
 from riskeval.attacks.shares import Excess
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
@@ -60,6 +60,10 @@ MEMBERSHIP = MeasureInfo(
     "guessing",
     "van Breugel et al. 2023", "Membership",
 )  # fmt: skip
+OWN = (
+    "replicated_uniques", "disco", "tcap", "rapid", "membership", "distance_screen", "scenarios",
+)  # fmt: skip
+"""Attacks that are run here with the sample sizes of a comparison (scenarios: by themselves)."""
 PERMUTATIONS = 1
 TRAINED = 5
 """Records to learn from, for each record that is predicted: a copy is seen only if it is drawn."""
@@ -88,7 +92,38 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
         found += attempt([RAPID], name, _later(_rapid, request, x, y, held, keys, name, note))
     others = dict.fromkeys([*targets, *request.numeric])
     names = [*keys, *[name for name in others if name not in aligned.lost and name not in keys]]
-    return found + _near(request, aligned, held, names)
+    return found + _near(request, aligned, held, names) + _others(request, aligned, held, keys)
+
+
+def _others(
+    request: CompareRequest, aligned: Aligned, held: pd.DataFrame | None, keys: list[str]
+) -> list[Measurement]:
+    """Attacks that joined the registry later than those above, on a part of the original."""
+    streams = Streams(request.seed)
+    targets = [name for name in request.sensitive if name not in (*keys, *aligned.lost)]
+    part = drawn(len(aligned.x), request.sample_sizes.prediction, streams, "attacks")
+    measured: list[Measurement] = []
+    for name, attack in ATTACKS.items():
+        if name in OWN or (attack.needs_holdout and held is None):
+            continue
+        given = AttackInput(
+            original=aligned.x_keys.iloc[part].reset_index(drop=True),
+            synthetic=aligned.y,
+            keys=tuple(keys),
+            targets=tuple(targets),
+            holdout=held,
+            seed=int(streams.at("compare", "attack", name).integers(2**62)),
+        )
+        wanted = [
+            target for target in targets if attack.target == "any" or target not in request.numeric
+        ]
+        for target in [""] if attack.target == "none" else wanted:
+            measured += attempt([], target, _later(_registered, attack, given, target))
+    return measured
+
+
+def _registered(attack: AttackEntry, given: AttackInput, target: str) -> list[Measurement]:
+    return [number.measurement for number in attack.numbers(attack.run(given, target))]
 
 
 def _about(request: CompareRequest, target: str) -> list[MeasureInfo]:

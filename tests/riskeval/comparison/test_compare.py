@@ -8,7 +8,7 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, Regression, Release, protect
-from riskeval.measurement import MeasureInfo
+from riskeval.measurement import MeasureInfo, Measurement
 from synthpop import Survey
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
@@ -234,6 +234,24 @@ def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) ->
     session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
     assert session.risk().table.loc["rows", "current"] == 100
     assert "Rows!" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
+
+
+def test_a_new_attack_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    from riskeval.attacks import registry
+
+    info = MeasureInfo("peek", "attribution risk", "low", "share", "records peeked", title="Peek")
+    entry = registry.AttackEntry(
+        "Peek", "looks at everything", "categorical", False, (), False,
+        lambda given, target: len(given.original),
+        lambda result: [registry.AttackNumber(Measurement(info, 0.5, "ill", records=result))],
+        "nothing",
+    )  # fmt: skip
+    monkeypatch.setitem(registry.ATTACKS, "peek", entry)
+    original = people(150)
+    result = riskeval.compare(original, {"half": original.iloc[:70]}, **ROLES)
+    assert result.table["peek: ill"].tolist() == [0.5, 0.5]
+    assert "Peek of ill" in result.report(tmp_path / "c.html").read_text(encoding="utf-8")
+    assert result.table.loc["half", "worst_risk"] == 1  # as with the original
 
 
 def test_the_listener_hears_of_every_file() -> None:
