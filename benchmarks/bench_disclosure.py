@@ -19,8 +19,9 @@ from benchmarks._measure import measure as measure_row
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.prediction.rapid import rapid
+from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.measures.linkage.linkage import record_linkage
-from riskeval.measures.numeric_disclosure import interval_disclosure, mahalanobis_disclosure
+from riskeval.measures.mahalanobis_disclosure import mahalanobis_disclosure
 
 LEVELS = {"region": 9, "size": 9, "age": 98, "sex": 2, "status": 8, "citizen": 4}
 KEYS = list(LEVELS)

@@ -17,8 +17,9 @@ from benchmarks._measure import measure
 from riskeval.attacks.counting.attribution import replicated_uniques, tcap
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.scenario import Scenario
+from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.measures.linkage.linkage import record_linkage
-from riskeval.measures.numeric_disclosure import interval_disclosure, mahalanobis_disclosure
+from riskeval.measures.mahalanobis_disclosure import mahalanobis_disclosure
 
 LEVELS = {"region": 9, "size": 9, "age": 8, "sex": 2, "status": 8, "citizen": 4}
 KEYS = list(LEVELS)

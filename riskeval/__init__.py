@@ -44,7 +44,7 @@ _WHERE = {
     "distance_screen": "attacks.distance.membership",
     "frequency_counts": "measures.frequencies",
     "individual_risk": "measures.individual",
-    "interval_disclosure": "measures.numeric_disclosure",
+    "interval_disclosure": "measures.interval_disclosure",
     "intruder_scenarios": "attacks.matching.scenarios",
     "k_anonymity": "measures.k_anonymity",
     "l_diversity": "measures.l_diversity",
@@ -52,7 +52,7 @@ _WHERE = {
     "load_intruders_plan": "runfiles.intruders",
     "load_judge_plan": "runfiles.judge",
     "loglinear_risk": "measures.loglinear.model",
-    "mahalanobis_disclosure": "measures.numeric_disclosure",
+    "mahalanobis_disclosure": "measures.mahalanobis_disclosure",
     "membership": "attacks.distance.membership",
     "outlier_risk": "measures.outlier_risk",
     "population_uniqueness": "measures.uniqueness",
@@ -97,13 +97,13 @@ if TYPE_CHECKING:
     from riskeval.measures.delta_presence import delta_presence as delta_presence
     from riskeval.measures.frequencies import frequency_counts as frequency_counts
     from riskeval.measures.individual import individual_risk as individual_risk
+    from riskeval.measures.interval_disclosure import interval_disclosure as interval_disclosure
     from riskeval.measures.k_anonymity import k_anonymity as k_anonymity
     from riskeval.measures.l_diversity import l_diversity as l_diversity
     from riskeval.measures.linkage.linkage import record_linkage as record_linkage
     from riskeval.measures.loglinear.model import loglinear_risk as loglinear_risk
     from riskeval.measures.loglinear.select import choose_model as choose_model
-    from riskeval.measures.numeric_disclosure import interval_disclosure as interval_disclosure
-    from riskeval.measures.numeric_disclosure import (
+    from riskeval.measures.mahalanobis_disclosure import (
         mahalanobis_disclosure as mahalanobis_disclosure,
     )
     from riskeval.measures.outlier_risk import outlier_risk as outlier_risk

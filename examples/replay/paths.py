@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from replay.earnings import NUMERIC
 from replay.section83 import WIDE
 from replay.tables5 import compared, regressions
-from riskeval.measures.numeric_disclosure import interval_disclosure
+from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.session.session import ProtectionSession
 from synthpop.microdata.pictures import INK, OKABE_ITO, RC, SOFT, new_figure
 

@@ -19,7 +19,7 @@ from replay.printed import (
 )
 from replay.releases import GROUPS, NOISE
 from riskeval import individual_risk, k_anonymity, utility
-from riskeval.measures.numeric_disclosure import interval_disclosure
+from riskeval.measures.interval_disclosure import interval_disclosure
 from riskeval.session.session import ProtectionSession
 from riskeval.utility.information import eigenvalue_difference
 from synthpop.calibration import Margin

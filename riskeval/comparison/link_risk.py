@@ -9,12 +9,11 @@ from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.numbers import attempt, joined
 from riskeval.comparison.request import CompareRequest
 from riskeval.measurement import Measurement, not_measured
+from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 from riskeval.measures.linkage.linkage import LINKED, record_linkage
-from riskeval.measures.numeric_disclosure import (
-    INTERVAL,
+from riskeval.measures.mahalanobis_disclosure import (
     MAHALANOBIS,
     crowded,
-    interval_disclosure,
     near_truth,
     scatter_of,
     standardised,

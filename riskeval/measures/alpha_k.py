@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.keys.table import read_keys
 from riskeval.measures.beta_likeness import group_gains
-from riskeval.measures.l_diversity import category_notes, read_sensitive
+from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result

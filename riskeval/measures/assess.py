@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,21 +12,20 @@ import pandas as pd
 
 from riskeval.keys.table import read_keys, read_weights, tabulate
 from riskeval.measurement import Measurement, measurement_table, not_measured
+from riskeval.measures.assessment import Assessment
 from riskeval.measures.frequencies import count_keys
-from riskeval.measures.l_diversity import read_sensitive
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
+from riskeval.measures.sensitive_groups import read_sensitive
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import (
     Faults,
     MicrodataError,
-    OutputError,
 )
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, plural
+from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 NEEDS = {
     "sensitive": "sensitive variables",
@@ -37,149 +34,6 @@ NEEDS = {
     "population": "weights or the size of the population",
     "alpha": "a limit alpha",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Assessment(Result):
-    """Everything that was measured, number by number.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
-        ``target``, ``value``, ``unit``, ``records``, ``lower`` and ``upper`` (where the number has
-        a range), ``limit``, ``within`` (True, False, or None where nothing is asked), ``meaning``,
-        ``note``, ``limit_source`` and ``source``.
-    results : mapping of str to result
-        Result of each measure, under its name in the registry.
-    skipped : mapping of str to str
-        Measures that were left out, with the reason.
-    measurements : tuple of Measurement
-        The rows of `table` as records.
-    keys, sensitive, numeric : tuple of str
-    n_records : int
-    population_size : float or None
-    limits : Limits
-    """
-
-    table: pd.DataFrame
-    results: Mapping[str, Any]
-    skipped: Mapping[str, str]
-    measurements: tuple[Measurement, ...]
-    keys: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    numeric: tuple[str, ...]
-    n_records: int
-    population_size: float | None
-    limits: Limits
-
-    @property
-    def exceeded(self) -> pd.DataFrame:
-        """Rows of `table` whose limit is exceeded."""
-        return self.table[[within is False for within in self.table["within"]]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """`table`."""
-        return self.table
-
-    def summary(self) -> str:
-        """Return which limits are met, then the sentence of each measure."""
-        asked = sum(within is not None for within in self.table["within"])
-        exceeded = self.exceeded
-        lines = [
-            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: "
-            f"{asked - len(exceeded)} of {plural(asked, 'limit')} met."
-            + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
-        ]
-        for name, result in self.results.items():
-            lines.append(f"{MEASURES[name].title}: {result.summary()}")
-        lines += [
-            f"{MEASURES[name].title} was left out: {why}" for name, why in self.skipped.items()
-        ]
-        return "\n".join(lines)
-
-    def to_markdown(self) -> str:
-        """Return a summary page: each measure with its question, numbers and sentence.
-
-        The page holds counts and means only, nothing of single records.
-        """
-        parts = ["# Disclosure risk of the categorical keys", "", self.summary().splitlines()[0]]
-        for name, result in self.results.items():
-            measure = MEASURES[name]
-            parts += ["", f"## {measure.title}", "", f"*{measure.question}*", ""]
-            parts += [
-                "| number | value | limit | met | meaning |",
-                "| --- | ---: | ---: | --- | --- |",
-            ]
-            for row in self.table[self.table["measure"] == name].to_dict("records"):
-                parts.append(_markdown_row(row))
-            parts += ["", result.summary(), "", f"Source: {measure.source}."]
-        if self.skipped:
-            parts += ["", "## Left out", ""]
-            parts += [f"* {MEASURES[name].title}: {why}" for name, why in self.skipped.items()]
-        return "\n".join(parts) + "\n"
-
-    def figures(self) -> dict[str, Figure]:
-        """Return the figures that the results allow, as matplotlib figures by name.
-
-        ``risk_distribution``, ``sample_against_population`` (with weights), ``cell_sizes`` and
-        ``suda_by_record``.
-        """
-        from riskeval.measures import figures
-        from synthpop.microdata.pictures import Gallery
-
-        drawn = Gallery()
-        if "individual_risk" in self.results:
-            drawn["risk_distribution"] = figures.risk_distribution(self.results["individual_risk"])
-        if "frequencies" in self.results:
-            counts = self.results["frequencies"]
-            if counts.weighted:
-                drawn["sample_against_population"] = figures.sample_against_population(counts)
-            drawn["cell_sizes"] = figures.cell_sizes(counts)
-        if "suda" in self.results:
-            drawn["suda_by_record"] = figures.suda_by_record(self.results["suda"])
-        return drawn
-
-    def save(self, folder: Path | str) -> Path:
-        """Write the page, the table and the figures into a new or empty folder.
-
-        Parameters
-        ----------
-        folder : path
-
-        Returns
-        -------
-        Path
-            The folder, with ``risk.md``, ``risk.csv`` and one PNG a figure. Page and table hold
-            totals only; the figures show distinct keys and records as points, without names.
-
-        Raises
-        ------
-        OutputError
-            The folder holds something already. Nothing is written then.
-        """
-        target = Path(folder)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise OutputError(f"{target} holds something already: name a new or an empty folder.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        from matplotlib import rc_context
-
-        from synthpop.microdata.pictures import RC
-
-        drawn = self.figures()
-        with TemporaryDirectory(dir=target.parent) as workshop:
-            made = Path(workshop) / "made"
-            made.mkdir()
-            pictures = "".join(f"\n![{name}]({name}.png)\n" for name in drawn)
-            (made / "risk.md").write_text(self.to_markdown() + pictures, encoding="utf-8")
-            self.table.to_csv(made / "risk.csv", index=False)
-            with rc_context(RC):
-                for name, figure in drawn.items():
-                    figure.savefig(made / f"{name}.png", dpi=150)
-            if target.exists():
-                target.rmdir()
-            made.rename(target)
-        return target
 
 
 def assess(
@@ -424,13 +278,6 @@ def _table(measured: Sequence[tuple[str, Measurement]]) -> pd.DataFrame:
     table = measurement_table(one for _, one in measured)
     table = table.rename(columns={"title": "number"}).assign(measure=[name for name, _ in measured])
     return table[list(COLUMNS)]
-
-
-def _markdown_row(row: Mapping[Any, Any]) -> str:
-    limit = "" if pd.isna(row["limit"]) else number(row["limit"])
-    met = {True: "yes", False: "**no**"}.get(row["within"], "")
-    meaning = f"{row['meaning']} ({row['note']})" if row["note"] else row["meaning"]
-    return f"| {row['number']} | {number(row['value'], 4)} | {limit} | {met} | {meaning} |"
 
 
 def _listed(measures: str | Sequence[str]) -> list[str]:

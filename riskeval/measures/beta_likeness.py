@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.l_diversity import Segments, category_notes, per_cell, read_sensitive
+from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean

@@ -5,16 +5,16 @@ Also the groups themselves (`sensitive_groups`), which the closeness measures sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
 from riskeval.keys.table import KeyTable, number_rows, read_keys, tabulate
-from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
@@ -23,138 +23,6 @@ from synthpop.microdata.text import percent
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
-MOST_CODES = 20
-"""Distinct numbers up to which a numeric column may well hold codes of categories."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Segments:
-    """Sensitive values of some groups, in stretches that `riskeval.kernels.diversity` merges.
-
-    Attributes
-    ----------
-    cells : int64 array, shape (T,)
-        Distinct keys that the groups belong to.
-    first : int64 array, shape (T + 1,)
-    begin, end : int64 arrays, shape (S,)
-    factor : float64 array, shape (S,)
-    value : int64 array, shape (E,)
-    count : float64 array, shape (E,)
-    """
-
-    cells: np.ndarray
-    first: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    factor: np.ndarray
-    value: np.ndarray
-    count: np.ndarray
-
-    @property
-    def arrays(
-        self,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Arguments of the kernels, in their order."""
-        return self.first, self.begin, self.end, self.factor, self.value, self.count
-
-
-def sensitive_groups(
-    table: KeyTable, values: np.ndarray, n_values: int, missing: str
-) -> Iterator[Segments]:
-    """Groups of records that match each distinct key, by pattern of missing keys.
-
-    Parameters
-    ----------
-    table : KeyTable, n records in K distinct keys
-    values : integer array, shape (n,)
-        Sensitive value of each record, 0 ... n_values - 1; -1 is left out.
-    n_values : int
-    missing : str
-        Treatment of missing keys. Whatever it is, records that have no known key in common (a
-        record whose keys are all missing, for instance) do not make each other's group diverse.
-    """
-    rows = np.flatnonzero(values >= 0)
-    pair, n_pairs = number_rows([table.cell[rows], values[rows]], [len(table.codes), n_values])
-    row_of_pair = np.zeros(n_pairs, dtype=np.int64)
-    row_of_pair[pair] = rows
-    of_pair = table.cell[row_of_pair].astype(np.int64)
-    value = values[row_of_pair].astype(np.int64)
-    count = np.bincount(pair, minlength=n_pairs).astype(np.float64)
-    treatment = missing if (table.codes < 0).any() else "own-category"
-    if treatment == "own-category":
-        bounds = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
-        cells = np.arange(len(table.codes))
-        yield Segments(
-            cells,
-            np.arange(len(cells) + 1),
-            bounds[:-1],
-            bounds[1:],
-            np.ones(len(cells)),
-            value,
-            count,
-        )
-        return
-    starts = np.searchsorted(of_pair, np.arange(len(table.codes) + 1))
-    shares = shares_of(table) if treatment == "category-size" else None
-    for targets, matches in matching_patterns(table, treatment):
-        blank = bool((table.codes[targets[0]] < 0).all())
-        meetings = [item for item in matches if blank or len(item[0])]
-        yield _merged(table, targets, meetings, starts, value, count, n_values, shares)
-
-
-def _merged(
-    table: KeyTable,
-    targets: np.ndarray,
-    meetings: list[tuple[np.ndarray, np.ndarray]],
-    starts: np.ndarray,
-    value: np.ndarray,
-    count: np.ndarray,
-    n_values: int,
-    shares: list[np.ndarray] | None,
-) -> Segments:
-    begins, ends, factors, all_values, all_counts = [], [], [], [], []
-    offset = 0
-    for shared, sources in meetings:
-        ids, n_ids = shared_ids(table, shared, targets, sources)
-        entries = _entries(starts, sources)
-        group = np.repeat(ids[len(targets) :], starts[sources + 1] - starts[sources])
-        merged, n_merged = number_rows([group, value[entries]], [n_ids, n_values])
-        at = np.zeros(n_merged, dtype=np.int64)
-        at[merged] = np.arange(len(entries))
-        bounds = np.searchsorted(group[at], np.arange(n_ids + 1))
-        all_values.append(value[entries][at])
-        all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
-        begins.append(bounds[ids[: len(targets)]] + offset)
-        ends.append(bounds[ids[: len(targets)] + 1] + offset)
-        factors.append(_factor(table, targets, shared, shares))
-        offset += n_merged
-    return Segments(
-        cells=targets,
-        first=np.arange(len(targets) + 1) * len(meetings),
-        begin=np.column_stack(begins).ravel(),
-        end=np.column_stack(ends).ravel(),
-        factor=np.column_stack(factors).ravel(),
-        value=np.concatenate(all_values),
-        count=np.concatenate(all_counts),
-    )
-
-
-def _entries(starts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Positions starts[r] ... starts[r + 1] - 1 of several rows, one after the other."""
-    lengths = starts[rows + 1] - starts[rows]
-    shift = np.repeat(starts[rows] - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return np.arange(int(lengths.sum())) + shift
-
-
-def _factor(
-    table: KeyTable, targets: np.ndarray, shared: np.ndarray, shares: list[np.ndarray] | None
-) -> np.ndarray:
-    factor = np.ones(len(targets))
-    if shares is not None:
-        for j in range(len(table.names)):
-            if j not in shared:
-                factor *= np.append(shares[j], 1.0)[table.codes[targets, j]]
-    return factor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,47 +194,6 @@ def l_diversity(
     )
 
 
-def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, ...]:
-    """Say which variables are numbers of so many values that counting them as categories misleads.
-
-    Examples
-    --------
-    >>> category_notes(pd.DataFrame({"income": range(99), "sex": [1, 2, 2] * 33}),
-    ...                ["income", "sex"])[0][:62]
-    'income has 99 distinct numbers, each counted as a category of '
-    """
-    notes = []
-    for name in variables:
-        dtype = frame[name].dtype
-        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-            continue
-        distinct = int(frame[name].nunique())
-        if distinct > MOST_CODES:
-            notes.append(
-                f"{name} has {count_text(distinct)} distinct numbers, each counted as a "
-                "category of its own: "
-                "near values count as different. Group an amount into classes first "
-                "(pandas.cut)."
-            )
-    return tuple(notes)
-
-
-def read_sensitive(
-    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], sensitive: str | Sequence[str]
-) -> tuple[str, ...]:
-    """Check the sensitive variables; shared by the measures of diversity and closeness."""
-    one = isinstance(sensitive, str) or not isinstance(sensitive, Iterable)
-    variables: tuple[Any, ...] = (sensitive,) if one else tuple(sensitive)
-    if not variables:
-        faults.add("sensitive", "no variable is given", remedy="Name at least one column.")
-    check_columns(faults, frame, dict.fromkeys(variables), "sensitive variable")
-    if len(set(variables)) < len(variables):
-        faults.add("sensitive", "a column is named twice", remedy="Name each variable once.")
-    for name in sorted(set(variables) & set(keys)):
-        faults.add(name, "is a key and sensitive", remedy="It can be only one of them.")
-    return variables
-
-
 def _diversity_of(
     table: KeyTable,
     coded: tuple[np.ndarray, tuple[Any, ...]],
@@ -387,22 +214,6 @@ def _diversity_of(
         return out
 
     return per_cell(table, values, n_values, missing, measure, 3)[table.cell]
-
-
-def per_cell(
-    table: KeyTable,
-    values: np.ndarray,
-    n_values: int,
-    missing: str,
-    measure: Callable[[Segments], np.ndarray],
-    width: int,
-) -> np.ndarray:
-    """Run `measure` on all groups; its rows in the order of the table, shape (K, width)."""
-    out = np.zeros((len(table.codes), width))
-    if table.n_records:
-        for segments in sensitive_groups(table, values, n_values, missing):
-            out[segments.cells] = measure(segments).reshape(-1, width)
-    return out
 
 
 def _with_columns(

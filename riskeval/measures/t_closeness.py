@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.l_diversity import (
+from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
     category_notes,

@@ -18,7 +18,7 @@ from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import count, number, percent, plural
 
 if TYPE_CHECKING:
-    from riskeval.measures.assess import Assessment
+    from riskeval.measures.assessment import Assessment
 
 HEAD = ("Number", "What it means", "Value", "Limit", "Judgement")
 MOST_ROWS = 10

@@ -12,7 +12,8 @@ import pandas as pd
 from pydantic import Field
 
 from riskeval import protect
-from riskeval.measures.assess import Assessment, assess
+from riskeval.measures.assess import assess
+from riskeval.measures.assessment import Assessment
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.fileinput import FileInput

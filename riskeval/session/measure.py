@@ -103,7 +103,7 @@ def risk_measurements(
 ) -> list[Measurement]:
     """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys."""
     from riskeval.measures.assess import file_measurements
-    from riskeval.measures.numeric_disclosure import INTERVAL, interval_disclosure
+    from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 
     measured = file_measurements(
         file,

@@ -85,7 +85,7 @@ def test_comparison_page_does_not_tell_a_top_coded_value(tmp_path) -> None:
     )  # fmt: skip
     assert result.releases.set_index("release").loc["coded", "few_changes"] == "income"
     page = result.report(tmp_path / "c.html", audience="external").read_text(encoding="utf-8")
-    body = page.split("<main>")[1]
+    body = page.split("<main")[1]
     assert f"{original['income'].mean():,.0f}" not in body
     assert "not shown" in body
     found = values_by_subtraction(body, release, [N])
@@ -122,7 +122,7 @@ def test_assessment_page_does_not_tell_small_counts_or_levels(tmp_path) -> None:
         data, keys=["reg", "age"], weights="w", sensitive=["ill"], numeric=["income"], k=(2, 3, 4)
     )
     page = write_assessment(tmp_path / "a.html", result, audience="external")
-    body = page.read_text(encoding="utf-8").split("<main>")[1]
+    body = page.read_text(encoding="utf-8").split("<main")[1]
     for word in ("tiny", "leprosy", "777,123"):
         assert word not in body
     cells = re.findall(r"<td>([\d,]+)</td>", body)
@@ -138,7 +138,7 @@ def test_protection_page_does_not_tell_a_top_coded_value(tmp_path, limit: int) -
     session = ProtectionSession(original, keys=["age"], numeric=["income"], sensitive=["ill"])
     session.top_bottom_code("income", upper=limit, replacement=limit)
     page = session.report(tmp_path / "p.html", audience="external").read_text(encoding="utf-8")
-    body = page.split("<main>")[1]
+    body = page.split("<main")[1]
     known = int(original["income"].notna().sum())
     found = values_by_subtraction(body, session.data.assign(reg=original["reg"]), [known, N])
     assert not (np.abs(found - PLANTED) < 0.001 * PLANTED).any()

@@ -10,15 +10,17 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measurement import MeasureInfo
-from riskeval.measures.linkage.methods import (
+from riskeval.measures.linkage.distances import (
     Ranks,
-    Sides,
     Transform,
     assign_one_to_one,
     column_spreads,
+    rank_by_tree,
+)
+from riskeval.measures.linkage.methods import (
+    Sides,
     ranges_of,
     rank_by_gower,
-    rank_by_tree,
     rank_by_weight,
     read_sides,
 )

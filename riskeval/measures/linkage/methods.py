@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.files import read_frames
+from riskeval.measures.linkage.distances import SLACK, Ranks, check_pairs, link_by_cost
 from synthpop.microdata.checks import check_columns, check_numeric
 from synthpop.microdata.codes import CodedKeys, encode_keys
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, check_finite, is_number, numbers
-from synthpop.microdata.text import count
 
-SLACK = 1e-9
-MOST_PAIRS = 50_000_000
-MOST_PATTERNS = 20_000
 MOST_VARIABLES = 12
 EM_STEPS = 500
 
@@ -56,42 +53,6 @@ class Sides:
     blocks: CodedKeys | None
     truth: np.ndarray
     agreement: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranks:
-    """Where the own original stands among all; arrays of shape (n_released,).
-
-    Attributes
-    ----------
-    best : int64
-        The first nearest original, -1 where nothing can be compared.
-    score, own : float64
-        Distance (or weight) of the nearest and of the own original.
-    nearer, ties : int64
-        Originals nearer than the own one (from 2 on, no exact count), and as near, itself included;
-        no ties where the own one cannot be compared.
-    """
-
-    best: np.ndarray
-    score: np.ndarray
-    own: np.ndarray
-    nearer: np.ndarray
-    ties: np.ndarray
-
-    @classmethod
-    def empty(cls, n: int) -> Ranks:
-        """Nothing compared yet."""
-        none, zero = np.full(n, np.nan), np.zeros(n, dtype=np.int64)
-        return cls(np.full(n, -1, dtype=np.int64), none, none.copy(), zero, zero.copy())
-
-    def put(self, released: np.ndarray, original: np.ndarray, part: Ranks) -> None:
-        """Write the ranks of a block, whose `best` are positions in `original`."""
-        self.best[released] = np.where(part.best >= 0, original[part.best], -1)
-        self.score[released] = part.score
-        self.own[released] = part.own
-        self.nearer[released] = part.nearer
-        self.ties[released] = part.ties
 
 
 def read_sides(
@@ -166,235 +127,6 @@ def _truth(faults: Faults, o: pd.DataFrame, r: pd.DataFrame, identifier: str | N
     return index.get_indexer(pd.Index(r[identifier])).astype(np.int64)
 
 
-Transform = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Points of both files and the positions of some variables to points for Euclidean (or Manhattan)
-distance on these variables."""
-
-
-def rank_by_tree(
-    x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
-) -> Ranks:
-    """Rank by distance of points with k-d trees.
-
-    A pair is compared on the variables that both records have. As in Gower's coefficient a
-    missing variable counts as the mean of the others: the distance on q of p variables is
-    multiplied by p / q (Manhattan) or its root (Euclidean and Mahalanobis).
-
-    Parameters
-    ----------
-    x, y : float64, shape (n_o, p) and (n_r, p)
-        Originals and released records; NaN is missing.
-    truth : int64, shape (n_r,)
-    norm : 1 or 2
-        Manhattan or Euclidean.
-    transform : function of x, y and the positions of shared variables to two arrays of points
-
-    Raises
-    ------
-    InputError
-        More combinations of missing variables than can be searched.
-    """
-    ranks = Ranks.empty(len(y))
-    own = partial_distances(x, y, truth, norm, transform)
-    ranks.own[:] = own
-    asked, patterns_y = patterns_of(y)
-    kept, patterns_x = patterns_of(x)
-    if len(patterns_x) * len(patterns_y) > MOST_PATTERNS:
-        faults = Faults("record_linkage")
-        faults.add(
-            "variables",
-            f"are missing in {count(len(patterns_x))} x {count(len(patterns_y))} combinations",
-            remedy='Use method="gower", or fewer variables.',
-        )
-        faults.raise_if_any()
-    for released in asked:
-        for original in kept:
-            shared = np.flatnonzero(patterns_y[released[0]] & patterns_x[original[0]])
-            if len(shared):
-                _add_pairs(ranks, x, y, own, original[1], released[1], shared, norm, transform)
-    known = ~np.isnan(own)
-    ranks.ties[:] = np.where(known, np.maximum(ranks.ties, 1), 0)
-    return ranks
-
-
-def patterns_of(values: np.ndarray) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
-    """Rows by pattern of known variables.
-
-    Returns
-    -------
-    rows : list of pairs (number of the pattern, int64 rows)
-    patterns : bool, shape (patterns, p)
-
-    Examples
-    --------
-    >>> rows, patterns = patterns_of(np.array([[1.0, 2.0], [1.0, np.nan], [3.0, 4.0]]))
-    >>> [(number, list(map(int, who))) for number, who in rows], patterns.tolist()
-    ([(0, [1]), (1, [0, 2])], [[True, False], [True, True]])
-    """
-    known = ~np.isnan(values)
-    if known.all():
-        return [(0, np.arange(len(values)))], np.ones((1, values.shape[1]), dtype=np.bool_)
-    patterns, number = np.unique(known, axis=0, return_inverse=True)
-    number = number.reshape(-1)
-    return [(p, np.flatnonzero(number == p)) for p in range(len(patterns))], patterns
-
-
-def column_spreads(values: np.ndarray) -> np.ndarray:
-    """Standard deviation (n - 1) of the known values of each column, 1 where there is none.
-
-    Examples
-    --------
-    >>> column_spreads(np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])).round(3).tolist()
-    [1.414, 1.0]
-    """
-    spreads = np.ones(values.shape[1])
-    for j, column in enumerate(values.T):
-        known = column[~np.isnan(column)]
-        if len(known) > 1 and known.std(ddof=1) > 0:
-            spreads[j] = known.std(ddof=1)
-    return spreads
-
-
-def partial_distances(
-    x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
-) -> np.ndarray:
-    """Distance of each released record to its own original: float64, NaN where none is known."""
-    own = np.full(len(y), np.nan)
-    linked = np.flatnonzero(truth >= 0)
-    both = ~np.isnan(x[truth[linked]]) & ~np.isnan(y[linked])
-    patterns, number = np.unique(both, axis=0, return_inverse=True)
-    for p, pattern in enumerate(patterns):
-        shared = np.flatnonzero(pattern)
-        if not len(shared):
-            continue
-        rows = linked[number.reshape(-1) == p]
-        points_x, points_y = transform(x[truth[rows]], y[rows], shared)
-        own[rows] = _distance(points_x, points_y, norm) * _scale(x.shape[1], len(shared), norm)
-    return own
-
-
-def _scale(p: int, q: int, norm: int) -> float:
-    """Factor that brings a distance on q variables to the level of p."""
-    return float(p / q) ** (1 / norm)
-
-
-def _add_pairs(
-    ranks: Ranks,
-    x: np.ndarray,
-    y: np.ndarray,
-    own: np.ndarray,
-    original: np.ndarray,
-    released: np.ndarray,
-    shared: np.ndarray,
-    norm: int,
-    transform: Transform,
-) -> None:
-    """Count the originals of one pattern that are nearer and as near as the own one."""
-    from scipy.spatial import KDTree
-
-    scale = _scale(x.shape[1], len(shared), norm)
-    points_x, points_y = transform(x[original], y[released], shared)
-    points, first, copies = _distinct(points_x)
-    tree = KDTree(points, balanced_tree=False)
-    near, who = tree.query(points_y, k=[1, 2], p=norm)
-    near = near * scale
-    # 1. The nearest original so far, the first of equals
-    better = ~(near[:, 0] >= ranks.score[released])
-    rows = original[first[np.minimum(who[:, 0], len(first) - 1)]]
-    ranks.best[released[better]] = rows[better]
-    ranks.score[released[better]] = near[better, 0]
-    # 2. Originals that are nearer than the own one (from 2 on no exact count)
-    target = own[released]
-    farther = near * (1 + SLACK) < target[:, None]
-    ranks.nearer[released] += (
-        farther[:, 0] * copies[np.minimum(who[:, 0], len(first) - 1)] + farther[:, 1]
-    )
-    # 3. Originals that are as near; counted only where none is nearer
-    reach = target * (1 + SLACK)
-    close = ~np.isnan(target) & ~farther[:, 0] & (near[:, 0] <= reach)
-    alone = close & (near[:, 1] > reach)
-    ranks.ties[released[alone]] += copies[who[alone, 0]]
-    several = np.flatnonzero(close & ~alone)
-    if len(several):
-        balls = tree.query_ball_point(points_y[several], reach[several] / scale, p=norm)
-        ranks.ties[released[several]] += np.array([copies[ball].sum() for ball in balls])
-
-
-def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distinct rows, where each comes first, and how often it comes."""
-    number = pd.DataFrame(points).groupby(list(range(points.shape[1])), sort=False).ngroup()
-    copies = np.bincount(number)
-    first = np.empty(len(copies), dtype=np.int64)
-    first[number[::-1]] = np.arange(len(points))[::-1]
-    return points[first], first, copies
-
-
-def _distance(x: np.ndarray, y: np.ndarray, norm: int) -> np.ndarray:
-    gaps = np.abs(x - y)
-    return gaps.sum(axis=1) if norm == 1 else np.sqrt((gaps * gaps).sum(axis=1))
-
-
-def assign_one_to_one(
-    x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
-) -> Ranks:
-    """Link points so that the total distance is smallest; see `rank_by_tree` for the arguments.
-
-    Records that share no variable with anybody are not linked; a pair without a shared variable
-    is farther than any other.
-    """
-    from scipy.spatial.distance import cdist
-
-    original = np.flatnonzero(~np.isnan(x).all(axis=1))
-    released = np.flatnonzero(~np.isnan(y).all(axis=1))
-    _check_pairs(len(released), len(original))
-    cost = np.full((len(released), len(original)), np.nan)
-    rows_y, patterns_y = patterns_of(y[released])
-    rows_x, patterns_x = patterns_of(x[original])
-    for a, rows in rows_y:
-        for b, columns in rows_x:
-            shared = np.flatnonzero(patterns_y[a] & patterns_x[b])
-            if not len(shared):
-                continue
-            points_x, points_y = transform(x[original[columns]], y[released[rows]], shared)
-            distance = cdist(points_y, points_x, "cityblock" if norm == 1 else "euclidean")
-            cost[np.ix_(rows, columns)] = distance * _scale(x.shape[1], len(shared), norm)
-    if cost.size:
-        cost = np.where(np.isnan(cost), 2 * np.nanmax(cost) + 1, cost)
-    ranks = Ranks.empty(len(y))
-    _assign(ranks, cost, released, original, truth)
-    return ranks
-
-
-def _check_pairs(n_released: int, n_original: int) -> None:
-    if n_released * n_original > MOST_PAIRS:
-        faults = Faults("record_linkage")
-        what = (
-            f"{count(n_released)} x {count(n_original)} pairs are too many for one-to-one "
-            "assignment"
-        )
-        faults.add("assign", what, remedy="Name columns in block.")
-        faults.raise_if_any()
-
-
-def _assign(
-    ranks: Ranks, cost: np.ndarray, asked: np.ndarray, kept: np.ndarray, truth: np.ndarray
-) -> None:
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(cost)
-    released, original = asked[rows], kept[columns]
-    ranks.best[released] = original
-    ranks.score[released] = cost[rows, columns]
-    place = np.full(max(truth.max(initial=-1), kept.max(initial=-1)) + 2, -1)  # [-1]: no original
-    place[kept] = np.arange(len(kept))
-    own = place[truth[asked]]
-    ranks.own[asked] = np.where(
-        (truth[asked] >= 0) & (own >= 0), cost[np.arange(len(asked)), own], np.nan
-    )
-    right = original == truth[released]
-    ranks.ties[released[right]] = 1
-
-
 def rank_by_gower(
     sides: Sides, o: np.ndarray, r: np.ndarray, truth: np.ndarray, ranges: np.ndarray, assign: str
 ) -> Ranks:
@@ -402,10 +134,10 @@ def rank_by_gower(
     from riskeval.kernels.linkage import gower_ranks
 
     if assign == "one-to-one":
-        _check_pairs(len(r), len(o))
+        check_pairs(len(r), len(o))
         cost = gower_matrix(sides, r, o, ranges)
         ranks = Ranks.empty(len(r))
-        _assign(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
+        link_by_cost(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
         return ranks
     found = gower_ranks(
         sides.o_numbers[o], sides.r_numbers[r], ranges, sides.number_weights,
@@ -468,11 +200,11 @@ def rank_by_weight(
     for o, r, truth in blocks:
         pairs: tuple[Any, ...] = _pair_arrays(sides, o, r, rules)
         if assign == "one-to-one":
-            _check_pairs(len(r), len(o))
+            check_pairs(len(r), len(o))
             cost = np.empty((len(r), len(o)))
             pair_weights(*(*pairs, weights, cost))
             found = Ranks.empty(len(r))
-            _assign(found, -cost, np.arange(len(r)), np.arange(len(o)), truth)
+            link_by_cost(found, -cost, np.arange(len(r)), np.arange(len(o)), truth)
             found = replace(found, score=-found.score, own=-found.own)
         else:
             found = Ranks(*weight_ranks(*(*pairs, weights, truth)))

@@ -6,12 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.measures.numeric_disclosure import (
-    crowded,
-    interval_disclosure,
-    mahalanobis_disclosure,
-    near_truth,
-)
+from riskeval.measures.interval_disclosure import interval_disclosure
+from riskeval.measures.mahalanobis_disclosure import crowded, mahalanobis_disclosure, near_truth
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.robust import Scatter, robust
 from tests.reference_data import golden, survey_data

@@ -483,7 +483,7 @@ class TestFaults:
             record_linkage(original, released, "age", weights={"age": -1})
 
     def test_too_many_pairs(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("riskeval.measures.linkage.methods.MOST_PAIRS", 8)
+        monkeypatch.setattr("riskeval.measures.linkage.distances.MOST_PAIRS", 8)
         for method in ("distance", "gower"):
             with pytest.raises(InputError, match="3 x 3 pairs are too many"):
                 record_linkage(*people(), "age", method=method, assign="one-to-one")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from riskeval.kernels import suda as kernels
 from riskeval.measures import suda as module
-from riskeval.measures.suda import dis_scores, msu_weights, suda
+from riskeval.measures.suda import suda
+from riskeval.measures.suda_scores import dis_scores, msu_weights
 from synthpop.microdata.errors import InputError
 from tests.reference_data import _path, golden
 

@@ -1,0 +1,128 @@
+"""Scores of minimal sample uniques, DIS-SUDA, and the order in which SUDA2 takes values up."""
+
+from __future__ import annotations
+
+from math import comb, factorial, prod
+
+import numpy as np
+
+from synthpop.microdata.codes import CodedKeys
+
+NORMALISATIONS = ("original", "factorial", "book")
+
+
+def msu_weights(n_keys: int, max_size: int, normalise: str) -> np.ndarray:
+    """Return the score of one MSU by its size.
+
+    Parameters
+    ----------
+    n_keys : int
+        q of the paper.
+    max_size : int
+        M of the paper.
+    normalise : {"original", "factorial", "book"}
+        See `suda`.
+
+    Returns
+    -------
+    float64, shape (n_keys + 1,)
+        Position k holds the score of a MSU of k keys; position 0 and sizes above M hold 0.
+
+    Examples
+    --------
+    >>> msu_weights(4, 4, "original").tolist()
+    [0.0, 6.0, 2.0, 1.0, 1.0]
+    >>> msu_weights(4, 4, "book").tolist()
+    [0.0, 1.75, 0.5, 0.25, 0.0]
+    """
+    weights = np.zeros(n_keys + 1)
+    for k in range(1, max_size + 1):
+        if normalise == "book":
+            weights[k] = (2 ** (n_keys - k) - 1) / comb(n_keys, k)
+        else:
+            steps = [n_keys - i for i in range(k, min(max_size, n_keys - 1) + 1)]
+            scale = factorial(n_keys) if normalise == "factorial" else 1
+            weights[k] = prod(steps) / scale
+    return weights
+
+
+def dis_scores(
+    score: np.ndarray, uniques: int, pairs: int, fraction: float, n_keys: int
+) -> tuple[np.ndarray, float]:
+    """Return the DIS-SUDA score of each record and the DIS of the file.
+
+    With U records that are unique and P that are in pairs on all keys, and sampling fraction d,
+    DIS = U d / (U d + P (1 - d)). With Q = 1 + (8 - q) / 20 and A the sum of s ** -Q over
+    positive scores s, the score of a record is 1 / (1 + (U / DIS - U) / (A s ** Q)), else 0.
+
+    Parameters
+    ----------
+    score : float64, shape (n,)
+    uniques, pairs : int
+        Records, not cells.
+    fraction : float
+    n_keys : int
+
+    Returns
+    -------
+    dis_score : float64, shape (n,)
+    dis : float
+        0 when there are no uniques.
+    """
+    dis_score = np.zeros(len(score))
+    if uniques == 0:
+        return dis_score, 0.0
+    dis = uniques * fraction / (uniques * fraction + pairs * (1 - fraction))
+    positive = score > 0
+    if not positive.any():
+        return dis_score, dis
+    q = 1 + (8 - n_keys) / 20
+    powers = score[positive] ** q
+    total = (1 / powers).sum()
+    dis_score[positive] = 1 / (1 + (uniques / dis - uniques) / (powers * total))
+    return dis_score, dis
+
+
+def ranked_items(
+    coded: CodedKeys, rows: np.ndarray, copies: np.ndarray, missing: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the values of all keys by how many records hold them, the rarest first.
+
+    Parameters
+    ----------
+    coded : CodedKeys
+    rows : int64, shape (n_rows,)
+        Position of one record of each distinct row.
+    copies : int64, shape (n_rows,)
+        Records with this row.
+    missing : str
+        With "category" a missing value is an item like another.
+
+    Returns
+    -------
+    items : int32, shape (n_rows, m)
+        Items of each row, ranks ascending; filled up with the number of items.
+    column_of : int32, shape (n_items,)
+        Key of each item.
+    absent : bool, shape (n_rows, m)
+        Where the value of a key is missing.
+    """
+    codes = coded.codes[rows].astype(np.int64)
+    absent = codes < 0
+    sizes = np.array([len(levels) + 1 for levels in coded.levels])
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    if missing == "category":
+        codes = np.where(absent, sizes - 1, codes)
+        absent = np.zeros_like(absent)
+    names = codes + offsets
+    present = ~absent
+    weights = np.broadcast_to(copies[:, None], names.shape)[present]
+    support = np.bincount(names[present], weights=weights, minlength=int(sizes.sum()))
+    order = np.argsort(support, kind="stable")
+    order = order[support[order] > 0]
+    rank = np.empty(int(sizes.sum()), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    items = np.where(present, rank[names * present], np.int32(len(order))).astype(np.int32)
+    items.sort(axis=1)
+    column_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
+    return items, column_of, absent
