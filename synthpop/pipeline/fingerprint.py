@@ -20,6 +20,8 @@ from synthpop.microdata.streams import Streams
 from synthpop.pipeline.engines import check_workers
 from synthpop.stages.registry import STAGES
 
+MOST_ROWS = 2**31
+
 
 def stage_to_dict(stage: Any) -> dict[str, Any]:
     """Return a stage as plain values, as a run file has them: ``type`` and its options.
@@ -97,8 +99,8 @@ def check_arguments(scale: float, rows_per_block: int) -> None:
     faults = Faults("simulate")
     if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
         faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
-    if not (_is_a(rows_per_block, int) and rows_per_block >= 1):
-        remedy = "Give a whole number, 1 or more."
+    if not (_is_a(rows_per_block, int) and 1 <= rows_per_block <= MOST_ROWS):
+        remedy = f"Give a whole number from 1 to {MOST_ROWS:,}."
         faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
     faults.raise_if_any()
 

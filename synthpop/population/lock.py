@@ -42,8 +42,8 @@ def only_writer(root: Path) -> Iterator[str]:
         root.mkdir(parents=True, exist_ok=True)
         token = secrets.token_hex(8)
         descriptor = _open_locked(path, token)
-    except OSError as problem:
-        reason = problem.strerror or str(problem)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
         raise OutputError(f"cannot write {root}: {reason}. Choose another folder.") from None
     if descriptor is None:
         raise OutputError(

@@ -42,8 +42,8 @@ OFF = 0.01  # totals further from the population than this are mentioned
 class Distribute:
     """Give every household of a region one of the small areas of that region.
 
-    In a recipe it is one of the last steps: it works on the finished population, which is held in
-    memory then.
+    In a recipe it works on the whole population, which is held in memory then; it comes behind the
+    steps whose variables its tables name.
 
     Parameters
     ----------
@@ -89,11 +89,7 @@ class Distribute:
 
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
-        if not self.tolerance >= 0:
-            faults.add(self.label, f"tolerance is {self.tolerance}", remedy="Give 0 or more.")
-        if self.max_proposals is not None and self.max_proposals < 1:
-            what = f"max_proposals is {self.max_proposals}"
-            faults.add(self.label, what, remedy="Give 1 or more.")
+        _check_options(self, faults, self.label)
         margins = margin_list(self.margins)
         found = Faults(self.label)
         for margin in margins:
@@ -149,19 +145,31 @@ class Distribute:
         seed: int | None = None,
         on_event: Listener | None = None,
     ) -> Distributed:
-        """Distribute a population: `distribute` with these options."""
-        return distribute(
-            population,
-            self.name,
-            within=self.within,
-            margins=self.margins,
-            household=household,
-            tolerance=self.tolerance,
-            max_proposals=self.max_proposals,
-            workers=workers,
-            seed=seed,
-            on_event=on_event,
+        """Distribute a population with these options; see `distribute`."""
+        seed = resolve_seed(seed)
+        faults = Faults("distribute")
+        _check_options(self, faults)
+        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+            faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
+        table = take_table(population, household, self.within, faults)
+        if self.name in table.frame.columns:
+            remedy = "Choose another name for the areas."
+            faults.add(self.name, "is already a column", remedy=remedy)
+        items = margin_list(self.margins)
+        for margin in items:
+            _check_margin(margin, self.name, self.within, faults)
+        faults.raise_if_any()
+        collapsed = [_collapse(margin, self.name) for margin in items]
+        controls = resolve_margins(
+            table.frame, collapsed, faults, household_index=table.index, keep_all=True
         )
+        faults.raise_if_any()
+        assert controls is not None
+        search = Search(self.tolerance, max_proposals=self.max_proposals)
+        plan = _Plan(table, items, collapsed, controls, self.name, self.within, search)
+        plan.check(faults)
+        faults.raise_if_any()
+        return plan.run(Streams(seed), workers, seed, on_event or silent)
 
 
 @dataclass(frozen=True)
@@ -227,18 +235,17 @@ def distribute(
     within: str,
     margins: Margin | Sequence[Margin],
     household: str | None = None,
-    tolerance: float = 0.0,
-    max_proposals: int | None = None,
     workers: int = 1,
     seed: int | None = None,
     on_event: Listener | None = None,
+    **options: Any,
 ) -> Distributed:
     """Allot the households of each region to its small areas.
 
     Parameters
     ----------
     population : DataFrame or Population, one row a person
-    name, within, margins, tolerance, max_proposals
+    name, within, margins
         See `Distribute`.
     household : str, optional
         Column of household ids. Default: that of a Population; else every person stands alone.
@@ -248,6 +255,8 @@ def distribute(
         Recorded in the result.
     on_event : callable, optional
         Receives an `Event` for each region.
+    **options
+        tolerance, max_proposals: see `Distribute`.
 
     Returns
     -------
@@ -282,33 +291,24 @@ def distribute(
     >>> result.data["area"].value_counts().to_dict()
     {'a': 4, 'b': 2}
     """
-    seed = resolve_seed(seed)
-    faults = Faults("distribute")
-    if not tolerance >= 0:
-        faults.add("tolerance", f"is {tolerance}", remedy="Give 0 or more.")
-    if max_proposals is not None and max_proposals < 1:
-        faults.add("max_proposals", f"is {max_proposals}", remedy="Give 1 or more.")
-    if not isinstance(workers, int) or workers < 1:
-        faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
-    table = take_table(population, household, within, faults)
-    if name in table.frame.columns:
-        faults.add(name, "is already a column", remedy="Choose another name for the areas.")
-    items = margin_list(margins)
-    for margin in items:
-        _check_margin(margin, name, within, faults)
-    faults.raise_if_any()
-    collapsed = [_collapse(margin, name) for margin in items]
-    controls = resolve_margins(
-        table.frame, collapsed, faults, household_index=table.index, keep_all=True
+    return Distribute(name, within=within, margins=margins, **options).run(
+        population, household=household, workers=workers, seed=seed, on_event=on_event
     )
-    faults.raise_if_any()
-    assert controls is not None
-    plan = _Plan(table, items, collapsed, controls, name, within, Search(tolerance))
-    if max_proposals is not None:
-        plan.search = Search(tolerance, max_proposals=max_proposals)
-    plan.check(faults)
-    faults.raise_if_any()
-    return plan.run(Streams(seed), workers, seed, on_event or silent)
+
+
+def _check_options(step: Distribute, faults: Faults, label: str = "") -> None:
+    """Note options that cannot work; under the label of the step, or each by its name."""
+    if not step.tolerance >= 0:
+        _note(faults, label, "tolerance", step.tolerance, "Give 0 or more.")
+    if step.max_proposals is not None and step.max_proposals < 1:
+        _note(faults, label, "max_proposals", step.max_proposals, "Give 1 or more.")
+
+
+def _note(faults: Faults, label: str, option: str, value: Any, remedy: str) -> None:
+    if label:
+        faults.add(label, f"{option} is {value}", remedy=remedy)
+    else:
+        faults.add(option, f"is {value}", remedy=remedy)
 
 
 def _check_margin(margin: Margin, name: str, within: str, faults: Faults) -> None:

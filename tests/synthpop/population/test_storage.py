@@ -511,3 +511,15 @@ def test_the_command_line_tells_and_takes_up_the_seed(tmp_path) -> None:
     assert told[0] == told[1]
     seed = open_population(tmp_path / "run").manifest.identity.seed
     assert told[0] == f"Seed {seed}."
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
+def test_names_that_the_system_does_not_take(fitted, tmp_path, name) -> None:
+    with pytest.raises(OutputError, match="cannot"):
+        fitted.simulate(out=tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_per_block_beyond_all_bounds(fitted) -> None:
+    with pytest.raises(InputError, match="rows_per_block: is 100000000000000000000"):
+        fitted.simulate(rows_per_block=10**20)

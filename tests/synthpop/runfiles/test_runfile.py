@@ -205,3 +205,22 @@ def test_a_missing_value_in_a_rule_goes_there_and_back(runfile) -> None:
     assert load_runfile(runfile).stages == plan.stages
     women = run(runfile).frame().query("sex == 'f'")
     assert set(women["status"]) == {"works", "idle"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = " + "9" * 5000, "cannot be read"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deeply|is not TOML"),
+        ("a = 1\0", "is not TOML"),
+    ],
+)
+def test_hostile_toml_is_a_fault_of_the_file(tmp_path, text: str, message: str) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    with pytest.raises(RunFileError, match=message):
+        load_runfile(tmp_path / "run.toml")
+
+
+def test_a_path_with_a_zero_byte_is_a_fault() -> None:
+    with pytest.raises(RunFileError, match="cannot be read"):
+        load_runfile("a\0b.toml")
