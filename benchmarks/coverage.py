@@ -169,7 +169,7 @@ def draw(table: pd.DataFrame, n_samples: int, path: Path) -> None:
     panels[1].errorbar(ratio, at, xerr=spread, fmt="o", color="#0072B2", ms=4, lw=1)
     panels[1].plot(table["spread of one fit / true"], at, "x", color="#C0392B", ms=5)
     panels[1].axvline(1, color="#C0392B", lw=1.2)
-    panels[1].set_xlabel("estimated over true standard error; x: spread of replicates of one fit")
+    panels[1].set_xlabel("estimated over true standard error (x: from one fit)")
     panels[0].set_yticks(at, list(table.index), fontsize=8)
     for axes in panels:
         axes.grid(axis="y", alpha=0.3)
