@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.household_columns import (
-    HouseholdIndex,
-    household_index,
     household_sum,
-    is_member_number,
-    is_size,
     relation_column,
 )
-from synthpop.profile.names import AGE, ROLES, SEX, first_named
+from synthpop.profile.reader import MOST_LEVELS, ColumnReader, are_whole, joined_notes
 
-MOST_LEVELS = 60
-FEW_NUMBERS = 30
 SMALL_STRATUM = 30
-RARE_LEVEL = 5
 MOST_PREDICTORS = 10
 MOST_SPLIT_BY = 2
 ENOUGH_FOR_TWO = 2_000
-WEIGHT_NAME = re.compile(
-    r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
-)
-MISSING_CODES = (-9.0, -8.0, -7.0, -99.0, -999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 
 
 def profile_survey(data: Any) -> SurveyProfile:
@@ -75,29 +62,11 @@ def profile_survey(data: Any) -> SurveyProfile:
         faults = Faults("survey")
         faults.add("rows", "there are none", remedy="Give a file with one row a person.")
         faults.raise_if_any()
-    return _Reader(frame).profile()
+    return _Profiler(frame).profile()
 
 
-class _Reader:
-    """The survey while its columns are being recognised, one after the other."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.frame = frame
-        self.codes = {name: dependence.codes_of(frame[name]) for name in frame.columns}
-        self.numbers = {name: _numbers(frame[name]) for name in frame.columns}
-        self.roles = self._roles()
-        self.index: HouseholdIndex | None = None
-        if "household" in self.roles:
-            self.index = household_index(frame[self.roles["household"]])
-            self._size_role()
-        else:
-            self.roles = {r: c for r, c in self.roles.items() if not r.startswith("household")}
-        self.weights = self._weights()
-        free = [name for name in frame.columns if name not in self.roles.values()]
-        self.age = self._age(free)
-        self.sex = first_named(SEX, free)
-        self.relation: str | None = None
-        self.derived: dict[str, dict[str, Any]] = {}
+class _Profiler(ColumnReader):
+    """What columns are beside each other: copies, functions, totals, households, predictors."""
 
     def profile(self) -> SurveyProfile:
         """Return what was recognised."""
@@ -129,110 +98,6 @@ class _Reader:
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
         )
-
-    # roles
-
-    def _roles(self) -> dict[str, str]:
-        roles: dict[str, str] = {}
-        for role, names in ROLES.items():
-            remaining = [c for c in self.frame.columns if c not in roles.values()]
-            for name in names:
-                column = first_named([name], remaining)
-                if column is not None and self._suits(role, column):
-                    roles[role] = column
-                    break
-        return roles
-
-    def _suits(self, role: str, column: str) -> bool:
-        values, codes = self.numbers[column], self.codes[column]
-        if role in ("weight", "household_weight"):
-            positive = values is not None and bool(np.all(values > 0))
-            return positive and not (role == "weight" and self._constant_beside_another(column))
-        if role in ("household", "person", "psu", "strata"):
-            if self.frame[column].isna().any():
-                return False
-            unique = int(codes.max()) + 1 == len(codes)
-            return unique if role == "person" else not unique
-        return True
-
-    def _constant_beside_another(self, column: str) -> bool:
-        """Whether weights are all equal while another column of weights is not."""
-        if int(self.codes[column].max()) > 0:
-            return False
-        others = [name for name in self.frame.columns if name != column and self._is_weight(name)]
-        return any(int(self.codes[name].max()) > 0 for name in others)
-
-    def _is_weight(self, name: str) -> bool:
-        values = self.numbers[name]
-        named = WEIGHT_NAME.search(name) is not None
-        return named and values is not None and bool(np.all(values > 0))
-
-    def _is_inverse_weight(self, values: np.ndarray | None) -> bool:
-        """Whether values times weights are constant, as those of inclusion probabilities."""
-        if values is None or not np.all(values > 0) or np.ptp(self.weights) == 0:
-            return False
-        product = values * self.weights
-        return bool(np.ptp(product) < 1e-6 * product.mean())
-
-    def _size_role(self) -> None:
-        """Keep the household size where it is the number of rows of each household."""
-        column = self.roles.get("household_size")
-        assert self.index is not None
-        if column is not None and not is_size(self.frame[column], self.index):
-            del self.roles["household_size"]
-        if "household_weight" in self.roles:
-            codes = self.codes[self.roles["household_weight"]]
-            if not self.index.constant(codes) and (self.index.sizes > 1).any():
-                del self.roles["household_weight"]
-
-    def _weights(self) -> np.ndarray:
-        column = self.roles.get("weight")
-        values = self.numbers[column] if column is not None else None
-        return np.ones(len(self.frame)) if values is None else values
-
-    def _age(self, names: list[str]) -> str | None:
-        """Return the column of ages, one with numbers before one with texts."""
-        present = [column for name in AGE if (column := first_named([name], names)) is not None]
-        return next((c for c in present if self.numbers[c] is not None), next(iter(present), None))
-
-    # one column by itself
-
-    def _plain(self, name: str) -> ColumnProfile:
-        for role, named in self.roles.items():
-            if named == name:
-                return ColumnProfile(name, "role", f"named like a {role}", role)
-        column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
-        n_values = int(column.nunique())
-        if n_values == 0:
-            return ColumnProfile(name, "left out", "it has no value")
-        if n_values == 1:
-            return ColumnProfile(name, "left out", f"one value only: {column.dropna().iloc[0]}")
-        if self._is_weight(name):
-            return ColumnProfile(name, "left out", "a further weight")
-        if self._is_inverse_weight(values):
-            return ColumnProfile(name, "left out", "the inverse of the weight")
-        if self._is_id(name, codes, values):
-            return ColumnProfile(name, "left out", "an id: another value in each row")
-        if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            return ColumnProfile(name, "left out", "a date: derive a number or classes from it")
-        if name in (self.age, self.sex):
-            return ColumnProfile(name, "structure", "copied with the household")
-        if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
-            return ColumnProfile(name, "left out", "the number of the member in the household")
-        if values is not None and (n_values > FEW_NUMBERS or not _whole(values)):
-            note = _missing_codes(values)
-            why = f"a number with {number(n_values)} values"
-            return ColumnProfile(name, "continuous", why, note=note)
-        if n_values > MOST_LEVELS:
-            why = f"{number(n_values)} levels: too many to model; group them first"
-            return ColumnProfile(name, "left out", why)
-        return ColumnProfile(name, "categorical", plural(n_values, "level"), note=_rare(column))
-
-    def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
-        if name in (self.age, self.sex):
-            return False
-        unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
-        return unique and (values is None or (len(codes) > FEW_NUMBERS and _whole(values)))
 
     # columns that follow from others
 
@@ -398,7 +263,7 @@ class _Reader:
                 self._add_level_starts(starts, codes, special, age)
             start = ages.first_age(age, special)
             if start is not None:
-                columns[name] = replace(item, first_age=start, note=_joined(
+                columns[name] = replace(item, first_age=start, note=joined_notes(
                     item.note, f"begins at age {number(start)}"))  # fmt: skip
                 starts[start] = starts.get(start, 0) + 100
         ranked = sorted(starts, key=lambda a: (-starts[a], a))
@@ -415,7 +280,7 @@ class _Reader:
 
     def _breaks(self, starts: list[float]) -> tuple[float, ...]:
         age = self.numbers[self.age] if self.age is not None else None
-        if age is None or not np.isfinite(age).all() or not _whole(age):
+        if age is None or not np.isfinite(age).all() or not are_whole(age):
             return ()
         return ages.age_breaks(age, starts)
 
@@ -520,41 +385,3 @@ def simulation_order(columns: list[ColumnProfile]) -> list[str]:
 
     drawn = [item for item in columns if item.use in ("categorical", "continuous")]
     return [item.name for item in sorted(drawn, key=rank)]
-
-
-def _numbers(column: pd.Series) -> np.ndarray | None:
-    """Return a numeric column as float64, NaN where it is missing; None for another kind."""
-    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return None
-    values: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return values
-
-
-def _whole(values: np.ndarray) -> bool:
-    known = values[np.isfinite(values)]
-    return bool(len(known)) and bool(np.all(known == np.rint(known)))
-
-
-def _missing_codes(values: np.ndarray) -> str:
-    """Return what to look at: single values far from all others that often mean "missing"."""
-    known = values[np.isfinite(values)]
-    notes = []
-    for code in MISSING_CODES:
-        share = float(np.mean(known == code))
-        if share < 0.001:
-            continue
-        others = known[known != code]
-        apart = (code < 0 and others.min() >= 0) or (code > 0 and others.max() < code / 2)
-        if apart:
-            notes.append(f"{number(code)} may be a code for missing")
-    return _joined(*notes)
-
-
-def _rare(column: pd.Series) -> str:
-    counts = column.value_counts()
-    rare = [str(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
-    return f"rare: {', '.join(rare[:3])}" if rare else ""
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
