@@ -174,26 +174,3 @@ def by_range(numeric: np.ndarray, special: np.ndarray) -> np.ndarray:
     span[seen] = np.nanmax(regular[:, seen], axis=0) - np.nanmin(regular[:, seen], axis=0)
     scaled: np.ndarray = numeric / np.where(span > 0, span, 1.0)
     return np.ascontiguousarray(scaled)
-
-
-def gower_distances(numeric: np.ndarray, special: np.ndarray, nominal: np.ndarray) -> np.ndarray:
-    """All Gower distances, shape (n, n): mean over variables of differences between 0 and 1.
-
-    Numbers differ by their distance over the range, levels by 0 or 1, the constant of a
-    semi-continuous variable by 0 from itself and by 1 from any other value (Gower 1971; Templ
-    2017, section 5.2.1). For small files: the memory is quadratic.
-
-    Examples
-    --------
-    >>> numbers = np.array([[1.0], [2.0], [5.0]])
-    >>> gower_distances(numbers, numbers < 0, np.array([[0], [0], [1]])).tolist()[0]
-    [0.0, 0.125, 1.0]
-    """
-    scaled = by_range(numeric, special)
-    apart = np.abs(scaled[:, None, :] - scaled[None, :, :])
-    either = special[:, None, :] | special[None, :, :]
-    both = special[:, None, :] & special[None, :, :]
-    apart = np.where(either, np.where(both, 0.0, 1.0), apart).sum(axis=2)
-    apart += (nominal[:, None, :] != nominal[None, :, :]).sum(axis=2)
-    distances: np.ndarray = apart / (numeric.shape[1] + nominal.shape[1])
-    return distances

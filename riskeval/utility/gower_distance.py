@@ -22,6 +22,7 @@ from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 
@@ -89,7 +90,7 @@ def gower(
         for numbers, ordinal for ordered categories, nominal for the rest. Numbers can be
         ordinal: their distinct values are then the ranks.
     special : dict, optional
-        Value with a mass of its own, for semi-continuous variables; default 0.
+        Value with a mass of its own, for semi-continuous variables only; default 0.
     importance : dict, optional
         Weight w_k of a variable; default 1.
     scale : {"range", "arctan"}
@@ -139,11 +140,15 @@ def gower(
     for name, kind in marks["types"].items():
         check_option(faults, f"types[{name!r}]", kind, TYPES)
     for name, weight in marks["importance"].items():
-        if not (isinstance(weight, (int, float)) and 0 < weight < np.inf):
-            faults.add(f"importance[{name!r}]", f"is {weight!r}", remedy="Give a positive number.")
+        check(faults, {f"importance[{name!r}]": POSITIVE}, {f"importance[{name!r}]": weight})
     kinds = {}
     if check_both(faults, sides, names, "variable"):
         kinds = {name: marks["types"].get(name, _type(sides, name)) for name in names}
+        for name in marks["special"]:
+            if kinds.get(name, "semicontinuous") != "semicontinuous":
+                what = f"{name!r} is {kinds[name]}: a value with a mass of its own has no effect"
+                remedy = f'Add types={{{name!r}: "semicontinuous"}}.'
+                faults.add("special", what, remedy=remedy)
         numeric = [n for n in names if kinds[n] in ("numeric", "semicontinuous")]
         check_numbers(faults, sides, numeric, "variable")
     faults.raise_if_any()

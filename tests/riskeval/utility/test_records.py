@@ -207,3 +207,14 @@ def test_public_names() -> None:
         utility.nothing  # noqa: B018
     modules = {importlib.import_module(getattr(utility, n).__module__) for n in utility.__all__}
     assert not {m.__name__.rsplit(".", 1)[1] for m in modules} & set(utility.__all__)
+
+
+def test_a_special_value_needs_a_semicontinuous_variable() -> None:
+    x = pd.DataFrame({"inc": [0.0, 5.0, 9.0], "age": [1, 2, 3]})
+    with pytest.raises(InputError, match="'inc' is numeric: a value with a mass of its own"):
+        gower(x, x, ["inc", "age"], special={"inc": 0.0})
+    types = {"inc": "semicontinuous"}
+    y = x.assign(inc=[4.0, 5.0, 9.0])
+    assert gower(x, y, ["inc"], types=types).distance == pytest.approx(1 / 3)
+    five = gower(x, y, ["inc"], types=types, special={"inc": 5.0})
+    assert five.distance == pytest.approx(4 / 9 / 3)
