@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from synthpop.datasets import load_demo_population as load_demo_population
     from synthpop.datasets import load_demo_survey as load_demo_survey
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
+    from synthpop.evaluation.check_rules import check_rules as check_rules
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.microdata import tails as tails
     from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
+    from synthpop.profile.profile import profile_survey as profile_survey
     from synthpop.report.write import write_report as write_report
     from synthpop.runfiles.runfile import dump_runfile as dump_runfile
     from synthpop.runfiles.runfile import load_runfile as load_runfile
