@@ -14,7 +14,7 @@ from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import join, number, plural
+from synthpop.microdata.text import count, join, number, plural
 
 
 def suppress_risky(
@@ -107,7 +107,7 @@ def suppress_risky(
         still = int((_individual(released, names, weights, household) > threshold).sum())
     notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
     if still is not None:
-        notes.append(f"Estimated anew on {join(names)}, {still:,} still have.")
+        notes.append(f"Estimated anew on {join(names)}, {count(still)} still have.")
     if homes is not None and homes.variables:
         notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
     details = {"above": first} if still is None else {"above": first, "still_above": still}

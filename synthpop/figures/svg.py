@@ -11,6 +11,8 @@ from html import escape
 
 import numpy as np
 
+from synthpop.microdata.text import number
+
 BAR_WIDTH, BAR_HEIGHT = 120, 16
 SPARK_WIDTH, SPARK_HEIGHT = 150, 30
 CURVE_WIDTH, CURVE_HEIGHT, LEFT, BOTTOM, TOP = 440, 190, 52, 34, 12
@@ -122,7 +124,9 @@ def difference_curve(
     for tick in nice_ticks(float(x[0]), float(x[-1])):
         at = LEFT + (tick - x[0]) / (x[-1] - x[0]) * width
         body += f'<path class="grid" d="M{at:.1f} {TOP}V{TOP + height}"/>'
-        body += f'<text class="tick mid" x="{at:.1f}" y="{TOP + height + 16}">{tick:,.6g}</text>'
+        body += (
+            f'<text class="tick mid" x="{at:.1f}" y="{TOP + height + 16}">{number(tick, 6)}</text>'
+        )
     body += _line(across, middle - values * scale, _kind(values, errors))
     if unit:
         at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'

@@ -17,6 +17,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count
 from synthpop.pipeline.engines import check_workers
 from synthpop.stages.registry import STAGES
 
@@ -100,7 +101,7 @@ def check_arguments(scale: float, rows_per_block: int) -> None:
     if not (_is_a(scale, int, float) and np.isfinite(scale) and scale > 0):
         faults.add("scale", f"is {scale!r}", remedy="Give a positive number.")
     if not (_is_a(rows_per_block, int) and 1 <= rows_per_block <= MOST_ROWS):
-        remedy = f"Give a whole number from 1 to {MOST_ROWS:,}."
+        remedy = f"Give a whole number from 1 to {count(MOST_ROWS)}."
         faults.add("rows_per_block", f"is {rows_per_block!r}", remedy=remedy)
     faults.raise_if_any()
 
