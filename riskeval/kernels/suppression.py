@@ -384,21 +384,25 @@ def give_back(table, book, n_cells, cell_of, before, moves, tier, k, words, cell
     marks the cells that cannot lose a match (f < k + 1): a value comes back if the record keeps k
     matches with it and no such cell is among those that match the record only without it.
     """
+    # 1. mark the cells that cannot lose a match
     for c in range(n_cells):
         if book.n_of[c] > 0:
             table, book.f[c], _ = matches(table, book, c, book.mask_of[c])
             set_risky(table, book, c, book.f[c] < k + 1)
+    # 2. try to undo each move, by tier, the last one first
     for i in range((tier.max() + 1) * len(moves)):
         move = moves[len(moves) - 1 - i % len(moves)]
         record, v = move // MOST_KEYS, move % MOST_KEYS
         c, code = cell_of[record], before[record, v]
         if tier[v] != i // len(moves) or book.codes[c, v] >= 0 or n_cells == len(book.codes):
             continue
+        # 3. would the record keep k matches, and does no marked cell lose one?
         target = target_cell(book, c, v, code, n_cells, words, cell_of_word)
         n_cells = max(n_cells, target + 1)
         table, _, tight = matches(table, book, c, book.mask_of[c])
         table, now, tight_now = matches(table, book, target, book.mask_of[target])
         if now >= k and tight == tight_now:
+            # 4. move the record back, and take a match from those that it no longer matches
             table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES])
             shift_counts(table, book, c, LESS, LESS if book.risky_of[c] else NONE)
             book.n_of[c] -= 1
@@ -420,6 +424,7 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
     important key; cost (keys,): cells that go with the key; tier (keys,): as in `give_back`.
     Returns whether there was room.
     """
+    # 1. every distinct pattern is a cell; cells are found again by their word
     cap = len(book.codes)
     chain_next = np.zeros((cap, len(rank) + 1), np.int32)
     size = 64
@@ -438,6 +443,7 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
     )
     moves = [NONE for _ in range(0)]
     while True:
+        # 2. count all cells, queue the risky ones by their gain; done when there are none
         table, heap = queue_risky(table, book, n_cells, k, rank, cost, chain_next)
         if len(heap) == 0:
             if book.weight.min() == 1.0 and book.shares.shape[1] == 0:
@@ -446,6 +452,8 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
                 )
             return True
         while len(heap) > 0:
+            # 3. take the cell with the largest gain; gains of others may have fallen since, so
+            #    it is estimated anew and queued again if another one is better now (lazy greedy)
             _, c = heapq.heappop(heap)
             if book.n_of[c] == 0 or not book.risky_of[c]:
                 continue
@@ -461,7 +469,7 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
             target = target_cell(book, c, v, NO_CODE, n_cells, words, cell_of_word)
             n_cells = max(n_cells, target + 1)
             table = roomy(table, book.n_used[WORDS], 2 * book.n_used[NODES] + len(rank))
-            # one record leaves cell c for the target
+            # 4. one record leaves cell c for the pattern without key v
             record = np.int64(first_record[c])
             first_record[c] = next_record[record]
             next_record[record] = first_record[target]
@@ -472,6 +480,8 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
             book.n_of[c] -= 1
             book.n_of[target] += 1
             shift_counts(table, book, target, MORE, MORE if book.risky_of[target] else NONE)
+            # 5. risky cells that now match this record are credited; the cells of both patterns
+            #    are queued again while they are risky
             help_risky(table, book, c, v, k, chain_next)
             table, book.f[target], _ = matches(table, book, target, book.mask_of[target])
             set_risky(table, book, target, book.f[target] < k)

@@ -344,7 +344,7 @@ def _attack_notes(outcome: Outcome, below: int, protects: bool) -> list[str]:
     if below:
         notes = [
             f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
-            "from other parts of the file."
+            "from other parts of the file. Drop or coarsen what tells them, or name it as linked."
         ]
     for key, tellers in outcome.told.items():
         notes.append(

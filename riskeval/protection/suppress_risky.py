@@ -12,6 +12,7 @@ from riskeval.protection.household import Households, read_households
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
+from riskeval.recovery.recover import recover
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, join, number, plural
@@ -54,8 +55,8 @@ def suppress_risky(
     -------
     Protected
         ``details`` has ``above`` (records above the threshold at first; more than changed cells
-        where values were missing before) and, where the risk was estimated here, ``still_above``
-        afterwards. Nothing is drawn at random.
+        where values were missing before), ``recovery`` (what ``riskeval.recover`` reads back) and,
+        where the risk was estimated here, ``still_above`` afterwards. Nothing is drawn at random.
 
     Raises
     ------
@@ -110,7 +111,20 @@ def suppress_risky(
         notes.append(f"Estimated anew on {join(names)}, {count(still)} still have.")
     if homes is not None and homes.variables:
         notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
-    details = {"above": first} if still is None else {"above": first, "still_above": still}
+    hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
+    recovery = recover(
+        released, household=household, weights=weights, original=frame,
+        suppressed=pd.DataFrame(hidden),
+    )  # fmt: skip
+    if recovery.n_right:
+        sources = join(dict.fromkeys(recovery.cells["source"]))
+        notes.append(
+            f"But {recovery.n_right:,} of {plural(recovery.n_holes, 'suppressed value')} can be "
+            f"read back ({sources})."
+        )
+    details: dict[str, Any] = {"above": first, "recovery": recovery}
+    if still is not None:
+        details["still_above"] = still
     return protected(
         frame,
         released,

@@ -394,5 +394,9 @@ def test_suppress_risky_works_through_several_keys_by_importance():
     )
     shares = members.data["region"].isna().groupby(frame["home"]).mean()
     assert set(shares.unique()) <= {0.0, 1.0}
+    assert members.details["recovery"].n_right == 0
+    alone = suppress_risky(frame, "region", risk=first, threshold=0.02)
+    assert alone.details["recovery"].n_right > 0
+    assert "can be read back" in alone.summary()
     with pytest.raises(InputError, match="is for one column"):
         suppress_risky(frame, keys, risk=first, threshold=0.02)
