@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -128,8 +128,10 @@ def correct_heaps(
         their weights reach it.
     by : array, shape (n,), optional
         Groups (regions) in which heaps are corrected each by itself. Where heaping differs, a
-        common correction leaves heaps in one group and makes hollows in another. Missing groups
-        make a group of their own.
+        common correction leaves heaps in one group and makes hollows in another. What is moved in
+        a group is its net surplus over all heaps: where there is no heaping, surpluses are chance,
+        and heaps with too few persons weigh against those with too many. Missing groups make a
+        group of their own.
     seed : int, optional
         Recorded in the result.
 
@@ -183,9 +185,11 @@ def correct_heaps(
     for code, label in enumerate(labels):
         inside = known & (codes == code)
         names = () if by is None else (label,)
-        for heap in positions:
+        surpluses = [_surplus(whole, inside, heap, w) for heap in positions]
+        share = 1.0 if by is None else _net_share(surpluses)
+        for heap, surplus in zip(positions, surpluses, strict=True):
             rng = streams.at("correct_heaps", float(heap), *names)
-            surplus = _surplus(whole, inside, heap, w)
+            surplus = replace(surplus, share=share)
             chosen = surplus.choose(fixed_rows, rng)
             drawn = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
             if predicted is not None:
@@ -215,21 +219,32 @@ class _Surplus:
     weights: np.ndarray | None
     persons: float
     expected: float
+    share: float = 1.0
 
     def choose(self, fixed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the rows that get a new age."""
         free = self.rows[~fixed[self.rows]]
         if self.weights is None:
-            number = max(0, int(np.ceil(self.persons - self.expected)))
+            number = max(0, int(np.ceil((self.persons - self.expected) * self.share)))
             return np.sort(rng.choice(free, min(number, len(free)), replace=False))
         order = rng.permutation(free)
         ends = np.cumsum(self.weights[order])
-        excess = max(0.0, self.persons - self.expected)
+        excess = max(0.0, self.persons - self.expected) * self.share
         number = int(np.searchsorted(ends, excess, side="right"))
         if number < len(order):
             rest = excess - (ends[number - 1] if number else 0.0)
             number += int(rng.random() * self.weights[order[number]] < rest)
         return np.sort(order[:number])
+
+
+def _net_share(surpluses: Sequence[_Surplus]) -> float:
+    """Net surplus of all heaps of a group over the sum of the positive ones.
+
+    Without heaping the positive surpluses are chance, and the negative ones weigh as much.
+    """
+    differences = np.array([one.persons - one.expected for one in surpluses])
+    positive = float(differences[differences > 0].sum())
+    return max(0.0, float(differences.sum())) / positive if positive > 0 else 0.0
 
 
 def _surplus(whole: np.ndarray, inside: np.ndarray, heap: float, w: np.ndarray | None) -> _Surplus:

@@ -189,7 +189,7 @@ def test_each_region_is_corrected_by_itself():
         whipple_index(ages[region == name]) for name in ("none", "strong")
     ]
     after = result.groups["whipple_after"]
-    assert abs(after["none"] - 100) < 8
+    assert abs(after["none"] - result.groups.loc["none", "whipple_before"]) < 3
     assert after["strong"] < whipple_index(common[region == "strong"]) - 4
     assert "By group it was" in result.summary()
     alone = correct_heaps(ages[region == "strong"], heaps=[40], window=(2, 2), seed=1)
@@ -204,7 +204,7 @@ def test_surplus_by_weight():
     ages, region, weights = regions()
     weighted = correct_heaps(ages, weights=weights, by=region, seed=1)
     assert weighted.whipple_before == pytest.approx(whipple_index(ages, weights))
-    assert weighted.whipple_after == pytest.approx(100, abs=5)
+    assert 100 < weighted.whipple_after < 100 + 0.4 * (weighted.whipple_before - 100)
     one = [
         correct_heaps(ages, heaps=[40], window=(2, 2), weights=weights, seed=seed)
         for seed in range(200)
@@ -228,3 +228,16 @@ def test_groups_and_weights_are_checked():
     with pytest.raises(InputError) as caught:
         correct_heaps([30.0, 31.0, 29.0], weights=[1.0, -1.0, 1.0], by=["a"])
     assert len(caught.value.faults) == 2
+
+
+def test_small_groups_without_heaping_stay_as_they_are():
+    """Chance surpluses were moved in every group: Whipple's index fell from 100 to 80."""
+    rng = np.random.default_rng(4)
+    before, after = [], []
+    for _ in range(40):
+        ages = rng.integers(1, 90, 400).astype(float)
+        result = correct_heaps(ages, by=np.zeros(400), seed=1)
+        before.append(result.whipple_before)
+        after.append(result.whipple_after)
+    assert np.mean(before) == pytest.approx(100, abs=4)
+    assert np.mean(after) > np.mean(before) - 8
