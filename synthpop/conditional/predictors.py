@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.fallback import STEPS, Design, Ladder, cumulative, predict_ladder
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field
@@ -26,7 +27,6 @@ from synthpop.models.encoding import (
     strides,
     value_digits,
 )
-from synthpop.stages.base import Outlook, check_available
 
 Predictors = str | Sequence[str]
 Term = tuple[str, ...]
@@ -84,7 +84,7 @@ def grouped(sample: Sample, by: str | None, label: str) -> Sample:
     )
 
 
-def check_by(faults: Faults, label: str, by: Any, names: Sequence[str], outlook: Outlook) -> None:
+def check_by(faults: Faults, label: str, by: Any, names: Sequence[str], schema: Schema) -> None:
     """Note a `by` that the population will not have, or that the step itself makes."""
     if by is None:
         return
@@ -93,7 +93,7 @@ def check_by(faults: Faults, label: str, by: Any, names: Sequence[str], outlook:
     elif by in names:
         faults.add(label, f"by names {by!r}, which this step makes", remedy="Name another.")
     else:
-        check_available(faults, label, [by], outlook, "by")
+        check_available(faults, label, [by], schema, "by")
 
 
 def notes_by_level(
@@ -122,7 +122,7 @@ def of_levels(text: str, by: str | None) -> str:
     return text if by is None else text.replace("strata", f"levels of {by}")
 
 
-def check_predictors(faults: Faults, label: str, predictors: Predictors, outlook: Outlook) -> None:
+def check_predictors(faults: Faults, label: str, predictors: Predictors, schema: Schema) -> None:
     """Note predictors that the population will not have, and text that is no formula."""
     if isinstance(predictors, str):
         known = predictors in ("basic", "all") or "~" in predictors
@@ -136,12 +136,12 @@ def check_predictors(faults: Faults, label: str, predictors: Predictors, outlook
         )
         return
     try:
-        terms = resolve_terms(predictors, outlook.available, outlook.basic)
+        terms = resolve_terms(predictors, schema.available, schema.basic)
     except InputError as problem:
         faults.add(label, problem.faults[0].what)
         return
     names = list(dict.fromkeys(name for term in terms for name in term))
-    check_available(faults, label, names, outlook, "predictor")
+    check_available(faults, label, names, schema, "predictor")
 
 
 @dataclass(frozen=True, slots=True)

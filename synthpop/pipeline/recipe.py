@@ -10,13 +10,14 @@ import numpy as np
 
 from synthpop.conditional.rules.enforce import check_rules_of_recipe
 from synthpop.conditional.rules.syntax import Rule
+from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey
 from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, Layout
-from synthpop.stages.base import Outlook, Stage, after
+from synthpop.stages.base import Stage, after
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.finishers import (
     Finisher,
@@ -136,24 +137,24 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     known: dict[str, Field | None] = dict.fromkeys(map(str, survey.frame.columns))
     known |= columns.fields
     fixed = _fixed_names(survey)
-    outlook = Outlook(known, fixed, fixed)
+    schema = Schema(known, fixed, fixed)
     taken = {*fixed, *(name for name in _id_names(survey) if name)}
     areas = tuple(name for item in steps.finishers for name in item.provides)
-    outlooks = [outlook]
+    schemas = [schema]
     for number, stage in enumerate(stages):
         if number and isinstance(stage, Structure):
             faults.add("recipe", "has Structure twice", remedy="Join their variables.")
-            outlooks.append(outlook)
+            schemas.append(schema)
             continue
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
-        stage.check(faults, replace(outlook, later=(*later, *areas)))
+        stage.check(faults, replace(schema, later=(*later, *areas)))
         _check_revised(faults, stage, stages[:number])
         taken |= _check_names(faults, stage, taken)
-        outlook = after(outlook, stage, first=number == 0)
-        outlooks.append(outlook)
-    made = {name: outlook.survey.get(name) for name in outlook.available}
+        schema = after(schema, stage, first=number == 0)
+        schemas.append(schema)
+    made = {name: schema.survey.get(name) for name in schema.available}
     check_rules_of_recipe(faults, rules, made)
-    _check_finishers(faults, steps, outlooks, survey, taken)
+    _check_finishers(faults, steps, schemas, survey, taken)
     faults.raise_if_any()
     return columns
 
@@ -206,24 +207,24 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
 
 
 def _check_finishers(
-    faults: Faults, steps: Steps, outlooks: Sequence[Outlook], survey: Survey, taken: set[str]
+    faults: Faults, steps: Steps, schemas: Sequence[Schema], survey: Survey, taken: set[str]
 ) -> None:
-    varying = _varying(steps.stages, survey, outlooks[-1])
+    varying = _varying(steps.stages, survey, schemas[-1])
     strata = survey.roles.strata
     households = survey.roles.household is not None
     areas: tuple[str, ...] = ()
     for number, (step, place) in enumerate(zip(steps.finishers, steps.places, strict=True)):
-        outlook = outlooks[place]
-        levels = known_levels(outlook)
+        schema = schemas[place]
+        levels = known_levels(schema)
         if strata in levels:
             present = survey.frame[strata].astype(object).unique().tolist()
             levels[strata] = tuple(level for level in levels[strata] if level in present)
         later = tuple(name for item in steps.finishers[number + 1 :] for name in item.provides)
         later += tuple(name for item in steps.stages[place:] for name in item.provides)
         now = replace(
-            outlook,
-            survey={**outlook.survey, **dict.fromkeys(areas)},
-            available=(*outlook.available, *areas),
+            schema,
+            survey={**schema.survey, **dict.fromkeys(areas)},
+            available=(*schema.available, *areas),
             later=later,
         )
         step.expect(faults, Prospect(now, households, varying, strata, levels))
@@ -231,7 +232,7 @@ def _check_finishers(
         areas += step.provides
 
 
-def _varying(stages: Sequence[Stage], survey: Survey, outlook: Outlook) -> frozenset[str]:
+def _varying(stages: Sequence[Stage], survey: Survey, schema: Schema) -> frozenset[str]:
     """Variables that are known to differ between members of a household of the population.
 
     `Structure` copies whole households, so that its variables differ there where they differ in
@@ -241,7 +242,7 @@ def _varying(stages: Sequence[Stage], survey: Survey, outlook: Outlook) -> froze
         return frozenset()
     found = set()
     for name in stages[0].provides:
-        if outlook.survey.get(name) is not None and survey._differs_within_household(name).any():
+        if schema.survey.get(name) is not None and survey._differs_within_household(name).any():
             found.add(name)
     return frozenset(found)
 

@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What is known when a recipe is checked, before anything is computed.
-
-    Attributes
-    ----------
-    survey : dict of Field or None
-        Columns of the survey; None for those that no step reads.
-    available : tuple of str
-        Variables that the population will have at this step.
-    basic : tuple of str
-        Those of the household structure among them.
-    later : tuple of str
-        Variables that later steps will make.
-    """
-
-    survey: Mapping[str, Field | None]
-    available: tuple[str, ...]
-    basic: tuple[str, ...]
-    later: tuple[str, ...] = ()
-
-
-def after(outlook: Outlook, stage: Stage, *, first: bool) -> Outlook:
-    """Return the outlook once a stage has run."""
-    made = {name: stage.makes(name, outlook) for name in stage.provides}
-    survey = {**outlook.survey, **{name: f for name, f in made.items() if f is not None}}
-    new = tuple(name for name in made if name in survey and name not in outlook.available)
-    available = (*outlook.available, *new)
+def after(schema: Schema, stage: Stage, *, first: bool) -> Schema:
+    """Return the schema once a stage has run."""
+    made = {name: stage.makes(name, schema) for name in stage.provides}
+    survey = {**schema.survey, **{name: f for name, f in made.items() if f is not None}}
+    new = tuple(name for name in made if name in survey and name not in schema.available)
+    available = (*schema.available, *new)
     return replace(
-        outlook, survey=survey, available=available, basic=available if first else outlook.basic
+        schema, survey=survey, available=available, basic=available if first else schema.basic
     )
 
 
@@ -70,11 +49,11 @@ class Stage(Protocol):
         """Return the columns of the survey that the stage reads."""
         ...
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         ...
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
         ...
 
@@ -130,37 +109,16 @@ def keep_own(step: Any) -> None:
 
 
 def check_in_survey(
-    faults: Faults, label: str, names: Sequence[str], outlook: Outlook, role: str
+    faults: Faults, label: str, names: Sequence[str], schema: Schema, role: str
 ) -> None:
     """Note names that are not columns of the survey."""
     for name in names:
-        if name not in outlook.survey:
+        if name not in schema.survey:
             faults.add(
                 label,
                 f"{role} {name!r} is not a column of the survey",
-                remedy=did_you_mean(name, outlook.survey),
+                remedy=did_you_mean(name, schema.survey),
             )
-
-
-def check_available(
-    faults: Faults, label: str, names: Sequence[str], outlook: Outlook, role: str
-) -> None:
-    """Note names that the population will not have at this step."""
-    for name in names:
-        if name in outlook.available:
-            continue
-        if name in outlook.later:
-            what = f"{role} {name!r} is made by a later step"
-            remedy = "Move this step behind it."
-        elif name in outlook.survey:
-            what = f"{role} {name!r} is in the survey, but the population will not have it here"
-            remedy = "Simulate it in an earlier step or leave it out. " + did_you_mean(
-                name, outlook.available
-            )
-        else:
-            what = f"{role} {name!r} is unknown"
-            remedy = did_you_mean(name, outlook.available)
-        faults.add(label, what, remedy=remedy)
 
 
 def check_smallest_stratum(faults: Faults, label: str, smallest: Any) -> None:
@@ -172,9 +130,9 @@ def check_smallest_stratum(faults: Faults, label: str, smallest: Any) -> None:
         faults.add(label, what + below, remedy="Give 0 or more persons.")
 
 
-def check_numeric_field(faults: Faults, label: str, name: str, outlook: Outlook) -> None:
+def check_numeric_field(faults: Faults, label: str, name: str, schema: Schema) -> None:
     """Note a column of the survey that is there but not numeric."""
-    field = outlook.survey.get(name)
+    field = schema.survey.get(name)
     if field is not None and field.kind != "numeric":
         faults.add(label, f"{name!r} is not numeric", remedy="Use Categorical, or convert it.")
 

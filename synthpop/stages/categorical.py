@@ -44,6 +44,7 @@ from synthpop.conditional.reference_member import (
     level_digits,
     with_first_value,
 )
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
@@ -51,14 +52,7 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
 from synthpop.models.encoding import FEW_VALUES
-from synthpop.stages.base import (
-    Outlook,
-    as_names,
-    check_available,
-    check_in_survey,
-    check_smallest_stratum,
-    keep_own,
-)
+from synthpop.stages.base import as_names, check_in_survey, check_smallest_stratum, keep_own
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
@@ -175,24 +169,24 @@ class Categorical:
         """Return the columns of the survey that the stage reads."""
         return self.provides
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if not self.provides:
             faults.add(self.label, "has no name", remedy="Name a column of the survey.")
             return
-        check_in_survey(faults, self.label, self.provides, outlook, "variable")
-        check_predictors(faults, self.label, self.predictors, outlook)
+        check_in_survey(faults, self.label, self.provides, schema, "variable")
+        check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling)
-        check_by(faults, self.label, self.by, self.provides, outlook)
+        check_by(faults, self.label, self.by, self.provides, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
-        check_impossible(faults, self.label, self.variable, self.impossible, outlook)
+        check_impossible(faults, self.label, self.variable, self.impossible, schema)
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
-        return outlook.survey.get(name)
+        return schema.survey.get(name)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> CategoricalModel:
         """Learn the conditional distribution; `rng` seeds models that learn with randomness."""
@@ -314,7 +308,7 @@ class CategoricalModel:
 
 
 def check_impossible(
-    faults: Faults, label: str, name: str, impossible: Any, outlook: Outlook
+    faults: Faults, label: str, name: str, impossible: Any, schema: Schema
 ) -> None:
     """Note rules of what is impossible that are not understood."""
     if not isinstance(impossible, (Sequence, NoneType)):
@@ -322,7 +316,7 @@ def check_impossible(
         faults.add(label, what, remedy=remedy)
         return
     for rule in impossible or ():
-        _check_rule(faults, label, name, rule, outlook)
+        _check_rule(faults, label, name, rule, schema)
 
 
 def check_model(faults: Faults, label: str, model: Any) -> None:
@@ -436,7 +430,7 @@ def none_for_nan(value: Any) -> Any:
 
 
 def _check_rule(
-    faults: Faults, label: str, name: str, rule: Mapping[str, Any], outlook: Outlook
+    faults: Faults, label: str, name: str, rule: Mapping[str, Any], schema: Schema
 ) -> None:
     understood = (
         isinstance(rule, Mapping)
@@ -451,9 +445,9 @@ def _check_rule(
             remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
         )
         return
-    check_available(faults, label, list(rule["when"]), outlook, "condition on")
+    check_available(faults, label, list(rule["when"]), schema, "condition on")
     for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
-        field = outlook.survey.get(column)
+        field = schema.survey.get(column)
         if field is None or field.kind != "categorical":
             continue
         for level in wanted:

@@ -11,6 +11,7 @@ import numpy as np
 
 from synthpop.conditional.draw import spread
 from synthpop.conditional.predictors import Coding, make_coding
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
@@ -19,14 +20,7 @@ from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
-from synthpop.stages.base import (
-    Outlook,
-    as_names,
-    check_available,
-    check_decimals,
-    check_in_survey,
-    check_numeric_field,
-)
+from synthpop.stages.base import as_names, check_decimals, check_in_survey, check_numeric_field
 
 EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
@@ -104,19 +98,19 @@ class Components:
         """Return the columns of the survey that the stage reads."""
         return (self.total, *self.parts)
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_available(faults, self.label, [self.total], outlook, "total")
-        check_available(faults, self.label, self.by, outlook, "by")
-        check_in_survey(faults, self.label, [self.total, *self.parts], outlook, "variable")
+        check_available(faults, self.label, [self.total], schema, "total")
+        check_available(faults, self.label, self.by, schema, "by")
+        check_in_survey(faults, self.label, [self.total, *self.parts], schema, "variable")
         for name in (self.total, *self.parts):
-            check_numeric_field(faults, self.label, name, outlook)
+            check_numeric_field(faults, self.label, name, schema)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
         check_decimals(faults, self.label, self.decimals)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
         return Field.number(name)
 

@@ -19,13 +19,14 @@ from synthpop.conditional.rules.evaluate import (
 )
 from synthpop.conditional.rules.parse import parse_expression
 from synthpop.conditional.rules.syntax import Call, Node
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
-from synthpop.stages.base import Outlook, check_available, keep_own
+from synthpop.stages.base import keep_own
 
 AGGREGATES = ("sum", "mean", "min", "max", "count")
 
@@ -123,29 +124,29 @@ class Derive:
         """Return the columns of the survey that the stage reads."""
         return ()
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if (self.source is None) == (self.expression is None):
             what, remedy = "needs either source or expression", "Give one of them."
             faults.add(self.label, what, remedy=remedy)
             return
         if self.expression is not None:
-            self._check_expression(faults, outlook)
+            self._check_expression(faults, schema)
             return
         for option in ("within", "aggregate"):
             if getattr(self, option) is not None:
                 what = f"{option} has no meaning without an expression"
                 faults.add(self.label, what, remedy="Leave it out.")
         assert self.source is not None
-        check_available(faults, self.label, [self.source], outlook, "source")
+        check_available(faults, self.label, [self.source], schema, "source")
         if (self.breaks is None) == (self.mapping is None):
             faults.add(self.label, "needs either breaks or mapping", remedy="Give one of them.")
         if self.breaks is not None:
-            self._check_breaks(faults, outlook)
+            self._check_breaks(faults, schema)
         if self.mapping is not None:
-            self._check_mapping(faults, outlook)
+            self._check_mapping(faults, schema)
 
-    def _check_expression(self, faults: Faults, outlook: Outlook) -> None:
+    def _check_expression(self, faults: Faults, schema: Schema) -> None:
         if self.mapping is not None:
             what = "mapping has no meaning with an expression"
             faults.add(self.label, what, remedy="Leave it out, or give breaks.")
@@ -155,14 +156,14 @@ class Derive:
             what, remedy = "within and aggregate go together", "Give both, or none."
             faults.add(self.label, what, remedy=remedy)
         if self.breaks is not None:
-            self._check_breaks(faults, outlook)
-        known = {name: outlook.survey.get(name) for name in outlook.available}
+            self._check_breaks(faults, schema)
+        known = {name: schema.survey.get(name) for name in schema.available}
         fields = {name: field for name, field in known.items() if field is not None}
         columns = {name: np.zeros(0, dtype=field.dtype) for name, field in fields.items()}
         with faults.gathering():
             number_of(People(fields, columns, np.zeros(1, dtype=np.int64)), self._node())
 
-    def _check_breaks(self, faults: Faults, outlook: Outlook) -> None:
+    def _check_breaks(self, faults: Faults, schema: Schema) -> None:
         if not _are_numbers(self.breaks):
             remedy = "Give two or more numbers."
             faults.add(self.label, f"breaks = {self.breaks!r} are no numbers", remedy=remedy)
@@ -179,12 +180,12 @@ class Derive:
             )
         if self.labels is not None and len(set(self.labels)) != len(self.labels):
             faults.add(self.label, "labels are not distinct", remedy="Rename the repeated ones.")
-        field = None if self.source is None else outlook.survey.get(self.source)
+        field = None if self.source is None else schema.survey.get(self.source)
         if field is not None and field.kind != "numeric":
             faults.add(self.label, f"{self.source!r} is not numeric", remedy="Use mapping.")
 
-    def _check_mapping(self, faults: Faults, outlook: Outlook) -> None:
-        field = None if self.source is None else outlook.survey.get(self.source)
+    def _check_mapping(self, faults: Faults, schema: Schema) -> None:
+        field = None if self.source is None else schema.survey.get(self.source)
         if self.labels is not None:
             faults.add(self.label, "labels go with breaks", remedy="Put the names into mapping.")
         if field is None or field.kind != "categorical":
@@ -202,7 +203,7 @@ class Derive:
                     remedy=did_you_mean(level, field.levels),
                 )
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
         if self.expression is not None and self.breaks is None:
             return Field.number(name)

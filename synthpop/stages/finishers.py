@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin, resolve_margins
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Listener
 from synthpop.microdata.survey import Survey
-from synthpop.stages.base import Outlook, check_available
 
 SHOWN = 5
 
@@ -26,7 +26,7 @@ class Prospect:
 
     Attributes
     ----------
-    outlook : Outlook
+    schema : Schema
         ``available`` are the variables of the population at this step.
     households : bool
         The survey has households.
@@ -38,7 +38,7 @@ class Prospect:
         population takes over.
     """
 
-    outlook: Outlook
+    schema: Schema
     households: bool
     varying: frozenset[str]
     strata: str | None
@@ -128,7 +128,7 @@ def is_preparation(stage: Any) -> TypeGuard[Preparation]:
 
 def check_region(faults: Faults, label: str, name: str, role: str, prospect: Prospect) -> None:
     """Note a column of regions that is not there, or that divides households."""
-    check_available(faults, label, [name], prospect.outlook, role)
+    check_available(faults, label, [name], prospect.schema, role)
     if name in prospect.varying:
         what = f"{role} {name!r} differs between members of a household"
         remedy = "Name a column that all members share, such as the strata."
@@ -171,10 +171,10 @@ def check_margins(
     for margin in margins:
         where = f"{label}, margin {margin.label}"
         columns = [name for name in margin.columns if name != own]
-        check_available(faults, where, columns, prospect.outlook, "column")
+        check_available(faults, where, columns, prospect.schema, "column")
         if margin.variable is not None:
-            check_available(faults, where, [margin.variable], prospect.outlook, "variable")
-            field = prospect.outlook.survey.get(margin.variable)
+            check_available(faults, where, [margin.variable], prospect.schema, "variable")
+            field = prospect.schema.survey.get(margin.variable)
             if field is not None and field.kind != "numeric":
                 what = f"variable {margin.variable!r} is not numeric"
                 faults.add(where, what, remedy="Name a numeric variable, or count persons.")
@@ -214,10 +214,10 @@ def _check_values(
                    remedy=f"There are: {there or 'none'}.")  # fmt: skip
 
 
-def known_levels(outlook: Outlook) -> dict[str, tuple[Any, ...]]:
+def known_levels(schema: Schema) -> dict[str, tuple[Any, ...]]:
     """Return the levels of the categorical variables of the population, where they are known."""
-    fields: Mapping[str, Field | None] = outlook.survey
-    found = {name: fields.get(name) for name in outlook.available}
+    fields: Mapping[str, Field | None] = schema.survey
+    found = {name: fields.get(name) for name in schema.available}
     return {k: f.levels for k, f in found.items() if f is not None and f.kind == "categorical"}
 
 

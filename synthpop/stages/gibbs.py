@@ -23,18 +23,13 @@ from synthpop.conditional.predictors import (
     resolve_terms,
     usable,
 )
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.stages.base import (
-    Outlook,
-    as_names,
-    check_available,
-    check_smallest_stratum,
-    keep_own,
-)
+from synthpop.stages.base import as_names, check_smallest_stratum, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_model,
@@ -122,12 +117,12 @@ class GibbsPass:
         """Return the columns of the survey that the stage reads."""
         return tuple(self.variables)
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         if not self.variables or len(set(self.variables)) < len(self.variables):
             faults.add(self.label, "needs distinct variables", remedy="Name each once.")
-        check_available(faults, self.label, self.variables, outlook, "variable")
-        check_predictors(faults, self.label, self.predictors, outlook)
+        check_available(faults, self.label, self.variables, schema, "variable")
+        check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
@@ -137,7 +132,7 @@ class GibbsPass:
             faults.add(self.label, f"passes is {self.passes!r}", remedy=remedy)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column: there is none."""
         return None
 

@@ -31,18 +31,13 @@ from synthpop.conditional.reference_member import (
     members_beside,
     with_first_value,
 )
+from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
-from synthpop.stages.base import (
-    Outlook,
-    check_available,
-    check_in_survey,
-    check_smallest_stratum,
-    keep_own,
-)
+from synthpop.stages.base import check_in_survey, check_smallest_stratum, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_impossible,
@@ -128,17 +123,17 @@ class Relation:
         """Return the columns of the survey that the stage reads."""
         return (self.name,)
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], outlook, "variable")
-        check_available(faults, self.label, [self.relationship], outlook, "relationship")
-        check_predictors(faults, self.label, self.predictors, outlook)
+        check_in_survey(faults, self.label, [self.name], schema, "variable")
+        check_available(faults, self.label, [self.relationship], schema, "relationship")
+        check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         check_pooling(faults, self.label, self.pooling)
-        check_by(faults, self.label, self.by, self.provides, outlook)
+        check_by(faults, self.label, self.by, self.provides, schema)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
-        check_impossible(faults, self.label, self.name, self.impossible, outlook)
-        field = outlook.survey.get(self.relationship)
+        check_impossible(faults, self.label, self.name, self.impossible, schema)
+        field = schema.survey.get(self.relationship)
         if field is None:
             return
         for role, level in (("head", self.head), *(("direct", item) for item in self.direct)):
@@ -146,9 +141,9 @@ class Relation:
                 what = f"{role} names the level {level!r} that {self.relationship!r} does not have"
                 faults.add(self.label, what, remedy=did_you_mean(level, field.levels))
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
-        return outlook.survey.get(name)
+        return schema.survey.get(name)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> RelationModel:
         """Learn the model of heads and that of the others; `rng` seeds models that need it."""

@@ -24,6 +24,7 @@ from synthpop.conditional.donors import (
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import cumulative
 from synthpop.conditional.predictors import make_coding, sample_digits
+from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
@@ -33,7 +34,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.rounding import controlled_rounding
-from synthpop.stages.base import Outlook, as_names, check_in_survey
+from synthpop.stages.base import as_names, check_in_survey
 
 METHODS = ("direct", "distribution", "multinomial")
 """The last two are one method under two names: a multinomial model of the sizes is saturated."""
@@ -108,9 +109,9 @@ class Structure:
         """Return the columns of the survey that the stage reads."""
         return tuple(self.variables)
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, self.variables, outlook, "variable")
+        check_in_survey(faults, self.label, self.variables, schema, "variable")
         check_choice(faults, f"{self.label}: method", self.method, METHODS)
         amount = self.pooling
         number = isinstance(amount, Real) and not isinstance(amount, bool)
@@ -121,9 +122,9 @@ class Structure:
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
-        return outlook.survey.get(name)
+        return schema.survey.get(name)
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> StructureModel:
         """Estimate household counts and sort the donors."""

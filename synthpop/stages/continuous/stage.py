@@ -44,13 +44,14 @@ from synthpop.conditional.reference_member import (
     number_digits,
     with_first_value,
 )
+from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
 from synthpop.models.decimals import decimals_of, rounded
-from synthpop.stages.base import Outlook, check_in_survey, check_numeric_field, keep_own
+from synthpop.stages.base import check_in_survey, check_numeric_field, keep_own
 from synthpop.stages.categorical import (
     SMALLEST_STRATUM,
     check_pooling,
@@ -246,17 +247,17 @@ class Continuous:
         """Return the columns of the survey that the stage reads."""
         return (self.name,)
 
-    def check(self, faults: Faults, outlook: Outlook) -> None:
+    def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        check_in_survey(faults, self.label, [self.name], outlook, "variable")
-        check_numeric_field(faults, self.label, self.name, outlook)
-        check_predictors(faults, self.label, self.predictors, outlook)
+        check_in_survey(faults, self.label, [self.name], schema, "variable")
+        check_numeric_field(faults, self.label, self.name, schema)
+        check_predictors(faults, self.label, self.predictors, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_pooling(faults, self.label, self.pooling)
-        check_by(faults, self.label, self.by, self.provides, outlook)
+        check_by(faults, self.label, self.by, self.provides, schema)
         check_options(faults, self)
 
-    def makes(self, name: str, outlook: Outlook) -> Field | None:
+    def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
         return Field.number(name) if name == self.name else None
 
