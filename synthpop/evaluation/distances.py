@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 KOLMOGOROV_MEAN = float(np.sqrt(np.pi / 2) * np.log(2))
+NOTABLE_ERRORS, LARGE_ERRORS = 2.0, 4.0
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
@@ -127,3 +128,30 @@ def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
         return float("nan")
     before = np.cumsum(counts) - counts
     return float(np.sum(positive * (2 * before + counts)) / whole - 1)
+
+
+def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:
+    """Return standard errors of shares in a sample of this effective size.
+
+    Examples
+    --------
+    >>> share_errors(np.array([0.5, 0.0]), 100.0).round(4).tolist()
+    [0.05, 0.007]
+    """
+    n = max(effective, 1.0)
+    smoothed = (shares * n + 0.5) / (n + 1)
+    return np.asarray(np.sqrt(smoothed * (1 - smoothed) / n))
+
+
+def standardised_differences(
+    sample: np.ndarray, population: np.ndarray, effective: float
+) -> np.ndarray:
+    """Return (p - q) / se of each cell, se that of a share of the sample.
+
+    Examples
+    --------
+    >>> z = standardised_differences(np.array([0.5]), np.array([0.6]), 100.0)
+    >>> z.round(2).tolist()
+    [2.0]
+    """
+    return np.asarray((population - sample) / share_errors(sample, effective))

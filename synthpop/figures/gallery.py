@@ -63,7 +63,7 @@ def draw_all(
     two_way = fit.tables["two_way"]
     for a, b in shown_pairs(fit):
         part = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
-        pictures[f"mosaic {a} x {b}"] = mosaic(part, names)
+        pictures[f"mosaic {a} x {b}"] = mosaic(part, names, fit.effective_size)
     pictures |= _number_pictures(fit, names)
     for total, parts in fit.components.items():
         table = fit.tables["components"]
@@ -111,7 +111,7 @@ WHOLE_TITLES = {
 TITLES = {
     "shares": "{}: shares of persons",
     "strata": "{}: shares inside each stratum",
-    "mosaic": "{}: expected, realised, and relative difference",
+    "mosaic": "{}: expected, realised, and difference over its error",
     "curve": "{}: distribution functions",
     "boxes": "{}: 5, 25, 50, 75 and 95 % quantiles, diamond: mean",
     "totals": "{}: shares of its parts",

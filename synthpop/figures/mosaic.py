@@ -8,21 +8,26 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from synthpop.evaluation.distances import (
+    LARGE_ERRORS,
+    NOTABLE_ERRORS,
+    standardised_differences,
+)
 from synthpop.figures.style import Names, level_colours, wrapped
 from synthpop.microdata.pictures import DIVERGING, GREY, WIDE, new_figure, styled
 
 GAP = 0.006
-SMALL_SHARE = 0.005
+WITHIN = "#d5dae0"
 
 
 @styled
-def mosaic(table: pd.DataFrame, names: Names) -> Figure:
+def mosaic(table: pd.DataFrame, names: Names, effective: float) -> Figure:
     """Draw the rows of one pair of the table ``two_way``.
 
     The variable with more levels goes along the bottom, with columns as wide as its shares; each
     column is stacked by the shares of the other variable inside it. The third mosaic has the tiles
-    of the survey, coloured by ``population / survey - 1``; stronger than the ends of its scale are
-    cells below 0.5 % of the persons only.
+    of the survey, coloured by (p - q) / se, the difference over the sampling error of the share
+    in a sample of `effective` persons: grey within two errors, strong beyond four.
     """
     a, b = str(table["a"].iloc[0]), str(table["b"].iloc[0])
     sample = _matrix(table, "sample")
@@ -36,7 +41,7 @@ def mosaic(table: pd.DataFrame, names: Names) -> Figure:
     _tiles(middle, population, colours)
     left.set_title("Survey, weighted")
     middle.set_title("Population")
-    _differences(figure, right, sample, population)
+    _differences(figure, right, sample, population, effective)
     left.set_ylabel("Shares within columns")
     for axes in (left, middle):
         axes.set_xlabel(names.short(a))
@@ -86,38 +91,26 @@ def _ticks_below(axes: Any, centres: np.ndarray, widths: np.ndarray, labels: lis
     axes.set_xticks(centres[kept], texts, rotation=0 if short else 90)
 
 
-def relative_differences(
-    sample: pd.DataFrame, population: pd.DataFrame
-) -> tuple[np.ndarray, float]:
-    """Return population / survey - 1 of each cell, and the end of its scale.
-
-    NaN where the survey has nobody. The end is the largest difference among cells of at least
-    0.5 % of the persons, and between 5 % and 100 %.
-    """
-    q, p = sample.to_numpy(dtype=float), population.to_numpy(dtype=float)
-    relative = np.divide(p, q, out=np.full(q.shape, np.nan), where=q > 0) - 1
-    large = np.abs(relative[np.nan_to_num(q) >= SMALL_SHARE])
-    return relative, float(np.clip(np.nanmax(large, initial=0.0), 0.05, 1.0))
-
-
-def _differences(figure: Figure, axes: Any, sample: pd.DataFrame, population: pd.DataFrame) -> None:
+def _differences(
+    figure: Figure, axes: Any, sample: pd.DataFrame, population: pd.DataFrame, effective: float
+) -> None:
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.colors import BoundaryNorm, ListedColormap
 
-    relative, reach = relative_differences(sample, population)
-    colours = LinearSegmentedColormap.from_list("differences", DIVERGING)
-    colours.set_bad("#c9ced6")
-    scale = ScalarMappable(Normalize(-reach, reach), colours)
-    _tiles(axes, sample, scale.to_rgba(np.ma.masked_invalid(relative)))
+    q, p = sample.to_numpy(dtype=float), population.to_numpy(dtype=float)
+    errors = standardised_differences(q, p, effective)
+    limits = [-2 * LARGE_ERRORS, -LARGE_ERRORS, -NOTABLE_ERRORS, NOTABLE_ERRORS, LARGE_ERRORS,
+              2 * LARGE_ERRORS]  # fmt: skip
+    colours = ListedColormap([DIVERGING[0], DIVERGING[1], WITHIN, DIVERGING[5], DIVERGING[6]])
+    scale = ScalarMappable(BoundaryNorm(limits, colours.N), colours)
+    inside = np.clip(np.nan_to_num(errors), limits[0], limits[-1] - 1e-9)
+    _tiles(axes, sample, scale.to_rgba(inside))
     axes.set_yticks([])
     axes.set_title("Survey, coloured by difference")
-    bar = figure.colorbar(scale, ax=axes, shrink=0.85, aspect=22, pad=0.03, extend="both")
-    bar.locator = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10])
-    bar.formatter = FuncFormatter(lambda value, _: f"{value * 100:+.3g} %" if value else "0 %")
-    bar.update_ticks()
+    bar = figure.colorbar(scale, ax=axes, shrink=0.85, aspect=22, pad=0.03)
+    bar.set_ticks(limits[1:-1])
     bar.outline.set_visible(False)
-    bar.set_label("population / survey - 1")
+    bar.set_label("(population - survey) / sampling error")
 
 
 def _legend(figure: Figure, levels: Any, colours: list[Any], title: str) -> None:

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.evaluation.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.evaluation.result import FitReport
 from synthpop.figures import svg
 from synthpop.figures.style import Names
 from synthpop.microdata.text import BLANK, number, percent, points, short_percent
 from synthpop.report.tables import Svg, table
-from synthpop.report.variables import share_errors
 
 MOST_SHOWN = 6
 MOST_CELLS = 400
-NOTABLE, LARGE = 2.0, 4.0
 
 
 def all_pairs(fit: FitReport, names: Names) -> dict[str, Any]:
@@ -53,20 +52,6 @@ def farthest_pairs(fit: FitReport, names: Names) -> list[dict[str, Any]]:
     return shown
 
 
-def standardised_differences(
-    sample: np.ndarray, population: np.ndarray, effective: float
-) -> np.ndarray:
-    """Return (p - q) / se of each cell, se that of a share of the sample.
-
-    Examples
-    --------
-    >>> z = standardised_differences(np.array([0.5]), np.array([0.6]), 100.0)
-    >>> z.round(2).tolist()
-    [2.0]
-    """
-    return np.asarray((population - sample) / share_errors(sample, effective))
-
-
 def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:
     q, p = (_matrix(cells, side) for side in ("sample", "population"))
     if len(q.columns) > len(q.index):
@@ -100,7 +85,7 @@ def _cell_text(q: float, p: float) -> str:
 
 
 def _kind(z: float) -> str:
-    if not np.isfinite(z) or abs(z) <= NOTABLE:
+    if not np.isfinite(z) or abs(z) <= NOTABLE_ERRORS:
         return "within"
-    size = "far" if abs(z) > LARGE else "off"
+    size = "far" if abs(z) > LARGE_ERRORS else "off"
     return f"{size}-{'more' if z > 0 else 'fewer'}"

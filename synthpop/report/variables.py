@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.evaluation.distances import share_errors
 from synthpop.evaluation.result import FitReport
 from synthpop.figures import svg
 from synthpop.figures.style import Names
@@ -16,7 +17,7 @@ from synthpop.report.sections import quantile_table, statistics_table
 from synthpop.report.tables import Svg, table
 from synthpop.report.verdicts import variable_id
 
-FEWEST_LEVELS = 2
+MOST_LEVELS = 60
 
 
 def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
@@ -81,35 +82,27 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     return text
 
 
-def share_errors(shares: np.ndarray, effective: float) -> np.ndarray:
-    """Return standard errors of shares in a sample of this effective size.
-
-    Examples
-    --------
-    >>> share_errors(np.array([0.5, 0.0]), 100.0).round(4).tolist()
-    [0.05, 0.007]
-    """
-    n = max(effective, 1.0)
-    smoothed = (shares * n + 0.5) / (n + 1)
-    return np.asarray(np.sqrt(smoothed * (1 - smoothed) / n))
-
-
 def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: Names) -> dict[str, Any]:
     q, p = rows["sample"].to_numpy(dtype=float), rows["population"].to_numpy(dtype=float)
     errors = share_errors(q, fit.effective_size)
     gaps = p - q
     reach = float(np.nanmax([*np.abs(gaps), *(2 * errors)])) if np.isfinite(gaps).any() else 0.0
     body = []
-    for level, a, b, gap, error in zip(rows["level"], q, p, gaps, errors, strict=True):
+    farthest = np.argsort(-np.nan_to_num(np.abs(gaps) / errors), kind="stable")[:MOST_LEVELS]
+    for k in np.sort(farthest).tolist():
+        level, a, b, gap, error = rows["level"].iloc[k], q[k], p[k], gaps[k], errors[k]
         told = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
         plot = svg.difference_bar(gap, error, reach, told)
         body.append([str(level), percent(a), percent(b), points(gap), Svg(plot)])
     head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
-    tables = [{"title": "", "table": table(head, body)}]
+    title = f"The {MOST_LEVELS} levels that differ most" if len(rows) > MOST_LEVELS else ""
+    tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
         tables.append({"title": f"Inside {names.title(str(fit.strata))}", "table": stratified})
     text = f"Differences of the shares of {len(rows)} categories with their sampling error"
-    return {"plot": Svg(svg.spark_bars(gaps.tolist(), errors.tolist(), text)), "chart": "",
+    shown = np.sort(farthest)
+    plot = svg.spark_bars(gaps[shown].tolist(), errors[shown].tolist(), text)
+    return {"plot": Svg(plot), "chart": "",
             "tables": tables}  # fmt: skip
 
 

@@ -17,11 +17,11 @@ from synthpop import Survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.figures.boxes import boxes
 from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
-from synthpop.figures.mosaic import mosaic, relative_differences
+from synthpop.figures.mosaic import WITHIN, mosaic
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
 from synthpop.figures.style import Names, level_colours, wrapped
-from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.pictures import DIVERGING, to_svg
 from synthpop.microdata.text import tick
 from tests.reference_data import golden
 from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey
@@ -62,27 +62,15 @@ def test_titles_say_what_is_shown_and_cover_nothing(pictures: dict[str, Figure])
             assert min(legends) >= max(drawn) - 1
 
 
-def test_the_third_mosaic_is_coloured_by_the_relative_difference() -> None:
-    tables = golden("pop", "i_utilities.json")
-    both = [
-        pd.DataFrame(tables["spTable"][side]).pivot(index="rb090", columns="db040", values="Freq")
-        for side in ("expected", "realized_seed1")
-    ]
-    shares = [table / table.to_numpy().sum() for table in both]
-    found, reach = relative_differences(*shares)
-    wanted = pd.DataFrame(tables["spMosaic_color"]["residuals"])
-    wanted = wanted.pivot(index="rb090", columns="db040", values="Freq")
-    wanted = wanted.reindex(index=both[0].index, columns=both[0].columns)
-    np.testing.assert_allclose(found, wanted.to_numpy(), atol=1e-9)
-    assert reach == 0.05
-
-
-def test_cells_that_the_survey_does_not_have_are_grey() -> None:
-    q, p = pd.DataFrame([[0.996, 0.004], [0.0, 0.0]]), pd.DataFrame([[0.9, 0.08], [0.02, 0.0]])
-    found, reach = relative_differences(q, p)
-    assert np.isnan(found[1]).all()
-    assert found[0, 1] == pytest.approx(19.0)
-    assert reach == pytest.approx(1 - 0.9 / 0.996)  # the small cell does not stretch the scale
+def test_the_third_mosaic_is_coloured_by_difference_over_error() -> None:
+    table = pd.DataFrame(
+        {"a": "job", "b": "sex", "level_a": ["x", "x", "y", "y"], "level_b": ["f", "m"] * 2,
+         "sample": [0.25, 0.25, 0.25, 0.25], "population": [0.26, 0.35, 0.29, 0.10]}
+    )  # fmt: skip
+    figure = mosaic(table, Names(), 400.0)  # the error of a share is 0.0217
+    colours = [patch.get_facecolor() for patch in figure.axes[2].patches]
+    hexes = [mpl.colors.to_hex(colour) for colour in colours]
+    assert sorted(hexes) == sorted([WITHIN, WITHIN, DIVERGING[6].lower(), DIVERGING[0].lower()])
 
 
 def test_drawing_leaves_no_state_behind(fit: FitReport) -> None:
@@ -157,7 +145,7 @@ def test_suppressed_values_are_drawn_as_gaps(fit: FitReport) -> None:
     two = fit.tables["two_way"]
     a, b = shown_pairs(fit)[0]
     two = two[(two["a"] == a) & (two["b"] == b)].assign(sample=np.nan, population=np.nan)
-    assert to_svg(mosaic(two, names), "a", "a")
+    assert to_svg(mosaic(two, names, 400.0), "a", "a")
     strata = fit.tables["by_stratum"].query("b == 'job'").assign(sample=np.nan, population=np.nan)
     assert to_svg(strata_dots(strata, names), "a", "a")
     box = fit.tables["boxes"].query("variable == 'income' and by == 'job'").assign(p05=np.nan)

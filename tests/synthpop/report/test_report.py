@@ -16,10 +16,11 @@ import pytest
 
 from synthpop import Pipeline, Structure, Survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
+from synthpop.evaluation.distances import standardised_differences
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.microdata.text import short_percent
 from synthpop.report.advice import advice
-from synthpop.report.pairs import _kind, standardised_differences
+from synthpop.report.pairs import _kind
 from synthpop.report.suppression import suppressed
 from synthpop.report.write import report_facts, write_report
 from tests.synthpop.evaluation.test_assess_fit import fit, fitted, small_data, survey
@@ -380,3 +381,13 @@ def test_groups_of_few_persons_lose_their_boxes(rare_fit: tuple[Any, FitReport])
     assert works[["p05", "p50", "mean"]].notna().all(axis=None)
     groups = suppressed(rare_fit[1]).tables["groups"].query("variable == 'age' and by == 'job'")
     assert groups.set_index("level").loc["rare", ["mean_sample", "value"]].isna().all()
+
+
+def test_many_levels_do_not_swell_the_page() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"w": 1.0, "code": rng.integers(0, 900, 3_000).astype(str)})
+    other = pd.DataFrame({"code": rng.integers(0, 900, 3_000).astype(str)})
+    fit = assess_fit(Survey(frame, weight="w"), other)
+    rows = report_facts(Survey(frame, weight="w"), other, fit)["variables"][0]["tables"][0]
+    assert rows["title"] == "The 60 levels that differ most"
+    assert len(rows["table"]["rows"]) == 60
