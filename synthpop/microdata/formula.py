@@ -73,8 +73,7 @@ class Formula:
     responses : tuple of Factor
         The left side; empty where there is none.
     terms : tuple of tuples of Factor
-        The right side without the constant: main effects first, then interactions by their order,
-        each as written and once.
+        The right side without the constant: main effects first, then interactions by order.
     constant : bool
         Whether there is a constant.
     """
@@ -146,7 +145,6 @@ def read_formula(
     allowed : Allowed, optional
         Default: one side, no functions, interactions.
     argument : str
-        Name of the argument in faults.
 
     Returns
     -------
@@ -158,10 +156,8 @@ def read_formula(
     >>> faults = Faults("example")
     >>> str(read_formula(faults, "(age + `net pay`)*sex - age:sex"))
     '~ age + `net pay` + sex + `net pay`:sex'
-    >>> read_formula(faults, "log(pay) ~ age")
-    >>> read_formula(faults, "log(pay) ~ age", Allowed(responses=(1, 1), functions=("log",)))
-    Formula(responses=(Factor(column='pay', function='log'),), terms=((Factor(column='age', \
-function=''),),), constant=True)
+    >>> str(read_formula(faults, "log(pay) ~ age", Allowed((1, 1), functions=("log",))))
+    'log(pay) ~ age'
     """
     allowed = allowed or Allowed()
     shown = text if not isinstance(text, str) or len(text) <= 80 else text[:77] + "..."
@@ -206,16 +202,14 @@ class _Reader:
         if not constant and not self.allowed.no_constant:
             raise _Unreadable("the constant cannot be taken out here")
         ordered = sorted((term for term in terms.values() if term), key=len)
-        if not self.allowed.interactions:
-            for term in ordered:
-                if len(term) > 1:
-                    label = ":".join(factor.label for factor in term)
-                    raise _Unreadable(f"interactions are not available here ({label})")
-        for term in ordered:
-            for factor in term:
-                if factor in responses:
-                    raise _Unreadable(f"{factor.label!r} stands on both sides")
-        return Formula(responses, tuple(ordered), constant)
+        if ordered and len(ordered[-1]) > 1 and not self.allowed.interactions:
+            label = ":".join(factor.label for factor in ordered[-1])
+            raise _Unreadable(f"interactions are not available here ({label})")
+        formula = Formula(responses, tuple(ordered), constant)
+        for factor in formula.factors:
+            if factor in responses:
+                raise _Unreadable(f"{factor.label!r} stands on both sides")
+        return formula
 
     def sides(self) -> tuple[Any, Any]:
         """Check the limits, then build the syntax tree of both sides."""
@@ -223,10 +217,8 @@ class _Reader:
         from formulaic.parser.algos.tokenize import tokenize
 
         if len(self.text) > LONGEST:
-            raise _Unreadable(
-                f"{count(len(self.text))} characters are more than {count(LONGEST)}; "
-                "give a list of names"
-            )
+            size = f"{count(len(self.text))} characters are more than {count(LONGEST)}"
+            raise _Unreadable(f"{size}; give a list of names")
         depth = deepest = 0
         tokens = list(tokenize(self.text))
         for token in tokens:
@@ -239,9 +231,9 @@ class _Reader:
         if not tokens or [token.token for token in tokens] == ["~"]:
             raise _Unreadable("it has no terms")
         tree = DefaultFormulaParser(include_intercept=False).get_ast(self.text)
-        if getattr(tree, "operator", None) is not None and tree.operator.symbol == "~":
-            return (None, tree.args[0]) if len(tree.args) == 1 else (tree.args[0], tree.args[1])
-        return None, tree
+        if getattr(getattr(tree, "operator", None), "symbol", "") != "~":
+            return None, tree
+        return (None, *tree.args) if len(tree.args) == 1 else tuple(tree.args)
 
     def responses(self, left: Any) -> tuple[Factor, ...]:
         fewest, most = self.allowed.responses
@@ -253,8 +245,7 @@ class _Reader:
             raise _Unreadable("it has a left side; start with ~")
         factors: list[Factor] = []
         for leaf in self.leaves_of_sum(left):
-            term = self.leaf(leaf)
-            factors += next(iter(term.values()), ())
+            factors += next(iter(self.leaf(leaf).values()), ())
         if len(set(factors)) < len(factors):
             raise _Unreadable("a column stands twice on the left side")
         if len(factors) < fewest or (most is not None and len(factors) > most):
@@ -276,8 +267,7 @@ class _Reader:
 
     def evaluate(self, tree: Any) -> Terms:
         """Return the terms of a tree; without recursion, for sums of thousands of terms."""
-        waiting: list[tuple[Any, bool]] = [(tree, False)]
-        values: list[Any] = []
+        waiting, values = [(tree, False)], []
         while waiting:
             node, ready = waiting.pop()
             if not hasattr(node, "operator"):
@@ -302,8 +292,7 @@ class _Reader:
         sides = [self.terms(part) for part in parts]
         if len(sides) == 1:  # a sign in front
             return {} if sign == "-" else sides[0]
-        if len(sides[0]) * len(sides[1]) > MOST_PRODUCTS:
-            raise _Unreadable(f"more than {count(MOST_TERMS)} terms")
+        self.check_products(*sides)
         return self.limited(OPERATORS[sign](*sides))
 
     def power(self, base: Terms, exponent: Any) -> Terms:
@@ -312,13 +301,16 @@ class _Reader:
             raise _Unreadable(f"{text!r} is not a power between 1 and {LARGEST_POWER}")
         terms = base
         for _ in range(int(text) - 1):
-            if len(terms) * len(base) > MOST_PRODUCTS:
-                raise _Unreadable(f"more than {count(MOST_TERMS)} terms")
+            self.check_products(terms, base)
             more = self.limited({**terms, **_interactions(terms, base)})
             if len(more) == len(terms):
                 break
             terms = more
         return terms
+
+    def check_products(self, left: Terms, right: Terms) -> None:
+        if len(left) * len(right) > MOST_PRODUCTS:
+            raise _Unreadable(f"more than {count(MOST_TERMS)} terms")
 
     def limited(self, terms: Terms) -> Terms:
         if len(terms) > MOST_TERMS:
@@ -345,8 +337,7 @@ class _Reader:
         """Read ``C(column)`` or ``log(column)``."""
         from formulaic.parser.algos.tokenize import tokenize
 
-        shown = text if len(text) <= 40 else text[:37] + "..."
-        call = CALL.fullmatch(text)
+        shown, call = text if len(text) <= 40 else text[:37] + "...", CALL.fullmatch(text)
         if call is None:
             raise _Unreadable(f"{shown!r} is not a column; put other names into backticks")
         function = call.group(1)
