@@ -52,6 +52,7 @@ def profile_survey(data: Any) -> SurveyProfile:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> frame = pd.DataFrame({"hid": [1, 1, 2, 2], "weight": 2.0, "sex": list("fmfm"), "c": 1})
     >>> profile_survey(frame).to_frame()["use"].tolist()
     ['role: household', 'role: weight', 'structure', 'left out']

@@ -21,7 +21,8 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     Examples
     --------
     >>> row = {"kind": "conditional", "variable": "job", "given": "sex"}
-    >>> advice(row, [{"type": "categorical", "name": "job", "predictors": ["age"]}])
+    >>> recipe = [{"type": "structure", "variables": ["age", "sex"]}]
+    >>> advice(row, [*recipe, {"type": "categorical", "name": "job", "predictors": ["age"]}])
     'Give job the predictor sex.'
     """
     kind, variable, given = row["kind"], str(row["variable"]), str(row["given"])
