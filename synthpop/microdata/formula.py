@@ -25,11 +25,8 @@ from typing import Any
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, join
 
-MOST_TERMS = 1000
-MOST_PRODUCTS = 200_000
-LONGEST = 20_000
-DEEPEST = 50
-LARGEST_POWER = 20
+MOST_TERMS, MOST_PRODUCTS = 1000, 200_000
+LONGEST, DEEPEST, LARGEST_POWER = 20_000, 50, 20
 CALL = re.compile(r"\s*([^\W\d]\w*)\s*\((.*)\)\s*", re.DOTALL)
 PLAIN = re.compile(r"[^\W\d][\w.]*")
 WORDS = {
