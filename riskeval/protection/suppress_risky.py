@@ -119,7 +119,7 @@ def suppress_risky(
     if recovery.n_right:
         sources = join(dict.fromkeys(recovery.cells["source"]))
         notes.append(
-            f"But {recovery.n_right:,} of {plural(recovery.n_holes, 'suppressed value')} can be "
+            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can be "
             f"read back ({sources})."
         )
     details: dict[str, Any] = {"above": first, "recovery": recovery}
