@@ -119,8 +119,8 @@ def suppress_risky(
     if recovery.n_right:
         sources = join(dict.fromkeys(recovery.cells["source"]))
         notes.append(
-            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can be "
-            f"read back ({sources})."
+            f"But {count(recovery.n_right)} of {plural(recovery.n_holes, 'suppressed value')} can "
+            f"be read back ({sources})."
         )
     details: dict[str, Any] = {"above": first, "recovery": recovery}
     if still is not None:
