@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.show import lower
+from riskeval.report.show import lower
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
@@ -78,7 +78,7 @@ class RiskUtilityMap(Result):
 
     def figure(self) -> Figure:
         """Draw the map in print quality (matplotlib)."""
-        from riskeval.comparison.figures import draw_map
+        from riskeval.report.comparison_figures import draw_map
 
         return draw_map(self)
 

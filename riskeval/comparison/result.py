@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.request import SampleSizes
-from riskeval.comparison.show import shown
 from riskeval.measures.request import Limits
+from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
 
-ORIGINAL = "original"
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
 UTILITIES = ("overlap", "pmse", "tables", "il1s")

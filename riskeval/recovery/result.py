@@ -257,6 +257,9 @@ def expected_values(released: pd.Series, original: pd.Series) -> np.ndarray:
 
 
 def _below(frame: pd.DataFrame, keys: Sequence[str], k: int) -> int:
-    from riskeval.measures.frequencies import frequency_counts
+    from riskeval.keys.matching import match_counts
+    from riskeval.keys.table import tabulate
 
-    return int((frequency_counts(frame, list(keys)).f < k).sum())
+    table = tabulate(frame, list(keys), None)
+    records, _ = match_counts(table, "wildcard", 1.0)
+    return int((records[table.cell] < k).sum())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from riskeval.comparison.figures import draw_overlaps
-from riskeval.comparison.show import lower
+from riskeval.report.comparison_figures import draw_overlaps
 from riskeval.report.comparison_tables import (
     files_table,
     limits_table,
@@ -21,6 +20,7 @@ from riskeval.report.comparison_tables import (
     text_of,
 )
 from riskeval.report.external import external_view
+from riskeval.report.show import lower
 from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from riskeval.comparison.result import ORIGINAL
-from riskeval.comparison.show import shown
+from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.text import BLANK, count, number
 

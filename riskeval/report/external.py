@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.comparison.result import Comparison
-from riskeval.comparison.show import shown
+from riskeval.report.show import shown
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
+
+if TYPE_CHECKING:
+    from riskeval.comparison.result import Comparison
 
 ESTIMATES = (
     "original", "released", "lower_original", "upper_original", "lower_released", "upper_released",

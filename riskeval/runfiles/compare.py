@@ -12,7 +12,8 @@ from pydantic import Field
 
 from riskeval.comparison.compare import compare
 from riskeval.comparison.releases import Release
-from riskeval.comparison.result import ORIGINAL, Comparison
+from riskeval.comparison.result import Comparison
+from riskeval.report.show import ORIGINAL
 from riskeval.runfiles.runfile import (
     DataInput,
     Names,

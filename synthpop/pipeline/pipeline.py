@@ -62,19 +62,13 @@ from synthpop.pipeline.replicates import (
     in_order,
 )
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
+from synthpop.pipeline.write_blocks import WriteBlock, plan_file
 from synthpop.population.blocks import BlockPlan, household_table, make_plan
 from synthpop.population.id_columns import Layout, sized
 from synthpop.population.manifest import BlockRecord, Manifest, Roles, RunIdentity, SampleRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
-from synthpop.population.storage import (
-    WriteBlock,
-    claim,
-    fallbacks_of,
-    plan_file,
-    read_manifest,
-    write_manifest,
-)
+from synthpop.population.storage import claim, fallbacks_of, read_manifest, write_manifest
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.finishers import Finisher, Preparation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,18 +22,14 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.streams import resolve_seed
-from synthpop.pipeline.simulate import Recipe, simulate_block
-from synthpop.population.blocks import BlockPlan
 from synthpop.population.folders import (
     FOLDER,
     MANIFEST,
     PART,
     RECORDS,
-    part_file,
     record_path,
-    stratum_folders,
 )
-from synthpop.population.lock import LOCK, only_writer, shares_folder
+from synthpop.population.lock import LOCK, only_writer
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest, RunIdentity
 from synthpop.population.plain_values import ManifestError
 
@@ -42,47 +38,6 @@ if TYPE_CHECKING:
 
 ROW_GROUP = 250_000
 KEPT = "Finished blocks are kept."
-
-
-@dataclass(frozen=True, slots=True)
-class WriteBlock:
-    """Simulate one block and write it, unless it is there; callable in any worker.
-
-    Attributes
-    ----------
-    root : Path
-    recipe : Recipe
-    run : str
-        Hash of the identity of the run.
-    token : str
-        Of the lock of the folder: a worker that does not find it sees another folder.
-    """
-
-    root: Path
-    recipe: Recipe
-    run: str
-    token: str
-
-    def __call__(self, plan: BlockPlan) -> BlockRecord:
-        """Return the record of the block."""
-        if not shares_folder(self.root, self.token):
-            raise OutputError(
-                f"a worker does not see {self.root} as the folder of this run. Workers write the "
-                "blocks themselves: choose a folder on storage that all of them share."
-            )
-        file = plan_file(self.recipe, plan)
-        record = read_record(self.root / file, self.run)
-        expected = (file, plan.n_households, plan.n_persons)
-        if record is not None and (record.file, record.n_households, record.n_persons) == expected:
-            return record
-        simulated = simulate_block(self.recipe, plan)
-        return write_block(
-            self.root,
-            BlockRecord(plan.n_households, plan.n_persons, file, fallbacks=simulated.fallbacks),
-            self.recipe.fields,
-            simulated.columns,
-            self.run,
-        )
 
 
 def write_block(
@@ -98,11 +53,6 @@ def write_block(
     block = replace(block, hash=digest, bytes=size)
     write_text(record_path(path), block.to_record(run), kept=KEPT)
     return block
-
-
-def plan_file(recipe: Recipe, plan: BlockPlan) -> str:
-    """Return the file of a planned block, relative to the output folder."""
-    return part_file(stratum_folders(recipe.strata_levels)[plan.stratum], plan.number)
 
 
 def read_record(path: Path, run: str) -> BlockRecord | None:

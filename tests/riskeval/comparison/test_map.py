@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import riskeval
 from riskeval import Release, protect
-from riskeval.comparison.figures import draw_overlaps, nested_sizes
 from riskeval.comparison.map import pareto_front
+from riskeval.report.comparison_figures import draw_overlaps, nested_sizes
 from synthpop.microdata.errors import InputError
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 

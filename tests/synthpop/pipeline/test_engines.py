@@ -215,9 +215,8 @@ def test_a_worker_on_another_installation_is_refused(dask_cluster, monkeypatch) 
 
 
 def test_storage_that_is_not_shared(fitted, dask_cluster, tmp_path, monkeypatch) -> None:
-    from synthpop.population import storage
+    from synthpop.pipeline.write_blocks import WriteBlock as real
 
-    real = storage.WriteBlock
     elsewhere = tmp_path / "elsewhere"
     monkeypatch.setattr(
         "synthpop.pipeline.pipeline.WriteBlock",

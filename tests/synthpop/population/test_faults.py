@@ -14,7 +14,6 @@ import pytest
 
 from synthpop import open_population
 from synthpop.microdata.errors import OutputError
-from synthpop.population import storage
 from synthpop.population.verify import verify
 from tests.small import small_pipeline, small_survey
 
@@ -100,7 +99,9 @@ def test_each_call_of_a_resumed_run_fails_once(fitted, tmp_path) -> None:
 
 
 def test_memory_that_runs_out_is_told_and_loses_nothing(fitted, tmp_path, monkeypatch) -> None:
-    real = storage.simulate_block
+    from synthpop.pipeline import write_blocks
+
+    real = write_blocks.simulate_block
     calls = []
 
     def hungry(recipe, plan):
@@ -109,7 +110,7 @@ def test_memory_that_runs_out_is_told_and_loses_nothing(fitted, tmp_path, monkey
             raise MemoryError
         return real(recipe, plan)
 
-    monkeypatch.setattr(storage, "simulate_block", hungry)
+    monkeypatch.setattr(write_blocks, "simulate_block", hungry)
     with pytest.raises(MemoryError):
         fitted.simulate(out=tmp_path / "p")
     assert len(list((tmp_path / "p").rglob("*.parquet"))) == 1

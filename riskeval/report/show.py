@@ -9,6 +9,9 @@ from synthpop.microdata.text import number, short_percent
 
 SHARES = ("share", "overlap")
 
+ORIGINAL = "original"
+"""Name of the row of the original in tables of a comparison."""
+
 
 def shown(row: Any, external: bool = False) -> str:
     """Return a number with its unit.

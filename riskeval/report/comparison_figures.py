@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from riskeval.comparison.show import lower
+from riskeval.report.show import lower
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.pictures import GREY, INK, LINE, OKABE_ITO, RC, SOFT, WIDE, new_figure
 

@@ -1,0 +1,60 @@
+"""Simulate blocks straight into the folder of a population, in any worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthpop.microdata.errors import OutputError
+from synthpop.pipeline.simulate import Recipe, simulate_block
+from synthpop.population.blocks import BlockPlan
+from synthpop.population.folders import part_file, stratum_folders
+from synthpop.population.lock import shares_folder
+from synthpop.population.manifest import BlockRecord
+from synthpop.population.storage import read_record, write_block
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBlock:
+    """Simulate one block and write it, unless it is there; callable in any worker.
+
+    Attributes
+    ----------
+    root : Path
+    recipe : Recipe
+    run : str
+        Hash of the identity of the run.
+    token : str
+        Of the lock of the folder: a worker that does not find it sees another folder.
+    """
+
+    root: Path
+    recipe: Recipe
+    run: str
+    token: str
+
+    def __call__(self, plan: BlockPlan) -> BlockRecord:
+        """Return the record of the block."""
+        if not shares_folder(self.root, self.token):
+            raise OutputError(
+                f"a worker does not see {self.root} as the folder of this run. Workers write the "
+                "blocks themselves: choose a folder on storage that all of them share."
+            )
+        file = plan_file(self.recipe, plan)
+        record = read_record(self.root / file, self.run)
+        expected = (file, plan.n_households, plan.n_persons)
+        if record is not None and (record.file, record.n_households, record.n_persons) == expected:
+            return record
+        simulated = simulate_block(self.recipe, plan)
+        return write_block(
+            self.root,
+            BlockRecord(plan.n_households, plan.n_persons, file, fallbacks=simulated.fallbacks),
+            self.recipe.fields,
+            simulated.columns,
+            self.run,
+        )
+
+
+def plan_file(recipe: Recipe, plan: BlockPlan) -> str:
+    """Return the file of a planned block, relative to the output folder."""
+    return part_file(stratum_folders(recipe.strata_levels)[plan.stratum], plan.number)
