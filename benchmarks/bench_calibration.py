@@ -43,8 +43,8 @@ def make_margins(survey: Survey, plan: list[tuple[str, list[str]]], seed: int = 
     """Totals of a second sample like the first: weights disturbed by group."""
     rng = np.random.default_rng(seed)
     frame = survey.frame
-    tilt = 1 + 0.15 * np.sin(frame["age"].cat.codes.to_numpy()) + 0.1 * (frame["sex"] == "m")
-    by_household = np.bincount(survey.household_index, tilt) / survey.household_sizes
+    effects = 1 + 0.15 * np.sin(frame["age"].cat.codes.to_numpy()) + 0.1 * (frame["sex"] == "m")
+    by_household = np.bincount(survey.household_index, effects) / survey.household_sizes
     by_household *= rng.uniform(0.8, 1.2, len(by_household))
     truth = frame.assign(total=survey.weights * by_household[survey.household_index])
     truth_households = truth.drop_duplicates("hid")

@@ -93,7 +93,7 @@ def test_simulate_tells_every_faulty_argument_at_once(
     assert sorted(fault.where for fault in caught.value.faults) == sorted(["n", *named])
 
 
-def test_strata_that_finishers_forbid_are_told_with_other_faults() -> None:
+def test_strata_that_population_stages_forbid_are_told_with_other_faults() -> None:
     table = pd.DataFrame({"sex": ["f", "m"], "total": [1, 1]})
     fitted = fit(Anneal([Margin(table)]))
     with pytest.raises(InputError) as caught:

@@ -109,19 +109,19 @@ def minimal_generalization(
     ({'zip': 1, 'sex': 0}, ['43', '43', '41', '41'])
     """
     frame = own_frame(data)
-    ladders = _prepared(frame, hierarchies, k, suppression_limit)
-    _check_node(ladders, node)
-    search = _Search(ladders, k, suppression_limit)
+    sequences = _prepared(frame, hierarchies, k, suppression_limit)
+    _check_node(sequences, node)
+    search = _Search(sequences, k, suppression_limit)
     minimal = search.minimal_nodes()
-    names = [ladder.name for ladder in ladders]
+    names = [sequence.name for sequence in sequences]
     chosen = _chosen(search, minimal, names, node)
     small = search.small_records(chosen)
     released = frame.copy(deep=False)
-    for ladder, level in zip(ladders, chosen, strict=True):
-        column = _at_level(frame[ladder.name], ladder, level)
-        released[ladder.name] = suppress_cells(column, small)
+    for sequence, level in zip(sequences, chosen, strict=True):
+        column = _at_level(frame[sequence.name], sequence, level)
+        released[sequence.name] = suppress_cells(column, small)
     _verify(released, names, k, small)
-    precision = _precision(ladders, chosen)
+    precision = _precision(sequences, chosen)
     shown = dict(zip(names, chosen, strict=True))
     return protected(
         frame,
@@ -167,34 +167,34 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     >>> generalization_lattice(people, {"sex": ["*"]}, k=2)["below_k"].tolist()
     [1, 0]
     """
-    ladders = _prepared(own_frame(data), hierarchies, k, 0)
-    search = _Search(ladders, k, 0)
-    every = tuple(range(len(ladders)))
+    sequences = _prepared(own_frame(data), hierarchies, k, 0)
+    search = _Search(sequences, k, 0)
+    every = tuple(range(len(sequences)))
     rows = [
         (*node, sum(node), search.below(every, node))
-        for node in product(*(range(ladder.top + 1) for ladder in ladders))
+        for node in product(*(range(sequence.top + 1) for sequence in sequences))
     ]
-    names = [ladder.name for ladder in ladders]
+    names = [sequence.name for sequence in sequences]
     return pd.DataFrame(rows, columns=[*names, "height", "below_k"])
 
 
 class _Search:
     """Counts of the lattice, on the distinct rows of the file."""
 
-    def __init__(self, ladders: list[Hierarchy], k: int, limit: int) -> None:
-        self.ladders, self.k, self.limit = ladders, k, limit
-        base = np.column_stack([ladder.codes[0] for ladder in ladders])
-        self.cell, n_cells = cell_ids(base, [len(ladder.labels[0]) for ladder in ladders])
+    def __init__(self, sequences: list[Hierarchy], k: int, limit: int) -> None:
+        self.sequences, self.k, self.limit = sequences, k, limit
+        base = np.column_stack([sequence.codes[0] for sequence in sequences])
+        self.cell, n_cells = cell_ids(base, [len(sequence.labels[0]) for sequence in sequences])
         self.sizes = np.bincount(self.cell, minlength=n_cells)
         first = np.zeros(n_cells, dtype=np.int64)
         first[self.cell] = np.arange(len(base))
-        self.codes = [[codes[first] for codes in ladder.codes] for ladder in ladders]
+        self.codes = [[codes[first] for codes in sequence.codes] for sequence in sequences]
         self.counted = 0
 
     def groups(self, keys: tuple[int, ...], node: Node) -> tuple[np.ndarray, np.ndarray]:
         """Group of each distinct row, and records of each group."""
         columns = np.column_stack([self.codes[j][h] for j, h in zip(keys, node, strict=True)])
-        widths = [len(self.ladders[j].labels[h]) for j, h in zip(keys, node, strict=True)]
+        widths = [len(self.sequences[j].labels[h]) for j, h in zip(keys, node, strict=True)]
         ids, n_groups = cell_ids(columns, widths)
         return ids, np.bincount(ids, self.sizes, n_groups)
 
@@ -206,7 +206,7 @@ class _Search:
 
     def minimal_nodes(self) -> list[Node]:
         """All minimal nodes, by the levels of the first key, the second, ..."""
-        m = len(self.ladders)
+        m = len(self.sequences)
         holds: dict[tuple[int, ...], dict[Node, bool]] = {}
         for size in range(1, m + 1):
             for keys in combinations(range(m), size):
@@ -222,7 +222,7 @@ class _Search:
         self, keys: tuple[int, ...], holds: dict[tuple[int, ...], dict[Node, bool]]
     ) -> dict[Node, bool]:
         result: dict[Node, bool] = {}
-        spans = [range(self.ladders[j].top + 1) for j in keys]
+        spans = [range(self.sequences[j].top + 1) for j in keys]
         for node in product(*spans):
             if any(result[lower] for lower in _below(node)):
                 result[node] = True
@@ -248,21 +248,21 @@ def _below(node: Node) -> list[Node]:
     return [(*node[:j], h - 1, *node[j + 1 :]) for j, h in enumerate(node) if h > 0]
 
 
-def _precision(ladders: list[Hierarchy], node: Node) -> float:
-    shares = [h / ladder.top for ladder, h in zip(ladders, node, strict=True) if ladder.top]
+def _precision(sequences: list[Hierarchy], node: Node) -> float:
+    shares = [h / sequence.top for sequence, h in zip(sequences, node, strict=True) if sequence.top]
     return 1.0 - float(np.mean(shares)) if shares else 1.0
 
 
-def _check_node(ladders: list[Hierarchy], node: Mapping[str, int] | None) -> None:
+def _check_node(sequences: list[Hierarchy], node: Mapping[str, int] | None) -> None:
     if node is None:
         return
     faults = Faults("minimal_generalization")
-    for name in set(node) ^ {ladder.name for ladder in ladders}:
+    for name in set(node) ^ {sequence.name for sequence in sequences}:
         faults.add("node", f"{name!r} is no key or has no level")
-    for ladder in ladders:
-        level = node.get(ladder.name, 0)
-        if isinstance(level, bool) or level not in range(ladder.top + 1):
-            faults.add("node", f"{ladder.name!r}: {level!r}", remedy=f"Give 0 to {ladder.top}.")
+    for sequence in sequences:
+        level = node.get(sequence.name, 0)
+        if isinstance(level, bool) or level not in range(sequence.top + 1):
+            faults.add("node", f"{sequence.name!r}: {level!r}", remedy=f"Give 0 to {sequence.top}.")
     faults.raise_if_any()
 
 
@@ -279,14 +279,14 @@ def _chosen(
             )
         return levels
     if not minimal:
-        top = tuple(ladder.top for ladder in search.ladders)
+        top = tuple(sequence.top for sequence in search.sequences)
         left = search.below(tuple(range(len(names))), top)
         raise GuaranteeError(
             f"minimal_generalization: even the top of the lattice leaves {plural(left, 'record')} "
             f"in groups below {search.k}; add coarser levels or raise suppression_limit above "
             f"{search.limit}"
         )
-    return min(minimal, key=lambda n: (-_precision(search.ladders, n), search.squares(n), n))
+    return min(minimal, key=lambda n: (-_precision(search.sequences, n), search.squares(n), n))
 
 
 def _prepared(
@@ -300,9 +300,9 @@ def _prepared(
             faults.add(name, f"is {value!r}", remedy=f"Give a whole number from {least}.")
     check_columns(faults, frame, hierarchies, "key")
     faults.raise_if_any()
-    ladders = [_ladder(faults, frame[name], name, hierarchies[name]) for name in hierarchies]
+    sequences = [_sequence(faults, frame[name], name, hierarchies[name]) for name in hierarchies]
     faults.raise_if_any()
-    return ladders
+    return sequences
 
 
 def _plain(levels: Any) -> Any:
@@ -315,7 +315,7 @@ def _plain(levels: Any) -> Any:
     return [dict(level) if isinstance(level, Mapping) else level for level in levels]
 
 
-def _ladder(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierarchy:
+def _sequence(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierarchy:
     codes, found = encode(values)
     labels: list[list[Any]] = [[*found, None]]  # the last code is the missing value
     steps = [np.where(codes < 0, len(found), codes).astype(np.int64)]
@@ -368,11 +368,11 @@ def _check_table(faults: Faults, name: str, table: pd.DataFrame) -> None:
             )
 
 
-def _at_level(values: pd.Series, ladder: Hierarchy, level: int) -> pd.Series:
+def _at_level(values: pd.Series, sequence: Hierarchy, level: int) -> pd.Series:
     if level == 0:
         return values
-    names = ladder.labels[level][:-1]
-    codes = np.where(ladder.codes[level] == len(names), -1, ladder.codes[level])
+    names = sequence.labels[level][:-1]
+    codes = np.where(sequence.codes[level] == len(names), -1, sequence.codes[level])
     ordered = isinstance(values.dtype, pd.CategoricalDtype) and bool(values.cat.ordered)
     return categorical_column(codes, names, ordered=ordered, index=values.index)
 

@@ -18,7 +18,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Households:
+class HouseholdRoles:
     """Households of a file.
 
     Attributes
@@ -59,7 +59,7 @@ def read_households(
     candidates: Sequence[str] = (),
     declared: Sequence[str] = (),
     strata: Sequence[str] = (),
-) -> Households | None:
+) -> HouseholdRoles | None:
     """Read the households of a file; note faulty ids and variables (then None).
 
     Parameters
@@ -92,7 +92,7 @@ def read_households(
     first = np.zeros(n_households, dtype=np.int64)
     first[number[::-1]] = np.arange(len(frame) - 1, -1, -1)
     size = np.bincount(number, minlength=n_households)
-    homes = Households(household, number, first, size, ())
+    homes = HouseholdRoles(household, number, first, size, ())
     for name in strata:
         _note_differing(faults, frame, homes, name, "lies in two strata")
     for name in declared:
@@ -102,17 +102,17 @@ def read_households(
         for name in dict.fromkeys([*declared, *candidates])
         if name in declared or is_shared(frame[name], homes)
     ]
-    return Households(household, number, first, size, tuple(shared))
+    return HouseholdRoles(household, number, first, size, tuple(shared))
 
 
-def is_shared(values: pd.Series, homes: Households) -> bool:
+def is_shared(values: pd.Series, homes: HouseholdRoles) -> bool:
     """Whether no household has two values, and some household could have."""
     codes = encode(values)[0]
     lone = homes.size[homes.number] == 1
     return bool((codes[~lone] >= 0).any()) and not _differing(codes, homes).any()
 
 
-def _differing(codes: np.ndarray, homes: Households) -> np.ndarray:
+def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     """Which households have two filled values, bool, shape (H,)."""
     codes = codes.astype(np.int64)
     filled = codes >= 0
@@ -124,7 +124,7 @@ def _differing(codes: np.ndarray, homes: Households) -> np.ndarray:
 
 
 def _note_differing(
-    faults: Faults, frame: pd.DataFrame, homes: Households, name: str, what: str
+    faults: Faults, frame: pd.DataFrame, homes: HouseholdRoles, name: str, what: str
 ) -> None:
     differs = _differing(encode(frame[name])[0], homes)
     if not differs.any():

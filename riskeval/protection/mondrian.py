@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
@@ -109,7 +109,7 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
 
 
 def _nested(
-    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: Households | None
+    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: HouseholdRoles | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Regions of the household keys (one number for members), and regions of all keys in them."""
     if homes is None or not shared.any():

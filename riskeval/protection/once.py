@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.recovery.columns import names_of
@@ -66,7 +66,7 @@ def read_order(
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
-) -> tuple[Order, Households | None]:
+) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
     order = Order(
@@ -95,7 +95,7 @@ def read_order(
 
 
 def once_a_household(
-    frame: pd.DataFrame, names: Sequence[str], order: Order, homes: Households | None, run: Run
+    frame: pd.DataFrame, names: Sequence[str], order: Order, homes: HouseholdRoles | None, run: Run
 ) -> Protected:
     """Run a verb on household variables once a household, then on the others, then keep sums.
 
@@ -150,7 +150,9 @@ def once_a_household(
     )
 
 
-def _one_row_each(frame: pd.DataFrame, shared: Sequence[str], homes: Households) -> pd.DataFrame:
+def _one_row_each(
+    frame: pd.DataFrame, shared: Sequence[str], homes: HouseholdRoles
+) -> pd.DataFrame:
     table = frame.iloc[homes.first].reset_index(drop=True)
     for name in shared:
         if table[name].isna().any():  # the first member may lack what another has

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.pram_matrix import invariant_matrix, random_matrix
 from riskeval.protection.result import (
     Protected,
@@ -262,7 +262,7 @@ def _by_column(
     return {name: given.get(name, usual) for name in names}
 
 
-def _first_filled(codes: np.ndarray, homes: Households) -> np.ndarray:
+def _first_filled(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     """First record of each household that has a value; its first record where none has."""
     rows = homes.first.copy()
     filled = np.flatnonzero(codes >= 0)[::-1]

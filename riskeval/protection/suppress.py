@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, suppress_under_attack
 from riskeval.protection.suppress_checks import (
@@ -21,7 +21,7 @@ from riskeval.protection.suppress_checks import (
     read_subsets,
     stratum_codes,
 )
-from riskeval.protection.suppress_codes import SLACK, Request, count_matches, suppress_codes
+from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
 from riskeval.protection.suppress_households import hide_rare_households, rare_households
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_choice, check_numeric
@@ -165,7 +165,7 @@ def local_suppression(
     faults.raise_if_any()
     cost = np.array([1.0 + len(ties.get(name, ())) for name in names])
     job = _Job(
-        Request(0, missing, float(alpha), ranks, cost),
+        SuppressRequest(0, missing, float(alpha), ranks, cost),
         strata_codes, asked(names, wanted),
     )  # fmt: skip
     attack = Attack(frame, names, ties, homes, roles[2], by, parts)
@@ -215,7 +215,7 @@ class _Job:
     """What is asked of every combination of keys."""
 
     def __init__(
-        self, request: Request, strata: np.ndarray, subsets: list[tuple[list[int], int]]
+        self, request: SuppressRequest, strata: np.ndarray, subsets: list[tuple[list[int], int]]
     ) -> None:
         self.request, self.strata, self.subsets = request, strata, subsets
 
@@ -283,7 +283,11 @@ def _check_roles(
 
 
 def _households_first(
-    codes: np.ndarray, names: list[str], homes: Households | None, household_keys: list[str], k: int
+    codes: np.ndarray,
+    names: list[str],
+    homes: HouseholdRoles | None,
+    household_keys: list[str],
+    k: int,
 ) -> tuple[np.ndarray, int]:
     """Codes with rare households hidden, and how many were rare before."""
     if homes is None or not household_keys:
@@ -358,7 +362,7 @@ def _household_notes(
     outcome: Outcome,
     codes: np.ndarray,
     names: list[str],
-    homes: Households | None,
+    homes: HouseholdRoles | None,
     household_keys: list[str],
     k: int,
     rare: int,

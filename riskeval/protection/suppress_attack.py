@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households
+from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery
@@ -34,7 +34,7 @@ class Attack:
     names : sequence of str
         Keys, in the order of the columns of codes.
     linked : mapping of str to list of str
-    homes : Households or None
+    homes : HouseholdRoles or None
     weights, strata : sequence of str
     components : mapping of str to sequence of str
     """
@@ -42,7 +42,7 @@ class Attack:
     frame: pd.DataFrame
     names: Sequence[str]
     linked: Mapping[str, Sequence[str]]
-    homes: Households | None
+    homes: HouseholdRoles | None
     weights: Sequence[str] = ()
     strata: Sequence[str] = ()
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -181,7 +181,7 @@ def _locks(codes: np.ndarray, attack: Attack) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_members(
-    rows: np.ndarray, columns: np.ndarray, shared: np.ndarray, homes: Households | None,
+    rows: np.ndarray, columns: np.ndarray, shared: np.ndarray, homes: HouseholdRoles | None,
     shape: tuple[int, ...],
 ) -> np.ndarray:  # fmt: skip
     """Cells, and those of all members for household variables; bool, shape (n, m)."""
@@ -197,7 +197,7 @@ def _with_members(
 
 def _open(
     start: np.ndarray, result: np.ndarray, short: np.ndarray, free: np.ndarray,
-    homes: Households | None,
+    homes: HouseholdRoles | None,
 ) -> bool:  # fmt: skip
     """Hide one household variable of all members in households with a rare record.
 

@@ -15,7 +15,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True)
-class Request:
+class SuppressRequest:
     """What is asked of the keys: k, the treatment of missing values, what each key is worth.
 
     Attributes
@@ -45,7 +45,7 @@ class Request:
         return np.array(given.get(self.missing, (1.0, 1.0)))
 
 
-def count_matches(codes: np.ndarray, strata: np.ndarray, request: Request) -> np.ndarray:
+def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressRequest) -> np.ndarray:
     """Count the records that each record matches, by tables of shared keys (exact, no hashing).
 
     Parameters
@@ -53,7 +53,7 @@ def count_matches(codes: np.ndarray, strata: np.ndarray, request: Request) -> np
     codes : integer array, shape (n, m), -1 missing
     strata : int64 array, shape (n,)
         Records of different strata never match; shares of categories are those of the stratum.
-    request : Request
+    request : SuppressRequest
         Only the treatment of missing values is used.
 
     Returns
@@ -120,7 +120,10 @@ def category_shares(codes: np.ndarray) -> np.ndarray:
 
 
 def suppress_codes(
-    codes: np.ndarray, strata: np.ndarray, request: Request, locked: np.ndarray | None = None
+    codes: np.ndarray,
+    strata: np.ndarray,
+    request: SuppressRequest,
+    locked: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the codes with as few new -1 as the greedy rule needs; the input is not changed.
 
@@ -128,7 +131,7 @@ def suppress_codes(
     ----------
     codes : integer array, shape (n, m), -1 missing
     strata : int64 array, shape (n,)
-    request : Request
+    request : SuppressRequest
     locked : bool array, shape (n, m), optional
         Cells that must stay (not for "own-category"). A record whose other keys do not suffice
         then keeps fewer than k matches.
@@ -159,7 +162,9 @@ def suppress_codes(
     return result
 
 
-def _by_category_size(codes: np.ndarray, request: Request, locked: np.ndarray | None) -> np.ndarray:
+def _by_category_size(
+    codes: np.ndarray, request: SuppressRequest, locked: np.ndarray | None
+) -> np.ndarray:
     """Repeat with new shares: they fall as cells are suppressed."""
     one = np.zeros(len(codes), dtype=np.int64)
     while True:
@@ -187,7 +192,7 @@ def _rescue(
 def _greedy(
     codes: np.ndarray,
     strata: np.ndarray,
-    request: Request,
+    request: SuppressRequest,
     shares: np.ndarray,
     locked: np.ndarray | None,
 ) -> np.ndarray:

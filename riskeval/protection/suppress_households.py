@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.protection.household import Households
-from riskeval.protection.suppress_codes import SLACK, Request, count_matches, suppress_codes
+from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
 from synthpop.microdata.codes import cell_ids
 
 MOST_COLUMNS = 14
@@ -40,7 +40,7 @@ class Wide:
 
 
 def widen(
-    codes: np.ndarray, homes: Households, shared: Sequence[int], by: np.ndarray
+    codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], by: np.ndarray
 ) -> list[Wide]:
     """Return the households of each size, smallest first.
 
@@ -52,7 +52,7 @@ def widen(
     ----------
     codes : integer array, shape (n, m)
         The household keys.
-    homes : Households
+    homes : HouseholdRoles
     shared : positions of the keys that all members share
     by : integer array, shape (n, m)
         Keys that order the members: those of the original.
@@ -88,13 +88,13 @@ def _joined(codes: np.ndarray, members: np.ndarray, own: Sequence[int]) -> np.nd
 
 
 def rare_households(
-    codes: np.ndarray, homes: Households, shared: Sequence[int], k: int, by: np.ndarray
+    codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], k: int, by: np.ndarray
 ) -> int:
     """Count the households that fewer than k match, member by member in the order of `by`.
 
     There may be other ways to put members beside each other, so that more households match.
     """
-    request = Request(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
+    request = SuppressRequest(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
     total = 0
     for table in widen(codes, homes, shared, by):
         strata = np.zeros(len(table.homes), dtype=np.int64)
@@ -103,7 +103,7 @@ def rare_households(
 
 
 def hide_rare_households(
-    codes: np.ndarray, homes: Households, shared: Sequence[int], k: int
+    codes: np.ndarray, homes: HouseholdRoles, shared: Sequence[int], k: int
 ) -> tuple[np.ndarray, int]:
     """Hide keys until every household matches at least k of its size.
 
@@ -119,14 +119,14 @@ def hide_rare_households(
     for table in widen(codes, homes, shared, codes):
         n_columns = table.codes.shape[1]
         if len(table.homes) < k or n_columns > MOST_COLUMNS + 6:
-            request = Request(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
+            request = SuppressRequest(k, "wildcard", 1.0, np.zeros(0), np.zeros(0))
             strata = np.zeros(len(table.homes), dtype=np.int64)
             left += int((count_matches(table.codes, strata, request) < k - SLACK).sum())
             continue
         size = table.members.shape[1]
         cost = np.array([size if place < 0 else len(keys)
                          for place, keys in zip(table.place, table.keys, strict=True)])  # fmt: skip
-        request = Request(k, "wildcard", 1.0, np.zeros(n_columns), cost.astype(np.float64))
+        request = SuppressRequest(k, "wildcard", 1.0, np.zeros(n_columns), cost.astype(np.float64))
         strata = np.zeros(len(table.homes), dtype=np.int64)
         result = suppress_codes(table.codes, strata, request)
         gone = (result < 0) & (table.codes >= 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
@@ -164,7 +164,7 @@ def _individual(
 
 def _hide(
     frame: pd.DataFrame, released: pd.DataFrame, name: str, above: np.ndarray,
-    homes: Households | None,
+    homes: HouseholdRoles | None,
 ) -> int:  # fmt: skip
     """Suppress a column in `released`; return the number of records above the threshold."""
     rows = above

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import Households, read_households
+from riskeval.protection.household import HouseholdRoles, read_households
 from riskeval.protection.numeric import read_seed
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
@@ -182,7 +182,7 @@ def _changed(
     frame: pd.DataFrame,
     before: np.ndarray,
     stratum: np.ndarray,
-    homes: Households | None,
+    homes: HouseholdRoles | None,
     method: str,
     options: tuple[float | None, float | None, Sequence[str]],
     seed: int,
@@ -234,7 +234,9 @@ def _smooth(frame: pd.DataFrame, before: np.ndarray, given: Sequence[str]) -> np
     return np.asarray(np.exp(matrix @ coefficients))
 
 
-def _one_for_members(before: np.ndarray, after: np.ndarray, homes: Households | None) -> np.ndarray:
+def _one_for_members(
+    before: np.ndarray, after: np.ndarray, homes: HouseholdRoles | None
+) -> np.ndarray:
     """Give the members of households with one weight their mean new weight."""
     if homes is None:
         return after
@@ -252,7 +254,7 @@ def _design(
     watched: Sequence[str],
     both: tuple[np.ndarray, np.ndarray],
     stratum: np.ndarray,
-    homes: Households | None,
+    homes: HouseholdRoles | None,
 ) -> pd.DataFrame:
     rows = []
     for name in watched:

@@ -17,7 +17,7 @@ from riskeval.report.show import ORIGINAL
 from riskeval.runfiles.runfile import (
     DataInput,
     Names,
-    ReportOptions,
+    PageOptions,
     read_data,
     read_source,
     read_steps,
@@ -81,7 +81,7 @@ class ComparePlan:
     holdout : str or None
         File.
     seed : int or None
-    report : ReportOptions
+    report : PageOptions
     folder : Path
         Where relative paths start.
     """
@@ -92,7 +92,7 @@ class ComparePlan:
     options: dict[str, Any]
     holdout: str | None
     seed: int | None
-    report: ReportOptions
+    report: PageOptions
     folder: Path
 
     def sources(self) -> list[Path]:
@@ -212,7 +212,7 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     check_sections(faults, data, SECTIONS)
     source = read_source(faults, data)
     roles = validate(faults, "[roles]", CompareRoles, data.get("roles", {}))
-    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     releases = _read_releases(faults, data.get("release", []))
     options = _options(faults, data)
     held = _holdout(faults, data.get("holdout"))

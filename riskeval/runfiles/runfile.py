@@ -43,7 +43,7 @@ class AssessOptions(Table):
     population_size: float | None = None
 
 
-class Roles(Table):
+class SessionRoles(Table):
     """The table ``[roles]``; see `ProtectionSession`."""
 
     keys: Names
@@ -67,7 +67,7 @@ class ReleaseOptions(Table):
     drop: Names = Field(default_factory=list)
 
 
-class ReportOptions(Table):
+class PageOptions(Table):
     """The table ``[report]``."""
 
     title: str | None = None
@@ -87,7 +87,7 @@ class AssessPlan:
         The table ``[limits]``; see `Limits`.
     options : dict of dicts
         The tables ``[options.<measure>]``.
-    report : ReportOptions
+    report : PageOptions
     folder : Path
         Where relative paths start.
     """
@@ -96,7 +96,7 @@ class AssessPlan:
     arguments: AssessOptions
     limits: dict[str, Any]
     options: dict[str, dict[str, Any]]
-    report: ReportOptions
+    report: PageOptions
     folder: Path
 
     def run(self) -> Assessment:
@@ -112,20 +112,20 @@ class ProtectPlan:
     Attributes
     ----------
     data : DataInput
-    roles : Roles
+    roles : SessionRoles
     steps : tuple of (verb, arguments)
     out : str or None
         Protected file, ``.parquet`` or ``.csv``.
-    report : ReportOptions
+    report : PageOptions
     folder : Path
     release : ReleaseOptions
     """
 
     data: DataInput
-    roles: Roles
+    roles: SessionRoles
     steps: tuple[tuple[str, dict[str, Any]], ...]
     out: str | None
-    report: ReportOptions
+    report: PageOptions
     folder: Path
     release: ReleaseOptions
 
@@ -156,7 +156,7 @@ def load_assess_plan(path: Path | str) -> AssessPlan:
     check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
     source = read_source(faults, data)
     options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
-    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     faults.raise_if_any()
     limits = {k: None if v == "none" else v for k, v in data.get("limits", {}).items()}
     return AssessPlan(source, options, limits, data.get("options", {}), report, file.parent)
@@ -214,8 +214,8 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     faults = Faults(f"run file {file.name}", RunFileError)
     check_sections(faults, data, ["data", "roles", "step", "out", "report", "release"])
     source = read_source(faults, data)
-    roles = validate(faults, "[roles]", Roles, data.get("roles", {}))
-    report = validate(faults, "[report]", ReportOptions, data.get("report", {}))
+    roles = validate(faults, "[roles]", SessionRoles, data.get("roles", {}))
+    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     release = validate(faults, "[release]", ReleaseOptions, data.get("release", {}))
     steps = read_steps(faults, data.get("step", []))
     out = data.get("out")

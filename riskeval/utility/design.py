@@ -14,7 +14,7 @@ from synthpop.microdata.frames import is_number, numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class DesignBlock:
     """Columns of one variable, both files stacked (original first).
 
     Attributes
@@ -30,7 +30,7 @@ class Block:
     labels: tuple[str, ...]
 
 
-def variable_block(sides: FilePair, name: str, categorical: bool) -> Block:
+def variable_block(sides: FilePair, name: str, categorical: bool) -> DesignBlock:
     """Columns of one variable; missing values are a level, or an indicator beside the mean."""
     if categorical or not (is_number(sides.x[name]) and is_number(sides.y[name])):
         both, single = common_levels(sides.x[name], sides.y[name])
@@ -42,7 +42,7 @@ def variable_block(sides: FilePair, name: str, categorical: bool) -> Block:
             codes[codes == MISSING] = len(levels)
             labels.append(f"{name} missing")
         dummies = (codes[:, None] == np.arange(1, len(labels))).astype(np.float64)
-        return Block(name, dummies, tuple(labels[1:]))
+        return DesignBlock(name, dummies, tuple(labels[1:]))
     values = np.concatenate([numbers(f, [name])[:, 0] for f in (sides.x, sides.y)])
     gap = np.isnan(values)
     columns, labels = [], []
@@ -55,7 +55,7 @@ def variable_block(sides: FilePair, name: str, categorical: bool) -> Block:
     if gap.any():
         columns.append(gap.astype(np.float64))
         labels.append(f"{name} missing")
-    return Block(name, np.column_stack(columns), tuple(labels))
+    return DesignBlock(name, np.column_stack(columns), tuple(labels))
 
 
 def model_matrix(

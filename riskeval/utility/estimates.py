@@ -29,7 +29,7 @@ POVERTY = ("at_risk_of_poverty", "poverty_gap")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class EstimateRequest:
     """What to estimate from both files, checked.
 
     Attributes
@@ -67,7 +67,7 @@ def read_request(
     cluster: str | None,
     level: float,
     line: str = "own",
-) -> Request:
+) -> EstimateRequest:
     """Note columns that either file lacks, and code the domains."""
     names = () if by is None else as_names(faults, by, "by")
     fine = check_both(faults, sides, names, "by")
@@ -78,7 +78,7 @@ def read_request(
     domains: tuple[pd.Series | None, pd.Series | None] = (None, None)
     if names and fine:
         domains = (_domains(sides.x, names), _domains(sides.y, names))
-    return Request(sides, domains, gender, men, women, strata, cluster, level, line)
+    return EstimateRequest(sides, domains, gender, men, women, strata, cluster, level, line)
 
 
 def _domains(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
@@ -96,7 +96,11 @@ def _domains(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series:
 
 
 def estimate(
-    request: Request, statistic: str, values: pd.Series, side: int, threshold: float | None = None
+    request: EstimateRequest,
+    statistic: str,
+    values: pd.Series,
+    side: int,
+    threshold: float | None = None,
 ) -> Indicator:
     """One indicator of one file (0: original, 1: release), with its variance."""
     frame = request.sides.y if side else request.sides.x
@@ -115,7 +119,7 @@ def estimate(
 
 
 def domain_table(
-    request: Request, statistic: str, term: str, x: pd.Series, y: pd.Series
+    request: EstimateRequest, statistic: str, term: str, x: pd.Series, y: pd.Series
 ) -> pd.DataFrame:
     """Estimates, standard errors and bounds of both files, one row a domain, "all" first."""
     first = estimate(request, statistic, x, 0)

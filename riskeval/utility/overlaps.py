@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from riskeval.files import check_both, check_level, check_numbers, check_option, read_files
-from riskeval.utility.estimates import STATISTICS, Request, domain_table, read_request
+from riskeval.utility.estimates import STATISTICS, EstimateRequest, domain_table, read_request
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
@@ -262,7 +262,7 @@ def interval_overlap(
     return finish(table, outside, float(level))
 
 
-def _shares(request: Request, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
+def _shares(request: EstimateRequest, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
     both, single = common_levels(x, y)
     missing = [encode(column)[0] < 0 for column in (x, y)]
     parts = []

@@ -25,7 +25,7 @@ from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.design_variance import sampled_units
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
+from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
 from synthpop.microdata.frames import is_number, numbers
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
@@ -97,7 +97,7 @@ class RegressionComparison(Result):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedRegression:
     """A regression of one file.
 
     Attributes
@@ -107,7 +107,7 @@ class Fitted:
     rows : int array
         Records that entered.
     values : float64, shape (rows,)
-        Fitted values (of the logarithm where the response is one; probabilities; linear
+        FittedRegression values (of the logarithm where the response is one; probabilities; linear
         predictors of an ordered response).
     r_squared : float
     """
@@ -129,7 +129,9 @@ class Model:
     sides: FilePair
     family: str
 
-    def fit(self, side: int, strata: str | None = None, cluster: str | None = None) -> Fitted:
+    def fit(
+        self, side: int, strata: str | None = None, cluster: str | None = None
+    ) -> FittedRegression:
         """Fit to one file (0: original, 1: release)."""
         frame = self.sides.y if side else self.sides.x
         weights = self.sides.wy if side else self.sides.wx
@@ -174,7 +176,7 @@ def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> M
 
 
 def _response(
-    faults: Faults, sides: FilePair, factor: Factor, family: str
+    faults: Faults, sides: FilePair, factor: FormulaFactor, family: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
     if family in LOWEST:
         values = _numeric(sides.x, factor), _numeric(sides.y, factor)
@@ -213,7 +215,7 @@ def _in_order(sides: FilePair, name: str, levels: list[Any]) -> list[Any]:
     return [levels[j] for j in sorted(range(len(levels)), key=lambda j: keys[j])]
 
 
-def _numeric(frame: pd.DataFrame, factor: Factor) -> np.ndarray:
+def _numeric(frame: pd.DataFrame, factor: FormulaFactor) -> np.ndarray:
     values = numbers(frame, [factor.column])[:, 0]
     return np.log(values) if factor.function == "log" else values
 
@@ -243,7 +245,7 @@ def _matrices(
 
 
 def _columns(
-    sides: FilePair, factor: Factor
+    sides: FilePair, factor: FormulaFactor
 ) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
     name = factor.column
     as_numbers = is_number(sides.x[name]) and is_number(sides.y[name]) and factor.function != "C"
@@ -268,11 +270,11 @@ def _fit(
     rows: np.ndarray,
     family: str,
     design: dict[str, Any],
-) -> Fitted:
+) -> FittedRegression:
     k = z.shape[1]
     beta, errors = np.full(k, np.nan), np.full(k, np.nan)
     if not len(rows):
-        return Fitted(beta, errors, rows, np.zeros(0), np.nan)
+        return FittedRegression(beta, errors, rows, np.zeros(0), np.nan)
     constant = np.ones((len(z), int(family == "ordered")))  # the thresholds
     whole = np.hstack([constant, z])
     regular = independent_columns((whole * w[:, None]).T @ whole) - constant.shape[1]
@@ -285,7 +287,7 @@ def _fit(
         variances = [units.variance(column, None) for column in estimate.influence.T]
         factor = (len(rows) - 1) / (len(rows) - len(regular))
         errors[regular] = np.sqrt(np.array(variances) * factor)
-    return Fitted(beta, errors, rows, estimate.values, estimate.r_squared)
+    return FittedRegression(beta, errors, rows, estimate.values, estimate.r_squared)
 
 
 def independent_columns(cross: np.ndarray) -> np.ndarray:
@@ -390,7 +392,7 @@ def regression_comparison(
 
 
 def _comparison(
-    model: Model, fits: list[Fitted], formula: str, level: float, outside: str
+    model: Model, fits: list[FittedRegression], formula: str, level: float, outside: str
 ) -> RegressionComparison:
     half = NormalDist().inv_cdf((1 + level) / 2)
     table = pd.DataFrame({"term": model.labels, "domain": "all"})

@@ -22,7 +22,7 @@ RESIZE = 0.02  # person totals further off than this change the number of househ
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class SearchRegion:
     """Households of a region and the totals they have to meet.
 
     Attributes
@@ -102,7 +102,7 @@ class Exchanged:
     trace: list[tuple[int, float, float, int]]
 
 
-def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchanged:
+def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> Exchanged:
     """Exchange whole households for donors of the same region until the totals are met.
 
     First only exchanges that bring the totals nearer are kept. Where that stands still short of
@@ -112,7 +112,7 @@ def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchan
 
     Parameters
     ----------
-    region : Region
+    region : SearchRegion
     search : Search
     rng : Generator
     """
@@ -142,7 +142,7 @@ def exchange(region: Region, search: Search, rng: np.random.Generator) -> Exchan
     )
 
 
-def donors_of(region: Region) -> np.ndarray:
+def donors_of(region: SearchRegion) -> np.ndarray:
     """Return the households that lie in no cell whose known total is 0."""
     empty = (region.target == 0) & region.counting[region.table]
     if not empty.any():
@@ -151,7 +151,7 @@ def donors_of(region: Region) -> np.ndarray:
     return np.flatnonzero(inside == 0)
 
 
-def wanted_households(region: Region, totals: np.ndarray, n_donors: int) -> int:
+def wanted_households(region: SearchRegion, totals: np.ndarray, n_donors: int) -> int:
     """Return how many households the totals ask for, from `totals` as they are now.
 
     The total of a table that counts every household; else, where the first table of counts is
@@ -274,7 +274,7 @@ class _Exchange(Cooling):
 
     def __init__(
         self,
-        region: Region,
+        region: SearchRegion,
         search: Search,
         rng: np.random.Generator,
         slots: np.ndarray,

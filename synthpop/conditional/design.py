@@ -17,7 +17,7 @@ Terms = Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TermLayout:
     """The levels of terms that blocks of cells have; each block is a sample with its own effects.
 
     Attributes
@@ -55,8 +55,8 @@ def lay_out(
     sizes: Sequence[int],
     terms: Terms,
     tables: Numbers = (),
-) -> Layout:
-    """Number the levels that cells have; arguments as in `Layout`, digits of shape (c, m).
+) -> TermLayout:
+    """Number the levels that cells have; arguments as in `TermLayout`, digits of shape (c, m).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def lay_out(
         rows = np.repeat(starts[:, t] - before[:, t], counts[:, t]) + np.arange(len(distinct))
         codes[rows] = distinct
     levels = np.ascontiguousarray(levels)
-    return Layout(tuple(terms), tuple(sizes), blocks, levels, starts, codes, tuple(tables))
+    return TermLayout(tuple(terms), tuple(sizes), blocks, levels, starts, codes, tuple(tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,13 @@ class Margins:
 
 
 def margins_of(
-    layout: Layout, cells: np.ndarray, classes: np.ndarray, weights: np.ndarray, n_classes: int
+    layout: TermLayout, cells: np.ndarray, classes: np.ndarray, weights: np.ndarray, n_classes: int
 ) -> Margins:
     """Add up weights by level and class.
 
     Parameters
     ----------
-    layout : Layout
+    layout : TermLayout
     cells, classes : int arrays, shape (n,)
     weights : float array, shape (n,)
     """

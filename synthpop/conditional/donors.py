@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import Scores, how_chosen, told
 from synthpop.conditional.pooling.partial import choose_pooling
 
@@ -49,7 +49,7 @@ class Donors:
 
 
 @dataclass(frozen=True, slots=True)
-class Households:
+class DonorHouseholds:
     """The sample households as the choice of donors sees them.
 
     Attributes
@@ -122,7 +122,7 @@ ALONE = DonorPooling()
 def own_donors(
     strata: np.ndarray, sizes: np.ndarray, weights: np.ndarray, n_strata: int, n_sizes: int
 ) -> Donors:
-    """Return the households of each stratum and size as donors; see `Households`."""
+    """Return the households of each stratum and size as donors; see `DonorHouseholds`."""
     cells = strata.astype(np.int64) * n_sizes + sizes
     return _sorted(cells, np.arange(len(cells)), weights, n_strata * n_sizes)
 
@@ -163,12 +163,12 @@ def persons_of_kinds(kinds: np.ndarray, offsets: np.ndarray) -> Any:
     return matrix
 
 
-def shared_donors(sample: Households, amount: float) -> tuple[Donors, tuple[int, ...]]:
+def shared_donors(sample: DonorHouseholds, amount: float) -> tuple[Donors, tuple[int, ...]]:
     """Return the donors with those of other strata among them.
 
     Parameters
     ----------
-    sample : Households
+    sample : DonorHouseholds
     amount : float
         k above, in households.
 
@@ -216,7 +216,7 @@ class _Stratum:
     failed: bool = False
 
     @classmethod
-    def of(cls, sample: Households, number: int, amount: float) -> _Stratum:
+    def of(cls, sample: DonorHouseholds, number: int, amount: float) -> _Stratum:
         """Find the donors and their weights before calibration."""
         from scipy.sparse import csr_matrix, hstack
 
@@ -243,7 +243,7 @@ class _Stratum:
         return replace(self, weights=weights)
 
 
-def _met_together(sample: Households, strata: list[_Stratum]) -> list[_Stratum]:
+def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stratum]:
     """Bring the strata together nearer to the kinds of persons by household size of the sample."""
     from scipy.sparse import csr_matrix
 
@@ -301,7 +301,7 @@ def raked(matrix: Any, start: np.ndarray, targets: np.ndarray) -> np.ndarray | N
 
 
 def prior_weights(
-    sample: Households, rows: np.ndarray, donors: np.ndarray, totals: np.ndarray, amount: float
+    sample: DonorHouseholds, rows: np.ndarray, donors: np.ndarray, totals: np.ndarray, amount: float
 ) -> np.ndarray:
     """Return d_h above for the donors of a stratum; rows are its own households.
 
@@ -325,7 +325,7 @@ def prior_weights(
 
 
 def choose_amount(
-    sample: Households, kinds: np.ndarray, offsets: np.ndarray, weights: np.ndarray, seed: int
+    sample: DonorHouseholds, kinds: np.ndarray, offsets: np.ndarray, weights: np.ndarray, seed: int
 ) -> DonorPooling:
     """Choose how far other strata are donors, by cross-validation over households.
 
@@ -342,7 +342,7 @@ def choose_amount(
     """
     members = np.diff(offsets)
     classes = np.unique(kinds, return_inverse=True)[1].reshape(-1)
-    design = Design(
+    design = ModelDesign(
         digits=np.repeat(sample.sizes, members)[:, None].astype(np.int64),
         classes=classes,
         weights=weights / weights.mean(),

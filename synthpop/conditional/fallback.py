@@ -1,4 +1,4 @@
-"""A ladder of models: the stratum's own, the one pooled over strata, the weighted marginal.
+"""A sequence of models: the stratum's own, the one pooled over strata, the weighted marginal.
 
 Each cell takes the first step that has an answer for it; which one is returned beside the
 probabilities, so that nothing falls back in silence.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
-from synthpop.conditional.pooling.ridge_effects import Tilt, tilted
+from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.learners import fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
@@ -32,7 +32,7 @@ LEARNERS = ("tree", "forest", "boosting")
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class ModelDesign:
     """What a model is fitted to.
 
     Attributes
@@ -64,7 +64,7 @@ class Design:
         """Household of each person; a number for each person where households are not told."""
         return np.arange(len(self.classes)) if self.households is None else self.households
 
-    def rows(self, rows: np.ndarray) -> Design:
+    def rows(self, rows: np.ndarray) -> ModelDesign:
         """Return the design of some persons."""
         return replace(
             self,
@@ -75,7 +75,7 @@ class Design:
             households=None if self.households is None else self.households[rows],
         )
 
-    def with_strata(self) -> Design:
+    def with_strata(self) -> ModelDesign:
         """Return the design with the stratum as last predictor."""
         return replace(
             self,
@@ -93,7 +93,7 @@ def known_model(model: Any) -> bool:
     return hasattr(model, "fit") and hasattr(model, "predict_proba")
 
 
-def fit_model(model: Any, design: Design, seed: int) -> Any:
+def fit_model(model: Any, design: ModelDesign, seed: int) -> Any:
     """Fit one model to all rows of the design."""
     d = design
     if isinstance(model, str) and model == "multinomial" and with_numbers(d.numbers):
@@ -115,7 +115,7 @@ def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarr
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class FallbackSequence:
     """Fitted models of one response.
 
     Attributes
@@ -131,7 +131,7 @@ class Ladder:
     pooling : Pooling
         How strata borrow from each other. With partial pooling the entries of `by_stratum` are
         what a stratum adds to the pooled model.
-    pairs : Tilt or None
+    pairs : RidgeEffects or None
         What pairs of predictors add to the pooled model.
     targets : float array, shape (2, R), or None
         Weights of the classes of other and of first members of households in the survey, as the
@@ -148,27 +148,27 @@ class Ladder:
     pooled: Any
     marginals: np.ndarray
     pooling: Pooling = ALONE
-    pairs: Tilt | None = None
+    pairs: RidgeEffects | None = None
     targets: np.ndarray | None = None
     factors: np.ndarray | None = None
     first: int = -1
 
 
-def fit_ladder(
+def fit_with_fallback(
     model: Any,
-    design: Design,
+    design: ModelDesign,
     *,
     smallest_stratum: int,
     seed: int = 0,
     pooling: str | float = "none",
     pairs: Sequence[tuple[int, ...]] | None = None,
-) -> Ladder:
-    """Fit every step of the ladder.
+) -> FallbackSequence:
+    """Fit every level of the fallback.
 
     Parameters
     ----------
     model : key of `MODELS`, one of `LEARNERS`, or a scikit-learn classifier
-    design : Design
+    design : ModelDesign
     smallest_stratum : strata with fewer persons have no model of their own
     seed : int
         Used by models that learn with randomness, and to deal households to folds.
@@ -190,10 +190,10 @@ def fit_ladder(
         part = design.rows(np.flatnonzero(design.strata == stratum))
         by_stratum[stratum] = fit_model(model, part, seed + int(stratum) + 1)
     pooled = fit_model(model, design.with_strata() if uses_strata(model, design) else design, seed)
-    return Ladder(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
+    return FallbackSequence(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
 
 
-def _marginals(design: Design) -> np.ndarray:
+def _marginals(design: ModelDesign) -> np.ndarray:
     """Weighted class shares by stratum; those of all strata where one has no case."""
     cell = design.strata.astype(np.int64) * design.n_classes + design.classes
     total = np.bincount(cell, weights=design.weights, minlength=design.n_strata * design.n_classes)
@@ -203,16 +203,16 @@ def _marginals(design: Design) -> np.ndarray:
     return shares
 
 
-def uses_strata(model: Any, design: Design | Ladder) -> bool:
+def uses_strata(model: Any, design: ModelDesign | FallbackSequence) -> bool:
     """A table by stratum would be the strata's own again; other models take the stratum."""
-    n_strata = len(design.by_stratum) if isinstance(design, Ladder) else design.n_strata
+    n_strata = len(design.by_stratum) if isinstance(design, FallbackSequence) else design.n_strata
     return n_strata > 1 and not (isinstance(model, str) and model == "empirical")
 
 
-def predict_ladder(
-    ladder: Ladder, stratum: int, digits: np.ndarray, allowed: np.ndarray | None = None
+def predict_with_fallback(
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray, allowed: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return class probabilities of cells and the step of the ladder that gave them.
+    """Return class probabilities of cells and the level of the fallback that gave them.
 
     Parameters
     ----------
@@ -228,22 +228,25 @@ def predict_ladder(
         0 stratum, 1 pooled, 2 marginal; 3 where every class with any share is impossible (then
         the allowed classes are equally likely).
     """
-    n_classes = ladder.marginals.shape[1]
+    n_classes = sequence.marginals.shape[1]
     probabilities = np.zeros((len(digits), n_classes))
     step = np.full(len(digits), MARGINAL + 1)
     sources = (
-        lambda rows: predict_own(ladder, stratum, digits[rows]),
-        lambda rows: predict_pooled(ladder, stratum, digits[rows]),
-        lambda rows: (np.tile(ladder.marginals[stratum], (len(rows), 1)), np.ones(len(rows), bool)),
+        lambda rows: predict_own(sequence, stratum, digits[rows]),
+        lambda rows: predict_pooled(sequence, stratum, digits[rows]),
+        lambda rows: (
+            np.tile(sequence.marginals[stratum], (len(rows), 1)),
+            np.ones(len(rows), bool),
+        ),
     )
     for number, source in enumerate(sources):
         rows = np.flatnonzero(step > MARGINAL)
-        if len(rows) == 0 or (number == STRATUM and ladder.by_stratum[stratum] is None):
+        if len(rows) == 0 or (number == STRATUM and sequence.by_stratum[stratum] is None):
             continue
         found, known = source(rows)
-        if ladder.factors is not None:
-            part = (digits[rows, -1] == ladder.first).astype(np.int64)
-            found = found * ladder.factors[part]
+        if sequence.factors is not None:
+            part = (digits[rows, -1] == sequence.first).astype(np.int64)
+            found = found * sequence.factors[part]
         if allowed is not None:
             found = found * allowed[rows]
         total = found.sum(axis=1)
@@ -253,36 +256,38 @@ def predict_ladder(
     rest = step > MARGINAL
     if rest.any() and allowed is not None:
         probabilities[rest] = allowed[rest] / allowed[rest].sum(axis=1, keepdims=True)
-    if ladder.pooling.kind == "complete":
+    if sequence.pooling.kind == "complete":
         step[step == POOLED] = STRATUM  # what was asked for is no step down
     return probabilities, step
 
 
 def predict_pooled(
-    ladder: Ladder, stratum: int, digits: np.ndarray
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return what the pooled model says of cells of a stratum, and which cells it knows."""
     wide = digits
-    if uses_strata(ladder.model, ladder):
+    if uses_strata(sequence.model, sequence):
         wide = np.column_stack([digits, np.full(len(digits), stratum)])
-    found, known = predict_model(ladder.model, ladder.pooled, wide)
-    if ladder.pairs is None:
+    found, known = predict_model(sequence.model, sequence.pooled, wide)
+    if sequence.pairs is None:
         return found, known
-    return tilted(ladder.pairs, found, digits)[0], known
+    return shifted(sequence.pairs, found, digits)[0], known
 
 
-def predict_own(ladder: Ladder, stratum: int, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def predict_own(
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return what a stratum's own model says of cells, and which cells it knows."""
-    own = ladder.by_stratum[stratum]
-    if not isinstance(own, (Tilt, Mixture)):
-        return predict_model(ladder.model, own, digits)
-    base, known = predict_pooled(ladder, stratum, digits)
-    if isinstance(own, Tilt):
-        found, seen = tilted(own, base, digits)
+    own = sequence.by_stratum[stratum]
+    if not isinstance(own, (RidgeEffects, Mixture)):
+        return predict_model(sequence.model, own, digits)
+    base, known = predict_pooled(sequence, stratum, digits)
+    if isinstance(own, RidgeEffects):
+        found, seen = shifted(own, base, digits)
         return found, known & seen
     if own.own is None:
         return base, known
-    return mixed(*predict_model(ladder.model, own.own, digits), base, known, own.share)
+    return mixed(*predict_model(sequence.model, own.own, digits), base, known, own.share)
 
 
 def cumulative(probabilities: np.ndarray) -> np.ndarray:

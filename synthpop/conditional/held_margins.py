@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design, Ladder, predict_ladder
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
 from synthpop.conditional.predictors import Coding, evaluate_cells
 from synthpop.conditional.reference_member import block_of, first_members
 from synthpop.microdata.block import Block
@@ -34,8 +34,8 @@ LARGEST_FACTOR = 3.0
 OTHERS, FIRST_MEMBERS = 0, 1
 
 
-def with_targets(ladder: Ladder, design: Design) -> Ladder:
-    """Return the ladder with the mean probabilities of the survey's first and other members.
+def with_targets(sequence: FallbackSequence, design: ModelDesign) -> FallbackSequence:
+    """Return the sequence with the mean probabilities of the survey's first and other members.
 
     The last predictor of the design tells first members: they have its last digit.
     """
@@ -47,11 +47,11 @@ def with_targets(ladder: Ladder, design: Design) -> Ladder:
         if not len(rows):
             continue
         cells, cell = np.unique(inverse[rows], return_inverse=True)
-        predicted = predict_ladder(ladder, stratum, design.digits[first[cells]])[0][cell]
+        predicted = predict_with_fallback(sequence, stratum, design.digits[first[cells]])[0][cell]
         for member in (OTHERS, FIRST_MEMBERS):
             here = part[rows] == member
             targets[member] += design.weights[rows[here]] @ predicted[here]
-    return replace(ladder, targets=targets, first=design.sizes[-1] - 1)
+    return replace(sequence, targets=targets, first=design.sizes[-1] - 1)
 
 
 def hold_margins(
@@ -66,7 +66,7 @@ def hold_margins(
 
     Parameters
     ----------
-    model : a model with `coding` and `ladder`
+    model : a model with `coding` and `sequence`
     pilot : list of Block
         With the columns of all steps before.
     name : str
@@ -78,10 +78,10 @@ def hold_margins(
     label : str
         Of the step.
     """
-    ladder: Ladder = model.ladder
-    if ladder.targets is None:
+    sequence: FallbackSequence = model.sequence
+    if sequence.targets is None:
         return model
-    factors = np.ones_like(ladder.targets)
+    factors = np.ones_like(sequence.targets)
     values: dict[int, np.ndarray] = {}
     for part in (FIRST_MEMBERS, OTHERS):
         seen = []
@@ -92,12 +92,12 @@ def hold_margins(
                 continue
             given = np.full(block.n_persons, first) if part == FIRST_MEMBERS else values[place]
             unit = block_of(block, rows, model.coding, given)
-            seen.append(_shares(model.coding, ladder, unit, label))
+            seen.append(_shares(model.coding, sequence, unit, label))
         if seen:
             persons, probabilities = (np.concatenate(x) for x in zip(*seen, strict=True))
-            factors[part] = factors_of(persons, probabilities, ladder.targets[part])
-        ladder = replace(ladder, factors=factors.copy())
-        model = replace(model, ladder=ladder)
+            factors[part] = factors_of(persons, probabilities, sequence.targets[part])
+        sequence = replace(sequence, factors=factors.copy())
+        model = replace(model, sequence=sequence)
         if part == FIRST_MEMBERS:
             for place, block in enumerate(pilot):
                 members = first_members(block.offsets)
@@ -108,10 +108,10 @@ def hold_margins(
 
 
 def _shares(
-    coding: Coding, ladder: Ladder, block: Block, label: str
+    coding: Coding, sequence: FallbackSequence, block: Block, label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return number of persons and probabilities of each cell of a block."""
-    plain = replace(ladder, factors=None)
+    plain = replace(sequence, factors=None)
     cells, row_of_cell, probabilities, *_ = evaluate_cells(coding, plain, block, label=label)
     persons = np.bincount(row_of_cell[cells], minlength=len(probabilities))
     return persons.astype(np.float64), probabilities

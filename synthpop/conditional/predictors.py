@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import STEPS, Design, Ladder, cumulative, predict_ladder
+from synthpop.conditional.fallback import (
+    STEPS,
+    FallbackSequence,
+    ModelDesign,
+    cumulative,
+    predict_with_fallback,
+)
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import DENSE_CELLS
@@ -280,9 +286,9 @@ def make_design(
     classes: np.ndarray,
     n_classes: int,
     rows: np.ndarray | None = None,
-) -> Design:
+) -> ModelDesign:
     """Return what a model is fitted to, of all persons or of those in `rows`."""
-    design = Design(
+    design = ModelDesign(
         digits=sample_digits(sample, coding),
         classes=classes,
         weights=sample.weights,
@@ -305,7 +311,7 @@ def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:
 
 def distribution_table(
     coding: Coding,
-    ladder: Ladder,
+    sequence: FallbackSequence,
     block: Block,
     *,
     label: str,
@@ -323,7 +329,7 @@ def distribution_table(
         Cumulative class probabilities.
     """
     cells, row_of_cell, probabilities, step, group = evaluate_cells(
-        coding, ladder, block, label=label, allowed=allowed
+        coding, sequence, block, label=label, allowed=allowed
     )
     if step.any():
         persons = np.bincount(row_of_cell[cells], minlength=len(step))
@@ -336,7 +342,7 @@ def distribution_table(
 
 def cell_probabilities(
     coding: Coding,
-    ladder: Ladder,
+    sequence: FallbackSequence,
     block: Block,
     *,
     label: str,
@@ -349,14 +355,14 @@ def cell_probabilities(
     cells, row_of_cell : as in `distribution_table`
     probabilities : float array, shape (c, R)
     step : int array, shape (c,)
-        Step of the ladder that each row came from; see `predict_ladder`.
+        Step of the sequence that each row came from; see `predict_with_fallback`.
     """
-    return evaluate_cells(coding, ladder, block, label=label, allowed=allowed)[:4]
+    return evaluate_cells(coding, sequence, block, label=label, allowed=allowed)[:4]
 
 
 def evaluate_cells(
     coding: Coding,
-    ladder: Ladder,
+    sequence: FallbackSequence,
     block: Block,
     *,
     label: str,
@@ -384,12 +390,14 @@ def evaluate_cells(
         raise InputError("recipe", [Fault(label, what, remedy="Take rules back.")])
     digits = coding.term_digits(distinct)
     group = coding.group_of(distinct, block.stratum)
-    probabilities = np.zeros((len(distinct), ladder.marginals.shape[1]))
+    probabilities = np.zeros((len(distinct), sequence.marginals.shape[1]))
     step = np.zeros(len(distinct), dtype=np.int64)
     for number in np.unique(group):
         rows = np.flatnonzero(group == number)
         some = None if mask is None else mask[rows]
-        probabilities[rows], step[rows] = predict_ladder(ladder, int(number), digits[rows], some)
+        probabilities[rows], step[rows] = predict_with_fallback(
+            sequence, int(number), digits[rows], some
+        )
     return cells, row_of_cell, probabilities, step, group
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from synthpop.datasets.demo import load_demo_population, load_demo_survey
 from synthpop.datasets.truth import DEMO_TRUTH, DemoTruth
-from synthpop.datasets.variables import DEMO_VARIABLES, Variable, variables_frame
+from synthpop.datasets.variables import DEMO_VARIABLES, DemoVariable, variables_frame
 
 __all__ = [
     "DEMO_TRUTH",
     "DEMO_VARIABLES",
     "DemoTruth",
-    "Variable",
+    "DemoVariable",
     "load_demo_population",
     "load_demo_survey",
     "variables_frame",

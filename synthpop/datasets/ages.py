@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import COUPLE, FAMILY, LONE_PARENT, SHARED, SINGLE, Households
+from synthpop.datasets.households import COUPLE, FAMILY, LONE_PARENT, SHARED, SINGLE, DemoHouseholds
 from synthpop.datasets.levels import CHILD, FEMALE, HEAD, MALE, OTHER, PARENT, PARTNER
 
 OLDEST = 95  # of the parents of a head
@@ -66,7 +66,7 @@ class Persons:
     youngest: np.ndarray
 
 
-def make_persons(households: Households, draws: Draws) -> Persons:
+def make_persons(households: DemoHouseholds, draws: Draws) -> Persons:
     """Draw age and sex of all members of `households`."""
     n = len(households.region)
     children = _child_ages(households, draws)
@@ -101,7 +101,7 @@ def make_persons(households: Households, draws: Draws) -> Persons:
     return Persons(household, relation, age.astype(np.int8), sex, youngest.astype(np.int8))
 
 
-def _child_ages(households: Households, draws: Draws) -> np.ndarray:
+def _child_ages(households: DemoHouseholds, draws: Draws) -> np.ndarray:
     """Ages of the children, the youngest first, shape (n_households, 6); -1 where there is none."""
     n = len(households.region)
     ages = np.full((n, 6), -1, dtype=np.int64)
@@ -120,7 +120,7 @@ def _child_ages(households: Households, draws: Draws) -> np.ndarray:
 
 
 def _adults(
-    households: Households, oldest: np.ndarray, youngest: np.ndarray, draws: Draws
+    households: DemoHouseholds, oldest: np.ndarray, youngest: np.ndarray, draws: Draws
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Age of head and partner, sex of head and partner, each of shape (n_households,)."""
     n = len(oldest)
@@ -155,7 +155,7 @@ def _adults(
     return head_age, partner_age, head_sex, partner_sex
 
 
-def _relation(households: Households, household: np.ndarray, number: np.ndarray) -> np.ndarray:
+def _relation(households: DemoHouseholds, household: np.ndarray, number: np.ndarray) -> np.ndarray:
     """Relation by position in the household: head, partner, children, parent, others."""
     ends = np.cumsum(
         [np.ones_like(households.partner), households.partner, households.children,

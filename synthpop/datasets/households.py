@@ -20,7 +20,7 @@ OTHERS = np.array([0.72, 0.20, 0.08])
 
 
 @dataclass(frozen=True, slots=True)
-class Households:
+class DemoHouseholds:
     """Make-up of the households, arrays of shape (n_households,).
 
     Attributes
@@ -59,7 +59,7 @@ def shares_to_counts(shares: np.ndarray, total: int) -> np.ndarray:
     return counts
 
 
-def make_households(n: int, draws: Draws) -> Households:
+def make_households(n: int, draws: Draws) -> DemoHouseholds:
     """Draw the make-up of `n` households, sorted by region."""
     counts = shares_to_counts(np.array([region.share for region in REGIONS]), n)
     region = np.repeat(np.arange(len(REGIONS), dtype=np.int8), counts)
@@ -79,7 +79,7 @@ def make_households(n: int, draws: Draws) -> Households:
     shared = np.flatnonzero(kind == SHARED)
     many = np.broadcast_to(OTHERS, (len(shared), len(OTHERS)))
     others[shared] = 1 + draws.level("others", many)
-    return Households(
+    return DemoHouseholds(
         region,
         kind,
         ((kind == COUPLE) | (kind == FAMILY)).astype(np.int8),

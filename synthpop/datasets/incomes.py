@@ -6,7 +6,7 @@ import numpy as np
 
 from synthpop.datasets.ages import Persons
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import Households
+from synthpop.datasets.households import DemoHouseholds
 from synthpop.datasets.levels import (
     ADULT_AGE,
     CHILD,
@@ -38,7 +38,7 @@ LOSS_SHARE = 0.05  # of the self-employed
 
 
 def log_wage(
-    households: Households, persons: Persons, traits: Traits, truth: DemoTruth, draws: Draws
+    households: DemoHouseholds, persons: Persons, traits: Traits, truth: DemoTruth, draws: Draws
 ) -> np.ndarray:
     """Return the logarithm of the full-time net wage of each person, shape (n_persons,)."""
     age = persons.age.astype(float)
@@ -57,7 +57,7 @@ def log_wage(
 
 
 def make_components(
-    households: Households,
+    households: DemoHouseholds,
     persons: Persons,
     traits: Traits,
     status: np.ndarray,

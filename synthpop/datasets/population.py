@@ -8,7 +8,7 @@ import pandas as pd
 from synthpop.datasets import levels
 from synthpop.datasets.ages import Persons, make_persons
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import Households, make_households
+from synthpop.datasets.households import DemoHouseholds, make_households
 from synthpop.datasets.incomes import make_components
 from synthpop.datasets.status import make_status
 from synthpop.datasets.tail import equivalence_scale, pareto_tail
@@ -42,7 +42,11 @@ def _tail_factor(parts: np.ndarray, persons: Persons, truth: DemoTruth) -> np.nd
 
 
 def _frame(
-    households: Households, persons: Persons, traits: Traits, status: np.ndarray, parts: np.ndarray
+    households: DemoHouseholds,
+    persons: Persons,
+    traits: Traits,
+    status: np.ndarray,
+    parts: np.ndarray,
 ) -> pd.DataFrame:
     household, age = persons.household, persons.age
     child = age < levels.ADULT_AGE

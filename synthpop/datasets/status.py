@@ -6,7 +6,7 @@ import numpy as np
 
 from synthpop.datasets.ages import Persons
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import Households
+from synthpop.datasets.households import DemoHouseholds
 from synthpop.datasets.levels import CHILD, FEMALE, PARTNER
 from synthpop.datasets.traits import Traits
 from synthpop.datasets.truth import REGIONS
@@ -16,7 +16,7 @@ FIRST_PENSION_AGE = 50  # nobody younger is retired
 
 
 def make_status(
-    households: Households, persons: Persons, traits: Traits, draws: Draws
+    households: DemoHouseholds, persons: Persons, traits: Traits, draws: Draws
 ) -> np.ndarray:
     """Draw the economic status of every person, int8 array of shape (n_persons,).
 
@@ -25,7 +25,7 @@ def make_status(
     return draws.level("status", status_odds(households, persons, traits))
 
 
-def status_odds(households: Households, persons: Persons, traits: Traits) -> np.ndarray:
+def status_odds(households: DemoHouseholds, persons: Persons, traits: Traits) -> np.ndarray:
     """Return the probabilities of the seven levels, shape (n_persons, 7)."""
     age = persons.age.astype(float)
     woman = persons.sex == FEMALE

@@ -8,7 +8,7 @@ import numpy as np
 
 from synthpop.datasets.ages import Persons
 from synthpop.datasets.draws import Draws
-from synthpop.datasets.households import Households
+from synthpop.datasets.households import DemoHouseholds
 from synthpop.datasets.levels import (
     CHILD,
     DIVORCED,
@@ -39,7 +39,7 @@ class Traits:
     education: np.ndarray
 
 
-def make_traits(households: Households, persons: Persons, draws: Draws) -> Traits:
+def make_traits(households: DemoHouseholds, persons: Persons, draws: Draws) -> Traits:
     """Draw the traits; members of a household resemble each other."""
     return Traits(
         _citizenship(households, persons, draws),
@@ -48,7 +48,7 @@ def make_traits(households: Households, persons: Persons, draws: Draws) -> Trait
     )
 
 
-def _citizenship(households: Households, persons: Persons, draws: Draws) -> np.ndarray:
+def _citizenship(households: DemoHouseholds, persons: Persons, draws: Draws) -> np.ndarray:
     n = len(persons.age)
     foreign = np.array([region.foreign for region in REGIONS])[households.region]
     chance = foreign[persons.household] * np.interp(persons.age, [45, 60, 75], [1.0, 0.55, 0.25])
@@ -88,7 +88,7 @@ def _marital(persons: Persons, draws: Draws) -> np.ndarray:
     return np.where(core & married[persons.household], MARRIED, code).astype(np.int8)
 
 
-def _education(households: Households, persons: Persons, draws: Draws) -> np.ndarray:
+def _education(households: DemoHouseholds, persons: Persons, draws: Draws) -> np.ndarray:
     """Highest level that the age allows of the level that ability, cohort and sex lead to."""
     n, age = len(persons.age), persons.age.astype(float)
     family = draws.normal("education of the family", len(persons.youngest))[persons.household]

@@ -8,14 +8,14 @@ import pandas as pd
 
 from synthpop.datasets import levels
 
-__all__ = ["DEMO_VARIABLES", "Variable", "variables_frame"]
+__all__ = ["DEMO_VARIABLES", "DemoVariable", "variables_frame"]
 
 CHILDREN = "under 16"
 EUROS = "euros a year"
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class DemoVariable:
     """One column of the demo data.
 
     Attributes
@@ -49,41 +49,45 @@ _COMPONENT_LABELS = {
     "py140n": "Education-related allowances",
 }
 
-DEMO_VARIABLES: tuple[Variable, ...] = (
-    Variable("db030", "Household id", "id"),
-    Variable("hsize", "Household size", "number", unit="persons"),
-    Variable("db040", "Region", "category", levels.REGION),
-    Variable("pid", "Person id: household id and two digits", "id"),
-    Variable("relation", "Relation to the head of the household", "category", levels.RELATION),
-    Variable("age", "Age", "number", unit="completed years"),
-    Variable("rb090", "Sex", "category", levels.SEX),
-    Variable("pb220a", "Citizenship", "category", levels.CITIZENSHIP, missing=CHILDREN),
-    Variable("pl030", "Self-defined economic status", "category", levels.STATUS, missing=CHILDREN),
-    Variable(
+DEMO_VARIABLES: tuple[DemoVariable, ...] = (
+    DemoVariable("db030", "Household id", "id"),
+    DemoVariable("hsize", "Household size", "number", unit="persons"),
+    DemoVariable("db040", "Region", "category", levels.REGION),
+    DemoVariable("pid", "Person id: household id and two digits", "id"),
+    DemoVariable("relation", "Relation to the head of the household", "category", levels.RELATION),
+    DemoVariable("age", "Age", "number", unit="completed years"),
+    DemoVariable("rb090", "Sex", "category", levels.SEX),
+    DemoVariable("pb220a", "Citizenship", "category", levels.CITIZENSHIP, missing=CHILDREN),
+    DemoVariable(
+        "pl030", "Self-defined economic status", "category", levels.STATUS, missing=CHILDREN
+    ),
+    DemoVariable(
         "pe040",
         "Highest level of education",
         "ordered",
         levels.EDUCATION,
         missing=f"{CHILDREN}; about 3 % of the others in the survey",
     ),
-    Variable("pb190", "Marital status", "category", levels.MARITAL, missing=CHILDREN),
-    Variable(
+    DemoVariable("pb190", "Marital status", "category", levels.MARITAL, missing=CHILDREN),
+    DemoVariable(
         "netIncome", "Personal net income: sum of py010n to py140n", "number", (), EUROS, CHILDREN
     ),
     *(
-        Variable(name, _COMPONENT_LABELS[name], "number", (), EUROS, CHILDREN)
+        DemoVariable(name, _COMPONENT_LABELS[name], "number", (), EUROS, CHILDREN)
         for name in levels.COMPONENTS
     ),
-    Variable("hincome", "Household income: sum of netIncome of the members", "number", (), EUROS),
-    Variable(
+    DemoVariable(
+        "hincome", "Household income: sum of netIncome of the members", "number", (), EUROS
+    ),
+    DemoVariable(
         "eqIncome",
         "Equivalised income: hincome by the modified OECD scale (1; 0.5; 0.3 under 14)",
         "number",
         (),
         EUROS,
     ),
-    Variable("db090", "Household weight (survey only)", "weight", unit="households"),
-    Variable("rb050", "Person weight, equal to db090 (survey only)", "weight", unit="persons"),
+    DemoVariable("db090", "Household weight (survey only)", "weight", unit="households"),
+    DemoVariable("rb050", "Person weight, equal to db090 (survey only)", "weight", unit="persons"),
 )
 
 

@@ -13,9 +13,9 @@ from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.household_tables import household_tables
 from synthpop.evaluation.propensity import propensity_table
 from synthpop.evaluation.quantiles import population_quantiles
-from synthpop.evaluation.request import Request, make_request
+from synthpop.evaluation.request import FitRequest, make_request
 from synthpop.evaluation.result import FitReport
-from synthpop.evaluation.shares import Sides
+from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, count, numbers_of
 from synthpop.microdata.survey import Survey
 
@@ -99,7 +99,7 @@ def assess_fit(
         return _compare(request)
 
 
-def _compare(request: Request) -> FitReport:
+def _compare(request: FitRequest) -> FitReport:
     plan, weights = request.plan, request.survey.weights
     columns = plan.source_columns()
     frame = request.frame[columns]
@@ -114,11 +114,11 @@ def _compare(request: Request) -> FitReport:
     scale = request.source.scale
     if scale is None:
         scale = counted.n / float(weights.sum())
-    sides = Sides(plan, sample, rows, counted, request.effective, effective_by, scale)
+    sides = ShareTables(plan, sample, rows, counted, request.effective, effective_by, scale)
     return _report(request, sides, codes)
 
 
-def _report(request: Request, sides: Sides, codes: Mapping[str, np.ndarray]) -> FitReport:
+def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndarray]) -> FitReport:
     plan, weights, strata = request.plan, request.survey.weights, request.strata
     numbers = {name: numbers_of(request.frame[name]) for name in plan.grids}
     parts = {part for group in request.components.values() for part in group}

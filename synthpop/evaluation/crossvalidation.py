@@ -41,7 +41,7 @@ class CrossValidation(Result):
         see `cross_validate`), `difference` of the first score to the best candidate and its
         `standard_error` over the folds, `zero` (weighted share of persons whose own value was
         announced as impossible; numbers: who got no draws with a value) and `fallbacks` (answers
-        from a lower step of the ladder of models, per person).
+        from a lower level of the fallback of models, per person).
     by_fold : DataFrame
         The scores of each candidate and fold.
     score : str
@@ -286,7 +286,7 @@ def cross_validate(
     )
 
 
-# checks and preparation
+# checks and survey_stage
 
 
 def _labelled(candidates: Any) -> dict[str, Any]:
@@ -425,7 +425,7 @@ def _prepared(
     """Return the sample as a stage sees it behind these steps; everything is checked first."""
     faults = Faults("cross-validation")
     steps = take_apart(before)
-    others: list[Any] = [*steps.preparations, *steps.finishers]
+    others: list[Any] = [*steps.survey_stages, *steps.population_stages]
     for other in others:
         what = "works on the survey or on the finished population"
         faults.add(other.label, what, remedy="Leave it out, or prepare the survey first.")

@@ -108,7 +108,7 @@ class Judge:
             shared = stage.by_household == "shared"
             cells, row_of_cell, table = distribution_table(
                 model.coding,
-                model.ladder,
+                model.sequence,
                 heads_of_block(block) if shared else block,
                 label=stage.label,
                 stratum_name=str(model.strata_levels[block.stratum]),

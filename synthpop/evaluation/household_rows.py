@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.distances import effective_size
-from synthpop.evaluation.source import Source
+from synthpop.evaluation.source import PopulationChunks
 from synthpop.microdata.survey import Survey
 
 MOST_HOUSEHOLDS = 50_000
@@ -77,7 +77,7 @@ def rows_of_survey(survey: Survey, frame: pd.DataFrame, columns: Sequence[str]) 
 
 
 def rows_of_population(
-    source: Source, columns: Sequence[str], household: str, n_sample: int
+    source: PopulationChunks, columns: Sequence[str], household: str, n_sample: int
 ) -> HouseholdRows | None:
     """Return evenly spaced households of a population, as many as the sample has or 50,000.
 
@@ -105,7 +105,7 @@ def rows_of_population(
     return HouseholdRows(rows, starts, sizes, np.ones(len(sizes)), np.ones(len(rows)))
 
 
-def _sorted(source: Source, names: Sequence[str], household: str) -> pd.DataFrame | None:
+def _sorted(source: PopulationChunks, names: Sequence[str], household: str) -> pd.DataFrame | None:
     """Return a table of persons with the members of each household together."""
     if not isinstance(source.data, pd.DataFrame):
         return None
@@ -114,7 +114,7 @@ def _sorted(source: Source, names: Sequence[str], household: str) -> pd.DataFram
     return source.data[list(names)].iloc[order]
 
 
-def _n_households(source: Source, frame: pd.DataFrame | None, household: str) -> int:
+def _n_households(source: PopulationChunks, frame: pd.DataFrame | None, household: str) -> int:
     if frame is not None:
         return int(frame[household].nunique(dropna=False))
     data: Any = source.data

@@ -17,7 +17,7 @@ from synthpop.evaluation.household_rows import (
     rows_of_survey,
 )
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
-from synthpop.evaluation.request import MOST_GROUPS, Request
+from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.tabulate import numbers_of
 from synthpop.microdata.survey import Survey
 from synthpop.profile.names import AGE, RELATION, first_named
@@ -27,7 +27,7 @@ SUM_TOLERANCE = 1e-6
 SUMS_COLUMNS = ["total", "sample", "population", "sample_share_off", "population_share_off"]
 
 
-def household_tables(request: Request) -> dict[str, pd.DataFrame]:
+def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
     """Return the tables ``households``, ``classifier`` and ``sums_off`` of a comparison.
 
     Notes
@@ -47,7 +47,7 @@ def household_tables(request: Request) -> dict[str, pd.DataFrame]:
     return result
 
 
-def _sides(request: Request) -> tuple[HouseholdRows, HouseholdRows]:
+def _sides(request: FitRequest) -> tuple[HouseholdRows, HouseholdRows]:
     """Return both sides; without households every person stands alone."""
     survey, columns = request.survey, request.plan.source_columns()
     household = survey.roles.household
@@ -66,7 +66,7 @@ def _persons(survey: Survey, frame: pd.DataFrame) -> HouseholdRows:
     )  # fmt: skip
 
 
-def _every_person(request: Request, columns: list[str]) -> HouseholdRows:
+def _every_person(request: FitRequest, columns: list[str]) -> HouseholdRows:
     """Return evenly spaced persons of a population without households."""
     most = max(request.survey.n_persons, 100_000)
     total = sum(len(chunk) for chunk in request.source.chunks(columns[:1]))
@@ -80,7 +80,7 @@ def _every_person(request: Request, columns: list[str]) -> HouseholdRows:
     return HouseholdRows(frame, np.arange(n), np.ones(n, dtype=np.int64), np.ones(n), np.ones(n))
 
 
-def _main_numbers(request: Request) -> tuple[str, ...]:
+def _main_numbers(request: FitRequest) -> tuple[str, ...]:
     parts = {part for names in request.components.values() for part in names}
     return tuple(
         name
@@ -89,7 +89,7 @@ def _main_numbers(request: Request) -> tuple[str, ...]:
     )
 
 
-def _categories(request: Request, most_levels: int) -> dict[str, Factor]:
+def _categories(request: FitRequest, most_levels: int) -> dict[str, Factor]:
     """Factors that are compared as variables; not household size and strata, equal by design."""
     return {
         name: request.plan.factors[name]
@@ -101,7 +101,7 @@ def _categories(request: Request, most_levels: int) -> dict[str, Factor]:
 
 
 def _pair(
-    request: Request, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
+    request: FitRequest, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
 ) -> HouseholdPair:
     factors = _categories(request, MOST_GROUPS)
     weights = request.survey.weights
@@ -119,7 +119,7 @@ def _pair(
 
 
 def _classifier(
-    request: Request, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
+    request: FitRequest, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
 ) -> pd.DataFrame:
     """Area under the ROC curve for persons and, where there are households, for households."""
     rows: list[dict[str, Any]] = []
@@ -164,7 +164,9 @@ def _auc_row(units: str, auc: float, weights: np.ndarray, m: int, variables: int
     }  # fmt: skip
 
 
-def _sums_off(request: Request, sample: HouseholdRows, population: HouseholdRows) -> pd.DataFrame:
+def _sums_off(
+    request: FitRequest, sample: HouseholdRows, population: HouseholdRows
+) -> pd.DataFrame:
     """Share of persons whose parts do not add up to their total."""
     rows = []
     for total, parts in request.components.items():

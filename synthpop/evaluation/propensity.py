@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.factors import Factor, make_classes
-from synthpop.evaluation.request import MOST_LEVELS, Request
+from synthpop.evaluation.request import MOST_LEVELS, FitRequest
 from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.propensity import null_of_pmse, pmse, pmse_ratio
 
@@ -101,7 +101,7 @@ def pmse_of_codes(
     )
 
 
-def propensity_table(request: Request, n_population: int) -> pd.DataFrame:
+def propensity_table(request: FitRequest, n_population: int) -> pd.DataFrame:
     """Propensity distance of all variables of a comparison; no row where nothing can be compared.
 
     Columns: `variables`, `coefficients`, `n_population` (persons
@@ -128,7 +128,7 @@ COLUMNS = ["variables", "coefficients", "n_population", "pmse",
            "converged"]  # fmt: skip
 
 
-def _factors(request: Request) -> list[Factor]:
+def _factors(request: FitRequest) -> list[Factor]:
     """Factors with few levels, and numbers in classes unless they are parts of a total."""
     plan = request.plan
     parts = {part for names in request.components.values() for part in names}
@@ -145,7 +145,7 @@ def _factors(request: Request) -> list[Factor]:
 
 
 def _every_kth(
-    request: Request, factors: Sequence[Factor], total: int, most: int
+    request: FitRequest, factors: Sequence[Factor], total: int, most: int
 ) -> list[np.ndarray]:
     """Codes of evenly spaced persons of the population, shape (m,) for each factor."""
     columns = list(dict.fromkeys(factor.name for factor in factors))

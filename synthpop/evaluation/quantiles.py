@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.tabulate import ALL, Counts, Plan, numbers_of
+from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan, numbers_of
 from synthpop.microdata.weighted import SHARE_TOLERANCE
 
 Read = Callable[[list[str]], Iterable[pd.DataFrame]]
@@ -32,7 +32,7 @@ class Target:
 
 
 def population_quantiles(
-    plan: Plan, counts: Counts, wanted: Wanted, read: Read
+    plan: TabulationPlan, counts: Counts, wanted: Wanted, read: Read
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return quantiles: the first sorted value whose cumulated share is at least p.
 
@@ -71,7 +71,7 @@ def population_quantiles(
 
 
 def _locate(
-    plan: Plan, counts: Counts, name: str, by: str, probs: np.ndarray
+    plan: TabulationPlan, counts: Counts, name: str, by: str, probs: np.ndarray
 ) -> tuple[np.ndarray, list[Target]]:
     cells, points = counts.numbers[name].cells[by], plan.grids[name].points
     found = np.full((len(cells), len(probs)), np.nan)
@@ -93,7 +93,7 @@ def _locate(
 
 
 def _collect(
-    plan: Plan, targets: Sequence[Target], read: Read
+    plan: TabulationPlan, targets: Sequence[Target], read: Read
 ) -> dict[str, tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
     names = list(dict.fromkeys(target.name for target in targets))
     factors = list(dict.fromkeys(target.by for target in targets if target.by != ALL))

@@ -12,8 +12,8 @@ import pandas as pd
 from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
-from synthpop.evaluation.source import Source, make_source
-from synthpop.evaluation.tabulate import Plan, all_pairs, numbers_of
+from synthpop.evaluation.source import PopulationChunks, make_source
+from synthpop.evaluation.tabulate import TabulationPlan, all_pairs, numbers_of
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
@@ -27,16 +27,16 @@ SIZE_NAME = "hsize"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class FitRequest:
     """What `assess_fit` compares.
 
     Attributes
     ----------
     survey : Survey
-    source : Source
+    source : PopulationChunks
     frame : DataFrame
         The sample with the variables that the recipe derives and the household size.
-    plan : Plan
+    plan : TabulationPlan
     names : tuple of str
         Factors that are compared as variables.
     strata, size : str or None
@@ -45,9 +45,9 @@ class Request:
     """
 
     survey: Survey
-    source: Source
+    source: PopulationChunks
     frame: pd.DataFrame
-    plan: Plan
+    plan: TabulationPlan
     names: tuple[str, ...]
     strata: str | None
     size: str | None
@@ -69,7 +69,7 @@ def make_request(
     variables: Sequence[str] | None,
     by: Sequence[str] | None,
     components: Mapping[str, Sequence[str]] | None,
-) -> Request:
+) -> FitRequest:
     """Check everything and fix what is counted.
 
     Raises
@@ -101,7 +101,7 @@ def make_request(
 def _resolve(
     faults: Faults,
     survey: Survey,
-    source: Source,
+    source: PopulationChunks,
     frame: pd.DataFrame,
     read: list[str],
     chosen: Sequence[str],
@@ -109,7 +109,7 @@ def _resolve(
     parts: Mapping[str, tuple[str, ...]],
     strata: str | None,
     size: str | None,
-) -> Request:
+) -> FitRequest:
     is_factor = {name: _is_factor(frame[name], source.fields.get(name)) for name in read}
     factors = {}
     for name in read:
@@ -138,9 +138,9 @@ def _resolve(
     if strata is not None:  # by stratum, however many levels
         pairs |= {(strata, k) for k in factors if k != strata and (k, strata) not in pairs}
     ordered = tuple(sorted(pairs, key=lambda pair: [list(factors).index(k) for k in pair]))
-    plan = Plan(factors, ordered, grids, tuple(keys), centres, kept)
+    plan = TabulationPlan(factors, ordered, grids, tuple(keys), centres, kept)
     names = tuple(k for k in factors if k in chosen or k in keys or k in (strata, size))
-    return Request(
+    return FitRequest(
         survey, source, frame, plan, names, strata, size if size in factors else None, kept
     )
 
@@ -150,7 +150,7 @@ def _centre(values: np.ndarray, weights: np.ndarray) -> float:
     return centre if np.isfinite(centre) else 0.0
 
 
-def _with_size(survey: Survey, source: Source) -> tuple[pd.DataFrame, str | None]:
+def _with_size(survey: Survey, source: PopulationChunks) -> tuple[pd.DataFrame, str | None]:
     roles = survey.roles
     if roles.household is None:
         return survey.frame, None
@@ -162,7 +162,7 @@ def _with_size(survey: Survey, source: Source) -> tuple[pd.DataFrame, str | None
     return survey.frame.assign(**{SIZE_NAME: sizes}), SIZE_NAME
 
 
-def _sized(survey: Survey, source: Source, size: str | None) -> Source:
+def _sized(survey: Survey, source: PopulationChunks, size: str | None) -> PopulationChunks:
     """Return the source; a frame with household ids but without sizes gets them."""
     household = survey.roles.household
     if size is None or size in source.columns or not isinstance(source.data, pd.DataFrame):
@@ -176,7 +176,7 @@ def _sized(survey: Survey, source: Source, size: str | None) -> Source:
     )
 
 
-def _with_derived(frame: pd.DataFrame, source: Source) -> pd.DataFrame:
+def _with_derived(frame: pd.DataFrame, source: PopulationChunks) -> pd.DataFrame:
     """Return the sample with the variables that the recipe derived, by the same rule."""
     for stage in source.recipe:
         if stage["type"] != "derive" or stage["name"] in frame.columns:
@@ -202,7 +202,7 @@ def _with_derived(frame: pd.DataFrame, source: Source) -> pd.DataFrame:
     return frame
 
 
-def _comparable(survey: Survey, source: Source, frame: pd.DataFrame) -> set[str]:
+def _comparable(survey: Survey, source: PopulationChunks, frame: pd.DataFrame) -> set[str]:
     roles = survey.roles
     apart = {roles.weight, roles.household, roles.household_weight, roles.person, roles.psu}
     apart -= {roles.strata, roles.household_size}
@@ -230,7 +230,7 @@ def _chosen(
 def _components(
     faults: Faults,
     components: Mapping[str, Sequence[str]] | None,
-    source: Source,
+    source: PopulationChunks,
     common: Sequence[str],
 ) -> dict[str, tuple[str, ...]]:
     if components is None:
@@ -255,7 +255,7 @@ def _is_factor(values: pd.Series, field: Field | None) -> bool:
     return 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
 
 
-def _check_numbers(faults: Faults, source: Source, numbers: Sequence[str]) -> None:
+def _check_numbers(faults: Faults, source: PopulationChunks, numbers: Sequence[str]) -> None:
     if not isinstance(source.data, pd.DataFrame):
         return
     for name in numbers:
@@ -264,4 +264,4 @@ def _check_numbers(faults: Faults, source: Source, numbers: Sequence[str]) -> No
             faults.add(name, what, remedy="Convert one of them.")
 
 
-__all__ = ["Factor", "Request", "make_request"]
+__all__ = ["Factor", "FitRequest", "make_request"]

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.distances import expected_total_variation, total_variation
-from synthpop.evaluation.tabulate import Counts, Plan
+from synthpop.evaluation.tabulate import Counts, TabulationPlan
 
 DISTANCE = ("value", "expected_simulation_error", "expected_sampling_error")
 ORDER = ["measure", "variable", "crossed", "scope", *DISTANCE, "where"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class ShareTables:
     """What was counted on both sides, and how sure each side is.
 
     Attributes
@@ -32,7 +32,7 @@ class Sides:
         Persons of the population for one unit of weight.
     """
 
-    plan: Plan
+    plan: TabulationPlan
     sample: Counts
     rows: Counts
     population: Counts
@@ -47,7 +47,7 @@ def shares(counts: np.ndarray, axis: int | None = None) -> np.ndarray:
     return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
 
 
-def one_way(sides: Sides, names: Sequence[str]) -> pd.DataFrame:
+def one_way(sides: ShareTables, names: Sequence[str]) -> pd.DataFrame:
     """Shares of each level, one row a level that occurs on either side."""
     parts = []
     for name in names:
@@ -66,19 +66,19 @@ def one_way(sides: Sides, names: Sequence[str]) -> pd.DataFrame:
     return _joined(parts, ["variable", "level", "sample", "population", "n_sample", "n_population"])
 
 
-def two_way(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def two_way(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Shares of each cell of the crossed variables, of all persons."""
     parts = [_crossed(sides, a, b, within=False) for a, b in pairs]
     return _joined(parts, ["a", "b", "level_a", "level_b", "sample", "population", "n_sample"])
 
 
-def within(sides: Sides, group: str, names: Sequence[str]) -> pd.DataFrame:
+def within(sides: ShareTables, group: str, names: Sequence[str]) -> pd.DataFrame:
     """Shares of each level inside each level of `group` (strata)."""
     parts = [_crossed(sides, group, name, within=True) for name in names if name != group]
     return _joined(parts, ["a", "b", "level_a", "level_b", "sample", "population", "n_sample"])
 
 
-def _crossed(sides: Sides, a: str, b: str, *, within: bool) -> pd.DataFrame:
+def _crossed(sides: ShareTables, a: str, b: str, *, within: bool) -> pd.DataFrame:
     q, p, n = (side_pair(side, a, b) for side in (sides.sample, sides.population, sides.rows))
     axis = 1 if within else None
     rows, columns = (q + p).sum(axis=1) > 0, (q + p).sum(axis=0) > 0
@@ -108,7 +108,7 @@ def _joined(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
 
 
 def share_distances(
-    sides: Sides, names: Sequence[str], pairs: Sequence[tuple[str, str]], strata: str | None
+    sides: ShareTables, names: Sequence[str], pairs: Sequence[tuple[str, str]], strata: str | None
 ) -> list[dict[str, Any]]:
     """Total variation distances: each variable overall and by stratum, and each pair."""
     rows = []
@@ -138,7 +138,7 @@ def _row(
     }
 
 
-def tvd_by_level(sides: Sides, name: str, group: str) -> pd.DataFrame:
+def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
     """Total variation distance of a variable inside each level of `group` that both sides have."""
     q, p = side_pair(sides.sample, group, name), side_pair(sides.population, group, name)
     labels = sides.plan.factors[group].labels
@@ -149,7 +149,7 @@ def tvd_by_level(sides: Sides, name: str, group: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
 
 
-def _by_stratum(sides: Sides, name: str, strata: str) -> list[dict[str, Any]]:
+def _by_stratum(sides: ShareTables, name: str, strata: str) -> list[dict[str, Any]]:
     return mean_and_largest(tvd_by_level(sides, name, strata), "tvd", name, strata)
 
 
@@ -168,7 +168,7 @@ def mean_and_largest(table: pd.DataFrame, measure: str, name: str, by: str) -> l
     ]
 
 
-def conditional(sides: Sides, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Distances of each variable inside the levels of another.
 
     One row a variable and condition: `value` the mean over the levels, weighted with their shares

@@ -16,7 +16,7 @@ ROWS = 250_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class PopulationChunks:
     """A population as chunks of rows.
 
     Attributes
@@ -59,7 +59,7 @@ def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
 
 
-def make_source(population: Any) -> Source:
+def make_source(population: Any) -> PopulationChunks:
     """Return the source of a `Population` or of a table of persons.
 
     Raises
@@ -69,10 +69,10 @@ def make_source(population: Any) -> Source:
     """
     if not isinstance(population, Population):
         frame = as_frame(population, "population")
-        return Source(frame, tuple(map(str, frame.columns)))
+        return PopulationChunks(frame, tuple(map(str, frame.columns)))
     roles, identity = population.roles, population.manifest.identity
     ids = frozenset(name for name in (roles.household, roles.person) if name)
-    return Source(
+    return PopulationChunks(
         population,
         population.columns,
         {item.name: item for item in population.fields},

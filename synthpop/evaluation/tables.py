@@ -14,8 +14,8 @@ from synthpop.evaluation.distances import (
     expected_total_variation,
     total_variation,
 )
-from synthpop.evaluation.request import Request
-from synthpop.evaluation.shares import Sides
+from synthpop.evaluation.request import FitRequest
+from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, Counts
 
 
@@ -38,7 +38,9 @@ _ALWAYS = [
 ]  # also in tables without rows
 
 
-def household_sizes(request: Request, sides: Sides) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+def household_sizes(
+    request: FitRequest, sides: ShareTables
+) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """Households by stratum and size: estimated from the household weights, and counted."""
     survey, size, strata = request.survey, request.size, request.strata
     if size is None:
@@ -104,7 +106,7 @@ def _number(label: str) -> float:
         return float("nan")
 
 
-def tvd_by_stratum(sides: Sides, request: Request) -> pd.DataFrame:
+def tvd_by_stratum(sides: ShareTables, request: FitRequest) -> pd.DataFrame:
     """Distances of each variable inside each stratum."""
     strata = request.strata
     if strata is None:
@@ -114,7 +116,7 @@ def tvd_by_stratum(sides: Sides, request: Request) -> pd.DataFrame:
 
 
 def boxes(
-    sides: Sides,
+    sides: ShareTables,
     wanted: Mapping[str, Mapping[str, Sequence[float]]],
     sample: values.Quantiles,
     population: values.Quantiles,
@@ -131,7 +133,7 @@ def boxes(
 
 
 def curves(
-    sides: Sides, request: Request, parts: set[str], sample: values.Quantiles
+    sides: ShareTables, request: FitRequest, parts: set[str], sample: values.Quantiles
 ) -> pd.DataFrame:
     """Distribution functions of each number, overall and by group."""
     tables = []
@@ -162,7 +164,7 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
     return (float(a), float(b)) if a < b else (float(a), float(a + step))
 
 
-def components(request: Request, sides: Sides, groupings: Sequence[str]) -> pd.DataFrame:
+def components(request: FitRequest, sides: ShareTables, groupings: Sequence[str]) -> pd.DataFrame:
     """Totals of parts, and their share of the sum of the absolute values of the total."""
     tables = []
     for total, parts in request.components.items():
@@ -195,14 +197,14 @@ def components(request: Request, sides: Sides, groupings: Sequence[str]) -> pd.D
     return joined(tables)
 
 
-def _users(counts: Counts, sides: Sides, name: str, by: str) -> np.ndarray:
+def _users(counts: Counts, sides: ShareTables, name: str, by: str) -> np.ndarray:
     """Return how many sample persons have a value other than zero."""
     cells = counts.numbers[name].cells[by]
     with_value = cells.sum(axis=1) - cells[:, sides.plan.grids[name].zero_cell]
     return with_value.astype(np.int64)
 
 
-def sums(sides: Sides, off: pd.DataFrame) -> pd.DataFrame:
+def sums(sides: ShareTables, off: pd.DataFrame) -> pd.DataFrame:
     """Largest gap between a total and its parts, and the share of persons with a gap."""
     table = off.copy()
     for total in off["total"]:
@@ -212,7 +214,7 @@ def sums(sides: Sides, off: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def association(sides: Sides) -> pd.DataFrame:
+def association(sides: ShareTables) -> pd.DataFrame:
     """Share of the variance of each number between the groups of each factor."""
     rows: list[dict[str, Any]] = []
     for name, centre in sides.plan.centres.items():

@@ -16,7 +16,7 @@ ALL = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class TabulationPlan:
     """What is counted.
 
     Attributes
@@ -85,7 +85,7 @@ class Counts:
     largest_gap: dict[str, float] = field(default_factory=dict)
 
 
-def count(plan: Plan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray | None]]) -> Counts:
+def count(plan: TabulationPlan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray | None]]) -> Counts:
     """Count all chunks of rows, each with its weights or None for weight 1."""
     counts = _empty(plan)
     for frame, weights in chunks:
@@ -94,7 +94,7 @@ def count(plan: Plan, chunks: Iterable[tuple[pd.DataFrame, np.ndarray | None]]) 
     return counts
 
 
-def _empty(plan: Plan) -> Counts:
+def _empty(plan: TabulationPlan) -> Counts:
     size = {name: factor.n_codes for name, factor in plan.factors.items()}
     groups = {ALL: 1, **{name: size[name] for name in plan.by}}
     numbers = {}
@@ -111,7 +111,9 @@ def _empty(plan: Plan) -> Counts:
     )
 
 
-def _add(plan: Plan, counts: Counts, frame: pd.DataFrame, weights: np.ndarray | None) -> None:
+def _add(
+    plan: TabulationPlan, counts: Counts, frame: pd.DataFrame, weights: np.ndarray | None
+) -> None:
     codes = {key: f.code(frame[f.name]) for key, f in plan.factors.items()}
     counts.n += len(frame) if weights is None else weights.sum()
     persons = {
@@ -137,7 +139,7 @@ def _add(plan: Plan, counts: Counts, frame: pd.DataFrame, weights: np.ndarray | 
 
 
 def _add_number(
-    plan: Plan,
+    plan: TabulationPlan,
     held: NumberCounts,
     name: str,
     values: np.ndarray,

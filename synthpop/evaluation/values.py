@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.distances import expected_ks, gini, gini_of_cells, ks_of_cells
-from synthpop.evaluation.shares import Sides, mean_and_largest
+from synthpop.evaluation.shares import ShareTables, mean_and_largest
 from synthpop.evaluation.tabulate import ALL, Counts
 from synthpop.microdata.weighted import quantile
 
@@ -20,7 +20,7 @@ COMPARED = ("sample", "population", "difference", "relative")
 Quantiles = Mapping[tuple[str, str], np.ndarray]
 
 
-def moments(counts: Counts, sides: Sides, name: str, by: str) -> pd.DataFrame:
+def moments(counts: Counts, sides: ShareTables, name: str, by: str) -> pd.DataFrame:
     """Size, missing share, mean, zero and negative share, and sums of each group."""
     held, grid = counts.numbers[name], sides.plan.grids[name]
     cells = held.cells[by]
@@ -56,7 +56,7 @@ def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
 
 
 def statistics(
-    sides: Sides, names: Sequence[str], columns: Mapping[str, np.ndarray], weights: np.ndarray
+    sides: ShareTables, names: Sequence[str], columns: Mapping[str, np.ndarray], weights: np.ndarray
 ) -> pd.DataFrame:
     """One row a variable and statistic: sample, population, difference, relative error."""
     rows = []
@@ -103,7 +103,7 @@ def compared(sample: float, population: float) -> dict[str, float]:
     }
 
 
-def _deviation(counts: Counts, sides: Sides, name: str) -> float:
+def _deviation(counts: Counts, sides: ShareTables, name: str) -> float:
     """Standard deviation with divisor sum(w) - 1."""
     held = counts.numbers[name]
     n = float(held.cells[ALL].sum())
@@ -117,7 +117,7 @@ def _finite(value: float) -> float:
     return float(value) if np.isfinite(value) else float("nan")
 
 
-def quantile_table(sides: Sides, sample: Quantiles, population: Quantiles) -> pd.DataFrame:
+def quantile_table(sides: ShareTables, sample: Quantiles, population: Quantiles) -> pd.DataFrame:
     """One row a variable and share p, with the relative error."""
     rows = []
     for name in sides.plan.grids:
@@ -150,7 +150,7 @@ def sample_quantiles(
     return found
 
 
-def boxes(sides: Sides, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
+def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
     """Quantiles for box plots and means, one row a group and side."""
     labels = ("all",) if by == ALL else sides.plan.factors[by].labels
     n_rows = moments(sides.rows, sides, name, by)["n"]
@@ -171,7 +171,7 @@ def boxes(sides: Sides, name: str, by: str, sample: Quantiles, population: Quant
     return both[~both["p50"].isna()].reset_index(drop=True)
 
 
-def by_group(sides: Sides, name: str, by: str) -> pd.DataFrame:
+def by_group(sides: ShareTables, name: str, by: str) -> pd.DataFrame:
     """Moments and Kolmogorov-Smirnov distance of a number inside each group."""
     s, p = moments(sides.sample, sides, name, by), moments(sides.population, sides, name, by)
     rows = moments(sides.rows, sides, name, by)
@@ -197,7 +197,7 @@ def by_group(sides: Sides, name: str, by: str) -> pd.DataFrame:
     return table[some].reset_index(drop=True)
 
 
-def ks_distances(sides: Sides, groups: pd.DataFrame) -> list[dict[str, Any]]:
+def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any]]:
     """Kolmogorov-Smirnov distances of each number overall and over the groups of each factor."""
     rows = []
     for name in sides.plan.grids:
@@ -222,7 +222,7 @@ def ks_distances(sides: Sides, groups: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def curve(sides: Sides, name: str, by: str, ends: tuple[float, float]) -> pd.DataFrame:
+def curve(sides: ShareTables, name: str, by: str, ends: tuple[float, float]) -> pd.DataFrame:
     """Distribution functions at evenly spaced points, for drawing; no value of the data appears.
 
     Just below and at zero there are two further points, so that a jump there shows. Between two

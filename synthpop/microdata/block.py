@@ -13,7 +13,7 @@ from synthpop.microdata.dataset import Field
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """One step down a declared ladder, recorded instead of a crash.
+    """One step down a declared sequence, recorded instead of a crash.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Block:
         Where each household starts.
     columns : dict of read-only arrays, each shape (n_persons,)
     fallbacks : list of Fallback
-        Steps down a ladder that stages took in this block.
+        Steps down a sequence that stages took in this block.
     """
 
     stratum: int

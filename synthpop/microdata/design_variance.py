@@ -92,7 +92,7 @@ def t_quantile(p: float, degrees_of_freedom: float) -> float:
 
 
 @dataclass(frozen=True)
-class Stage:
+class SamplingStage:
     """One stage of a sample, coded.
 
     Attributes
@@ -133,11 +133,11 @@ class SampledUnits:
 
     Attributes
     ----------
-    stages : tuple of Stage
+    stages : tuple of SamplingStage
         First stage first.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[SamplingStage, ...]
 
     @property
     def unit(self) -> np.ndarray | None:
@@ -183,7 +183,7 @@ def sampled_units(
     sizes = [_fractions(faults, one, n) for one in _columns(fpc)]
     n_stages = max(len(units), len(levels), len(sizes), 1)
     faults.raise_if_any()
-    stages: list[Stage] = []
+    stages: list[SamplingStage] = []
     parent, factor = np.zeros(n, dtype=np.int64), np.ones(n)
     for k in range(n_stages):
         # 1. Strata of this stage are nested in the units of the stage before.
@@ -237,7 +237,7 @@ def _stage(
     rows: np.ndarray,
     sizes: np.ndarray,
     factor: np.ndarray,
-) -> Stage:
+) -> SamplingStage:
     """Collect one stage: `rows` is the stratum and `sizes` the correction of each row."""
     n_strata = int(rows.max(initial=-1)) + 1
     stratum = rows
@@ -254,10 +254,10 @@ def _stage(
     if (fraction > 1.0 + 1e-9).any():
         what = "a stratum has more units in the sample than in the population"
         faults.add("fpc", what, remedy="Give the number of first-stage units, not of persons.")
-    return Stage(unit, stratum, np.minimum(fraction, 1.0), multiplier)
+    return SamplingStage(unit, stratum, np.minimum(fraction, 1.0), multiplier)
 
 
-def _warn_of_single_units(stages: Sequence[Stage], text: str) -> None:
+def _warn_of_single_units(stages: Sequence[SamplingStage], text: str) -> None:
     for k, stage in enumerate(stages):
         count = np.bincount(stage.stratum)
         matters = (stage.fraction < 1.0) & (stage.factor > 0.0)

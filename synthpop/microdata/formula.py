@@ -38,7 +38,7 @@ REMEDY = "Join columns by + : * ^ - and parentheses, as in ~ age + sex:status."
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class FormulaFactor:
     """A column of the data, or a function of it.
 
     Attributes
@@ -58,7 +58,7 @@ class Factor:
         return f"{self.function}({name})" if self.function else name
 
 
-Term = tuple[Factor, ...]
+Term = tuple[FormulaFactor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +67,20 @@ class Formula:
 
     Attributes
     ----------
-    responses : tuple of Factor
+    responses : tuple of FormulaFactor
         The left side; empty where there is none.
-    terms : tuple of tuples of Factor
+    terms : tuple of tuples of FormulaFactor
         The right side without the constant: main effects first, then interactions by order.
     constant : bool
         Whether there is a constant.
     """
 
-    responses: tuple[Factor, ...]
+    responses: tuple[FormulaFactor, ...]
     terms: tuple[Term, ...]
     constant: bool = True
 
     @property
-    def factors(self) -> tuple[Factor, ...]:
+    def factors(self) -> tuple[FormulaFactor, ...]:
         """Distinct factors of the right side, in order."""
         return tuple(dict.fromkeys(factor for term in self.terms for factor in term))
 
@@ -171,8 +171,8 @@ class _Unreadable(ValueError):
     """What is wrong with a formula."""
 
 
-Terms = dict[frozenset[Factor], Term]
-CONSTANT: frozenset[Factor] = frozenset()
+Terms = dict[frozenset[FormulaFactor], Term]
+CONSTANT: frozenset[FormulaFactor] = frozenset()
 
 
 class _Reader:
@@ -232,7 +232,7 @@ class _Reader:
             return None, tree
         return (None, *tree.args) if len(tree.args) == 1 else tuple(tree.args)
 
-    def responses(self, left: Any) -> tuple[Factor, ...]:
+    def responses(self, left: Any) -> tuple[FormulaFactor, ...]:
         fewest, most = self.allowed.responses
         if left is None:
             if fewest:
@@ -240,7 +240,7 @@ class _Reader:
             return ()
         if most == 0:
             raise _Unreadable("it has a left side; start with ~")
-        factors: list[Factor] = []
+        factors: list[FormulaFactor] = []
         for leaf in self.leaves_of_sum(left):
             factors += next(iter(self.leaf(leaf).values()), ())
         if len(set(factors)) < len(factors):
@@ -321,7 +321,7 @@ class _Reader:
         """Return the term of a token: a column, a function of one, a constant or the dot."""
         text, kind = str(token.token), token.kind.value
         if kind == "name":
-            return _one(Factor(text))
+            return _one(FormulaFactor(text))
         if text == ".":
             return self.dot()
         if text in ("0", "1"):
@@ -330,7 +330,7 @@ class _Reader:
             return _one(self.call(text))
         raise _Unreadable(f"{text!r} is not a column; put other names into backticks")
 
-    def call(self, text: str) -> Factor:
+    def call(self, text: str) -> FormulaFactor:
         """Read ``C(column)`` or ``log(column)``."""
         from formulaic.parser.algos.tokenize import tokenize
 
@@ -345,12 +345,12 @@ class _Reader:
         tokens = list(tokenize(call.group(2)))
         if len(tokens) != 1 or tokens[0].kind.value != "name":
             raise _Unreadable(f"{shown!r} is not a function of one column")
-        return Factor(str(tokens[0].token), function)
+        return FormulaFactor(str(tokens[0].token), function)
 
     def dot(self) -> Terms:
         if self.allowed.dot is None:
             raise _Unreadable("'.' is not available here")
-        factors = [Factor(name) for name in self.allowed.dot if name not in self.on_the_left]
+        factors = [FormulaFactor(name) for name in self.allowed.dot if name not in self.on_the_left]
         return {frozenset([factor]): (factor,) for factor in factors}
 
     def removes_constant(self, tree: Any) -> bool:
@@ -368,7 +368,7 @@ class _Reader:
         return constant is False
 
 
-def _one(factor: Factor) -> Terms:
+def _one(factor: FormulaFactor) -> Terms:
     return {frozenset([factor]): (factor,)}
 
 

@@ -41,7 +41,7 @@ class Logistic:
     converged: bool
 
 
-class Design(Protocol):
+class LogisticDesign(Protocol):
     """What a fit needs of the columns of a model."""
 
     n_columns: int
@@ -127,13 +127,13 @@ class Categories:
 
 
 def fit_logistic(
-    design: Design | np.ndarray, y: np.ndarray, weights: np.ndarray, *, ridge: float = 0.0
+    design: LogisticDesign | np.ndarray, y: np.ndarray, weights: np.ndarray, *, ridge: float = 0.0
 ) -> Logistic:
     """Fit by maximum likelihood; columns that depend on others and separation do no harm.
 
     Parameters
     ----------
-    design : Design, or float64 array, shape (n, k)
+    design : LogisticDesign, or float64 array, shape (n, k)
         With a column of ones where an intercept is wanted.
     y : float64, shape (n,)
         0 or 1.
@@ -175,7 +175,7 @@ def fit_logistic(
 
 
 def _loss(
-    design: Design, y: np.ndarray, weights: np.ndarray, beta: np.ndarray, ridge: float
+    design: LogisticDesign, y: np.ndarray, weights: np.ndarray, beta: np.ndarray, ridge: float
 ) -> tuple[float, np.ndarray]:
     """Penalised negative log likelihood, and the probabilities, shape (n,)."""
     score = np.clip(design.scores(beta), -LARGEST, LARGEST)

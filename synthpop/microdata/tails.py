@@ -220,8 +220,8 @@ def fit_gpd(
         what = "no value is above it" if len(y) == 0 else "infinite values are above it"
         faults.add("threshold", what, remedy="Choose another threshold or drop these values.")
         faults.raise_if_any()
-    ladder = [method, *[name for name in ("pwm", "moments") if name != method], "exponential"]
-    for used in ladder:
+    sequence = [method, *[name for name in ("pwm", "moments") if name != method], "exponential"]
+    for used in sequence:
         estimate = ESTIMATORS[used](y, w)
         if estimate is not None:
             break

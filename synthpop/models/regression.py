@@ -5,7 +5,7 @@ level. There are more columns than can be told apart, on purpose: the solution o
 the same whatever level would be called the reference, and no aliased predictor makes a fitted
 value missing. Which combinations of levels the data say something about is read off the row space
 of the columns: a combination outside of it has no answer here, and the caller takes the next model
-of its ladder.
+of its sequence.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SMALLEST_LOG_MEAN = -30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class RegressionModel:
     """A fitted regression.
 
     Attributes
@@ -208,7 +208,7 @@ def fit_regression(
     weights: np.ndarray,
     sizes: Sequence[int],
     numbers: Numbers = (),
-) -> Regression:
+) -> RegressionModel:
     """Fit a linear or a log-linear model of counts to categorical predictors.
 
     Parameters
@@ -245,10 +245,10 @@ def fit_regression(
     solve = least_squares if kind == "linear" else log_linear
     with threadpool_limits(1):  # sums in one order, whatever the machine
         coefficients, basis = solve(model_columns(digits[first], seen, tables), mean, weight)
-    return Regression(kind, seen, (False,) * len(sizes), coefficients, basis, None, tables)
+    return RegressionModel(kind, seen, (False,) * len(sizes), coefficients, basis, None, tables)
 
 
-def predict_regression(model: Regression, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def predict_regression(model: RegressionModel, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the fitted value of cells and which cells have one.
 
     Parameters
@@ -324,12 +324,12 @@ def fit_regressor(
     ordered: Sequence[bool],
     seed: int,
     numbers: Numbers = (),
-) -> tuple[Regression, np.ndarray]:
+) -> tuple[RegressionModel, np.ndarray]:
     """Fit a scikit-learn regressor; arguments as in `fit_regression`.
 
     Returns
     -------
-    model : Regression
+    model : RegressionModel
     fitted : float array, shape (n,)
         Fitted values of the sample. Residuals are around these: value and residual are of one fit,
         so that the two together have the distribution of the sample's values. (Residuals of
@@ -351,13 +351,13 @@ def fit_regressor(
         fitted = np.asarray(estimator.predict(x), dtype=np.float64)
     nothing = np.empty((0, 0))
     tables = tuple(numbers)
-    regression = Regression(
+    regression = RegressionModel(
         "learner", seen, tuple(ordered), np.empty(0), nothing, estimator, tables
     )
     return regression, fitted
 
 
-def columns_of(model: Regression, digits: np.ndarray) -> np.ndarray:
+def columns_of(model: RegressionModel, digits: np.ndarray) -> np.ndarray:
     """Return the columns that a learner sees of cells whose levels it knows, shape (c, p)."""
     return learner_columns(digits, model.seen, model.ordered, model.tables)
 

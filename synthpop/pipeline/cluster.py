@@ -20,7 +20,7 @@ LOOK_SECONDS = 2.0
 LOGGERS = ("distributed.client", "distributed.core", "distributed.protocol.pickle")
 
 
-class Cluster:
+class DaskCluster:
     """A connection to a scheduler that is closed again at the end.
 
     Parameters
@@ -38,7 +38,7 @@ class Cluster:
         self._levels: dict[str, int] = {}
         self._asked, self._threads = -LOOK_SECONDS, 0
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> DaskCluster:
         try:
             from distributed import Client
         except ImportError:

@@ -11,7 +11,7 @@ import numpy as np
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.streams import Streams
 from synthpop.population.blocks import make_plan
-from synthpop.population.id_columns import Layout, sized
+from synthpop.population.id_columns import IdColumns, sized
 
 FEWEST, MOST = 4_000, 40_000  # households
 ROWS = 10**9
@@ -48,7 +48,7 @@ def needs_pilot(stages: Sequence[Any]) -> bool:
 
 
 def make_pilot(
-    structure: Any, model: Any, sample: Sample, layout: Layout, streams: Streams
+    structure: Any, model: Any, sample: Sample, layout: IdColumns, streams: Streams
 ) -> Pilot:
     """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet."""
     households = float(np.clip(2 * len(sample.household_weights), FEWEST, MOST))

@@ -64,15 +64,21 @@ from synthpop.pipeline.replicates import (
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
 from synthpop.population.blocks import BlockPlan, household_table, make_plan
-from synthpop.population.id_columns import Layout, sized
-from synthpop.population.manifest import BlockRecord, Manifest, Roles, RunIdentity, SampleRecord
+from synthpop.population.id_columns import IdColumns, sized
+from synthpop.population.manifest import (
+    BlockRecord,
+    Manifest,
+    RunIdentity,
+    SampleRecord,
+    StoredRoles,
+)
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
 from synthpop.population.storage import claim, fallbacks_of, read_manifest, write_manifest
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
-from synthpop.stages.finishers import Finisher, Preparation
 from synthpop.stages.pooled import AnyPooling, pooling_of_models
+from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.structure import Structure, structure_fallbacks, without_households
 
 ROWS_PER_BLOCK = 250_000
@@ -113,7 +119,7 @@ class Pipeline:
     7
     """
 
-    stages: Sequence[Stage | Preparation | Finisher]
+    stages: Sequence[Stage | SurveyStage | PopulationStage]
     rules: Sequence[str] = ()
     known_totals: Sequence[Margin] = ()
 
@@ -160,8 +166,8 @@ class Pipeline:
         steps, stages = take_apart(recipe), take_apart(recipe).stages
         columns = check_recipe(recipe, survey, rules)
         prepared = []
-        for number, step in enumerate(steps.preparations):
-            survey, record = step.prepare(survey, seed_of(seed, steps.preparations, number))
+        for number, step in enumerate(steps.survey_stages):
+            survey, record = step.prepare(survey, seed_of(seed, steps.survey_stages, number))
             prepared.append(record)
         if prepared:
             columns = check_recipe(recipe, survey, rules)
@@ -195,8 +201,8 @@ class Pipeline:
             sample,
             survey,
             seed,
-            steps.preparations,
-            steps.finishers,
+            steps.survey_stages,
+            steps.population_stages,
             tuple(json_values(prepared, lambda _: None)),
             model_hash((layout, tuple(models))),
             plan,
@@ -216,11 +222,11 @@ class FittedPipeline:
         As the stages saw it: with corrected ages where the recipe has `CorrectHeaping`.
     seed : int
     places : tuple of int
-        How many stages come before each finisher.
-    preparations, finishers : tuples
+        How many stages come before each population_stage.
+    survey_stages, population_stages : tuples
         The first and last steps of the recipe, on the survey and on the finished population.
     prepared : tuple of dict
-        What the preparations did.
+        What the survey stages did.
     learned : str
         Hash of all models; empty where one of them cannot be described.
     rules : RulePlan
@@ -231,12 +237,12 @@ class FittedPipeline:
 
     stages: tuple[Stage, ...]
     models: tuple[Any, ...] = field(repr=False)
-    layout: Layout = field(repr=False)
+    layout: IdColumns = field(repr=False)
     sample: Sample = field(repr=False)
     survey: Survey
     seed: int
-    preparations: tuple[Preparation, ...] = ()
-    finishers: tuple[Finisher, ...] = ()
+    survey_stages: tuple[SurveyStage, ...] = ()
+    population_stages: tuple[PopulationStage, ...] = ()
     prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     learned: str = field(default="", repr=False)
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
@@ -246,9 +252,9 @@ class FittedPipeline:
     @property
     def steps(self) -> tuple[Any, ...]:
         """The recipe in its order, steps for several variables taken apart."""
-        order: list[Any] = [*self.preparations]
+        order: list[Any] = [*self.survey_stages]
         for number in range(len(self.stages) + 1):
-            pairs = zip(self.finishers, self.places, strict=True)
+            pairs = zip(self.population_stages, self.places, strict=True)
             order += [step for step, place in pairs if place == number]
             order += self.stages[number : number + 1]
         return tuple(order)
@@ -301,15 +307,15 @@ class FittedPipeline:
             Factor on the weights: 0.1 makes a population of a tenth of the size.
         strata : list of levels, optional
             Simulate these strata only. They are what they are in the whole population, byte for
-            byte, ids of households included. Not with finishers, which need all strata.
+            byte, ids of households included. Not with population_stages, which need all strata.
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there.
-            Without it the population is held in memory. A recipe with finishers (`Distribute`,
-            `Anneal`) is simulated and finished in memory first and written at the end; stopped
-            before, it starts again. Measured: 2.2 million persons with 8 columns need 0.8 GB.
+            Without it the population is held in memory. A recipe with population stages
+            (`Distribute`, `Anneal`) is simulated and finished in memory first and written at the
+            end; stopped before, it starts again. Measured: 2.2 million persons with 8 columns need 0.8 GB.
         workers : int or str
             Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
-            Finishers run region by region in as many threads of this process.
+            Population stages run region by region in as many threads of this process.
         rows_per_block : int
             Most persons in a block; part of the recipe: another value gives another population.
         on_event : callable, optional
@@ -340,11 +346,15 @@ class FittedPipeline:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
         if out is None:
-            return run.finished(None, seed, rows_per_block) if self.finishers else run.in_memory()
+            return (
+                run.finished(None, seed, rows_per_block)
+                if self.population_stages
+                else run.in_memory()
+            )
         root = Path(out)
         self._check_described()
         with claim(root, identity) as token:
-            if self.finishers:
+            if self.population_stages:
                 return run.finished(root, seed, rows_per_block)
             return run.to_folder(root, token)
 
@@ -380,15 +390,15 @@ class FittedPipeline:
         Parameters
         ----------
         survey : Survey
-            Preparations (`CorrectHeaping`) are not repeated: it is a survey as the stages see it.
+            Survey stages (`CorrectHeaping`) are not repeated: it is a survey as the stages see it.
         seed : int, optional
             Default: the seed of this fit.
         on_event : callable, optional
         """
         rules = tuple(rule.text for rule in self.rules.rules)
-        recipe = Pipeline(self.steps[len(self.preparations) :], rules=rules)
+        recipe = Pipeline(self.steps[len(self.survey_stages) :], rules=rules)
         fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
-        return replace(fitted, preparations=self.preparations, prepared=self.prepared)
+        return replace(fitted, survey_stages=self.survey_stages, prepared=self.prepared)
 
     def replicates(
         self,
@@ -512,9 +522,9 @@ class FittedPipeline:
         """Return the strata to simulate, as positions."""
         if strata is None:
             return list(range(len(self.sample.strata_levels)))
-        if self.finishers:
+        if self.population_stages:
             faults = Faults("simulate")
-            what = f"cannot be chosen: {self.finishers[0].label} needs the whole population"
+            what = f"cannot be chosen: {self.population_stages[0].label} needs the whole population"
             faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
             faults.raise_if_any()
         return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
@@ -573,7 +583,7 @@ class _Run:
         return Population(new, path=root)
 
     def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
-        """Simulate in memory, run the finishers, and write the result where a folder is given."""
+        """Simulate in memory, run the population stages, and write where a folder is given."""
         if root is not None:
             population = completed(root)
             if population is not None:
@@ -581,7 +591,7 @@ class _Run:
         layout = self.recipe.layout
         population = finish_population(
             self.in_memory(),
-            self.fitted.finishers,
+            self.fitted.population_stages,
             layout,
             recipe=self.recipe,
             places=self.fitted.places,
@@ -605,7 +615,9 @@ class _Run:
         pooling = {label: choice.to_dict() for label, choice in self.fitted.pooling.items()}
         return Manifest(
             self.identity,
-            roles=Roles(**{role: item.name if item else None for role, item in names.items()}),
+            roles=StoredRoles(
+                **{role: item.name if item else None for role, item in names.items()}
+            ),
             sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
             columns=tuple(self.recipe.fields),
             blocks=tuple(blocks),

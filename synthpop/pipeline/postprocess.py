@@ -1,9 +1,9 @@
 """Steps that need the whole population, and writing what they leave.
 
 Blocks are simulated one by one; exchanging households or allotting them to areas needs all
-households of a region together. So the population is held in memory, the finishers run in their
-order, stages that come after one go on block by block with what it left, and the result stays in
-memory or goes to a folder of the same form as any other. Measured:
+households of a region together. So the population is held in memory, the population stages run in
+their order, stages that come after one go on block by block with what it left, and the result
+stays in memory or goes to a folder of the same form as any other. Measured:
 about 200 bytes a person besides the population itself (2.2 million persons, 8 columns: 0.8 GB).
 """
 
@@ -31,7 +31,7 @@ from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.simulate import Recipe, merge_fallbacks, run_stages
 from synthpop.population.blocks import RowBlock, cut_rows
 from synthpop.population.folders import part_file, stratum_folders
-from synthpop.population.id_columns import Layout, id_dtype
+from synthpop.population.id_columns import IdColumns, id_dtype
 from synthpop.population.manifest import BlockRecord, FinishRecord, StepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
@@ -42,7 +42,7 @@ from synthpop.population.storage import (
     write_block,
     write_manifest,
 )
-from synthpop.stages.finishers import Finisher, as_lists
+from synthpop.stages.population_stages import PopulationStage, as_lists
 
 ALL = "all"
 MOVED = 0.01  # totals of an earlier step that move by more than this share are warned of
@@ -50,8 +50,8 @@ MOVED = 0.01  # totals of an earlier step that move by more than this share are 
 
 def finish_population(
     population: Population,
-    finishers: Sequence[Finisher],
-    layout: Layout,
+    population_stages: Sequence[PopulationStage],
+    layout: IdColumns,
     *,
     recipe: Recipe,
     places: Sequence[int],
@@ -60,22 +60,22 @@ def finish_population(
     workers: Workers = 1,
     on_event: Listener | None = None,
 ) -> Population:
-    """Run the finishers of a recipe on a population in memory, and the stages after each.
+    """Run the population stages of a recipe on a population in memory, and the stages after each.
 
     Parameters
     ----------
     population : Population
-        In memory. About 200 bytes a person are needed besides while a finisher runs.
-    finishers : sequence of Finisher
+        In memory. About 200 bytes a person are needed besides while a population stage runs.
+    population_stages : sequence of PopulationStage
         Run in this order.
-    layout : Layout
+    layout : IdColumns
         Which columns are ids, stratum and household size.
     recipe : Recipe
         All stages; `population` has the columns of the first of them.
     places : sequence of int
-        How many stages come before each finisher.
+        How many stages come before each population_stage.
     seed : int
-        Each finisher draws from its own named streams of it, region by region; a second one of
+        Each population stage draws from its own named streams of it, region by region; a second of
         the same kind from streams of a seed drawn for it.
     rows_per_block : int
         Most persons in a block of the result.
@@ -104,29 +104,29 @@ def finish_population(
     steps, counted, moves = [], [], []
     notes: list[Fallback] = [*population.fallbacks]
     frame = state.frame()
-    for number, finisher in enumerate(finishers):
+    for number, population_stage in enumerate(population_stages):
         if places[number] > n_run:
             state = state.continued(recipe, n_run, places[number], rows_per_block, workers, notes)
             frame, n_run = state.frame(), places[number]
         with warnings.catch_warnings():
             if places[number] < len(recipe.stages):  # later steps draw for each copy anew
                 warnings.simplefilter("ignore", SparseDataWarning)
-            done = finisher.finish(
+            done = population_stage.finish(
                 frame,
                 household=state.household,
                 workers=threads(workers),
-                seed=seed_of(seed, finishers, number),
+                seed=seed_of(seed, population_stages, number),
                 on_event=on_event,
             )
         state = state.after(done.rows, done.columns)
         frame = state.frame()
-        steps.append(_step(finisher.label, done.record))
-        counted.append(finisher.count(frame, state.household))
+        steps.append(_step(population_stage.label, done.record))
+        counted.append(population_stage.count(frame, state.household))
         moves.append(done.rows is not None)
-    for number, (finisher, then) in enumerate(zip(finishers, counted, strict=True)):
+    for number, (population_stage, then) in enumerate(zip(population_stages, counted, strict=True)):
         moved = any(moves[number + 1 :])
-        final = finisher.count(frame, state.household) if moved else then
-        changes = _moved(finisher.label, then, final)
+        final = population_stage.count(frame, state.household) if moved else then
+        changes = _moved(population_stage.label, then, final)
         steps[number] = replace(steps[number], **json_values(changes, lambda _: None))
     if n_run < len(recipe.stages):
         stop = len(recipe.stages)
@@ -190,18 +190,18 @@ class _State:
 
     Attributes
     ----------
-    layout : Layout
+    layout : IdColumns
     fields : dict of Field
     columns : dict of arrays, each shape (n_persons,)
         Members of a household side by side, sorted by stratum.
     """
 
-    layout: Layout
+    layout: IdColumns
     fields: dict[str, Field]
     columns: dict[str, np.ndarray]
 
     @classmethod
-    def of(cls, population: Population, layout: Layout) -> _State:
+    def of(cls, population: Population, layout: IdColumns) -> _State:
         columns = population.arrays()
         return cls(layout, {f.name: f for f in population.fields}, dict(columns))
 
@@ -301,7 +301,7 @@ class _State:
 
 
 def row_blocks(
-    layout: Layout,
+    layout: IdColumns,
     fields: Mapping[str, Field],
     columns: Mapping[str, np.ndarray],
     rows_per_block: int,
@@ -321,7 +321,7 @@ def row_blocks(
 
 
 def _households_and_strata(
-    layout: Layout, columns: Mapping[str, np.ndarray]
+    layout: IdColumns, columns: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return household and stratum of each person; every person alone, and None, without them."""
     n = len(columns[layout.person.name])
@@ -366,7 +366,7 @@ def completed(root: Path) -> Population | None:
 
 
 def write_population(
-    population: Population, layout: Layout, root: Path, rows_per_block: int, listener: Listener
+    population: Population, layout: IdColumns, root: Path, rows_per_block: int, listener: Listener
 ) -> Population:
     """Write a finished population to a folder that this run has claimed.
 

@@ -16,15 +16,15 @@ from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey
-from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, Layout
+from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.base import Stage, after
 from synthpop.stages.categorical import Categorical
-from synthpop.stages.finishers import (
-    Finisher,
-    Preparation,
+from synthpop.stages.population_stages import (
+    PopulationStage,
     Prospect,
-    is_finisher,
-    is_preparation,
+    SurveyStage,
+    is_population_stage,
+    is_survey_stage,
     known_levels,
 )
 from synthpop.stages.structure import Structure
@@ -46,19 +46,19 @@ class Steps:
 
     Attributes
     ----------
-    preparations : tuple of Preparation
+    survey_stages : tuple of SurveyStage
         On the survey, before the fit.
     stages : tuple of Stage
         Block by block, `Structure` first.
-    finishers : tuple of Finisher
+    population_stages : tuple of PopulationStage
         On the whole population.
     places : tuple of int
-        How many stages come before each finisher; later ones draw for what it leaves.
+        How many stages come before each population_stage; later ones draw for what it leaves.
     """
 
-    preparations: tuple[Preparation, ...]
+    survey_stages: tuple[SurveyStage, ...]
     stages: tuple[Stage, ...]
-    finishers: tuple[Finisher, ...]
+    population_stages: tuple[PopulationStage, ...]
     places: tuple[int, ...] = ()
 
 
@@ -75,18 +75,18 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
     _check_steps(recipe)
     recipe = [part for step in recipe for part in _expanded(step)]
     stages: list[Any] = []
-    finishers: list[Finisher] = []
+    population_stages: list[PopulationStage] = []
     places: list[int] = []
     for step in recipe:
-        if is_finisher(step):
-            finishers.append(step)
+        if is_population_stage(step):
+            population_stages.append(step)
             places.append(len(stages))
-        elif not is_preparation(step):
+        elif not is_survey_stage(step):
             stages.append(step)
     return Steps(
-        tuple(step for step in recipe if is_preparation(step)),
+        tuple(step for step in recipe if is_survey_stage(step)),
         tuple(stages),
-        tuple(finishers),
+        tuple(population_stages),
         tuple(places),
     )
 
@@ -102,7 +102,7 @@ def _check_steps(recipe: Any) -> None:
         faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
         faults.raise_if_any()
     for place, step in enumerate(recipe, 1):
-        works = hasattr(step, "label") and (hasattr(step, "provides") or is_preparation(step))
+        works = hasattr(step, "label") and (hasattr(step, "provides") or is_survey_stage(step))
         if isinstance(step, type) or not works:
             remedy = 'Give one with its options, as Structure(["age"]).'
             faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
@@ -128,9 +128,9 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     if not stages or not isinstance(stages[0], Structure):
         faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
         faults.raise_if_any()
-    names = [step.label for step in steps.preparations]
-    for preparation in steps.preparations:
-        preparation.expect(faults, survey)
+    names = [step.label for step in steps.survey_stages]
+    for survey_stage in steps.survey_stages:
+        survey_stage.expect(faults, survey)
     for label in sorted({name for name in names if names.count(name) > 1}):
         faults.add(label, "is in the recipe more than once", remedy="Leave one of them.")
     columns = _encode(faults, stages, survey)
@@ -139,7 +139,7 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     fixed = _fixed_names(survey)
     schema = Schema(known, fixed, fixed)
     taken = {*fixed, *(name for name in _id_names(survey) if name)}
-    areas = tuple(name for item in steps.finishers for name in item.provides)
+    areas = tuple(name for item in steps.population_stages for name in item.provides)
     schemas = [schema]
     for number, stage in enumerate(stages):
         if number and isinstance(stage, Structure):
@@ -154,21 +154,23 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
         schemas.append(schema)
     made = {name: schema.survey.get(name) for name in schema.available}
     check_rules_of_recipe(faults, rules, made)
-    _check_finishers(faults, steps, schemas, survey, taken)
+    _check_population_stages(faults, steps, schemas, survey, taken)
     faults.raise_if_any()
     return columns
 
 
 def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
-    """Note preparations that are not first and finishers that come before Structure."""
+    """Note survey stages that are not first and population stages before Structure."""
     for place, step in enumerate(recipe):
-        if is_preparation(step):
-            before = [item for item in recipe[:place] if not is_preparation(item)]
+        if is_survey_stage(step):
+            before = [item for item in recipe[:place] if not is_survey_stage(item)]
             if before:
                 what = f"comes behind {before[0].label}, but it works on the survey"
                 remedy = "Put it at the beginning of the recipe, before Structure."
                 faults.add(step.label, what, remedy=remedy)
-        elif is_finisher(step) and not any(isinstance(item, Structure) for item in recipe[:place]):
+        elif is_population_stage(step) and not any(
+            isinstance(item, Structure) for item in recipe[:place]
+        ):
             what = "comes before Structure, but it works on whole households"
             remedy = "Put it behind the steps whose variables it uses."
             faults.add(step.label, what, remedy=remedy)
@@ -206,20 +208,22 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
                 faults.add(step.label, what, remedy=f"Move it before {item.label}.")
 
 
-def _check_finishers(
+def _check_population_stages(
     faults: Faults, steps: Steps, schemas: Sequence[Schema], survey: Survey, taken: set[str]
 ) -> None:
     varying = _varying(steps.stages, survey, schemas[-1])
     strata = survey.roles.strata
     households = survey.roles.household is not None
     areas: tuple[str, ...] = ()
-    for number, (step, place) in enumerate(zip(steps.finishers, steps.places, strict=True)):
+    for number, (step, place) in enumerate(zip(steps.population_stages, steps.places, strict=True)):
         schema = schemas[place]
         levels = known_levels(schema)
         if strata in levels:
             present = survey.frame[strata].astype(object).unique().tolist()
             levels[strata] = tuple(level for level in levels[strata] if level in present)
-        later = tuple(name for item in steps.finishers[number + 1 :] for name in item.provides)
+        later = tuple(
+            name for item in steps.population_stages[number + 1 :] for name in item.provides
+        )
         later += tuple(name for item in steps.stages[place:] for name in item.provides)
         now = replace(
             schema,
@@ -280,7 +284,7 @@ def _id_names(survey: Survey) -> tuple[str | None, str]:
     return survey.roles.household, survey.roles.person or PERSON_NAME
 
 
-def make_layout(survey: Survey, columns: Columns) -> Layout:
+def make_layout(survey: Survey, columns: Columns) -> IdColumns:
     """Return the fields of ids, stratum and household size."""
     roles, int32 = survey.roles, np.dtype(np.int32)
     household = size = strata = None
@@ -297,10 +301,10 @@ def make_layout(survey: Survey, columns: Columns) -> Layout:
             levels = tuple(np.unique(columns.arrays[roles.strata]).tolist())
             strata = replace(Field.categorical(strata.name, levels), original=strata.original)
     person = Field(roles.person or PERSON_NAME, "numeric", smallest_int(largest + 1))
-    return Layout(household, strata, size, replace(person, original="int64"))
+    return IdColumns(household, strata, size, replace(person, original="int64"))
 
 
-def make_sample(survey: Survey, columns: Columns, layout: Layout) -> Sample:
+def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
     """Return the survey as coded columns with the members of a household side by side."""
     order = survey.household_order
     arrays = {name: values[order] for name, values in columns.arrays.items()}

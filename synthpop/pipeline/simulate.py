@@ -15,7 +15,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 from synthpop.population.blocks import BlockPlan
-from synthpop.population.id_columns import Layout
+from synthpop.population.id_columns import IdColumns
 
 if TYPE_CHECKING:
     from synthpop.microdata.dataset import Field
@@ -35,7 +35,7 @@ class Recipe:
 
     stages: tuple[Stage, ...]
     models: tuple[Any, ...]
-    layout: Layout
+    layout: IdColumns
     strata_levels: tuple[Any, ...]
     streams: Streams
     rules: RulePlan = NO_RULES

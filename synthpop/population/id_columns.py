@@ -15,7 +15,7 @@ PERSON_NAME = "pid"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class IdColumns:
     """Fields of ids, stratum and household size; None where the population has no such column.
 
     Attributes
@@ -80,7 +80,7 @@ def id_dtype(largest: int) -> np.dtype:
     return np.dtype(np.int32 if largest < 2**31 else np.int64)
 
 
-def sized(layout: Layout, plans: Sequence[BlockPlan]) -> Layout:
+def sized(layout: IdColumns, plans: Sequence[BlockPlan]) -> IdColumns:
     """Return the layout with ids of the smallest type that numbers the whole population."""
     n_households = sum(plan.n_households for plan in plans)
     if layout.household is None:

@@ -120,7 +120,7 @@ class RunIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class StoredRoles:
     """Columns of ids, stratum and household size; None where the population has none."""
 
     household: str | None = None
@@ -288,7 +288,7 @@ class Manifest:
     identity : RunIdentity
     status : {"complete", "running"}
         While a run is running only its identity is known.
-    roles : Roles
+    roles : StoredRoles
     sample : SampleRecord
     columns : tuple of Field
     blocks : tuple of BlockRecord
@@ -304,7 +304,7 @@ class Manifest:
 
     identity: RunIdentity
     status: str = COMPLETE
-    roles: Roles = field(default_factory=Roles)
+    roles: StoredRoles = field(default_factory=StoredRoles)
     sample: SampleRecord = field(default_factory=SampleRecord)
     columns: tuple[Field, ...] = ()
     blocks: tuple[BlockRecord, ...] = ()
@@ -395,14 +395,14 @@ class Manifest:
             "blocks": list, "fallbacks": list, "pooling": dict, "prepared": list, "files": dict,
         }  # fmt: skip
         values = checked_values("manifest", data, kinds)
-        roles: dict[str, Any] = dict.fromkeys(item.name for item in fields(Roles))
+        roles: dict[str, Any] = dict.fromkeys(item.name for item in fields(StoredRoles))
         checked_values("roles", values["roles"], dict.fromkeys(roles, (str, type(None))))
         sample: dict[str, Any] = {"n_persons": int, "n_households": int, "weight": str}
         finished = data.get("finished")
         manifest = cls(
             identity,
             COMPLETE,
-            Roles(**{name: values["roles"][name] for name in roles}),
+            StoredRoles(**{name: values["roles"][name] for name in roles}),
             SampleRecord(**checked_values("sample", values["sample"], sample)),
             _columns(values["columns"]),
             tuple(BlockRecord.from_dict(item) for item in values["blocks"]),

@@ -17,7 +17,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
 from synthpop.population.export import arrow_stream, to_arrow, write_csv, write_parquet
-from synthpop.population.manifest import BlockRecord, Manifest, Roles
+from synthpop.population.manifest import BlockRecord, Manifest, StoredRoles
 from synthpop.population.storage import file_hash, read_manifest
 from synthpop.population.verify import missing_parts
 
@@ -69,7 +69,7 @@ class Population(Result):
         return self.manifest.fallbacks
 
     @property
-    def roles(self) -> Roles:
+    def roles(self) -> StoredRoles:
         """Columns of ids, stratum and household size."""
         return self.manifest.roles
 

@@ -97,7 +97,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         how = f"Ages of the survey corrected before the fit ({stage['method']} draws, {heaps})"
         return names.title(stage["name"]), how
     if kind in ("distribute", "anneal"):
-        return _finisher(kind, stage, names)
+        return _population_stage(kind, stage, names)
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
@@ -124,7 +124,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     return names.title(stage.get("name", "")), how
 
 
-def _finisher(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+def _population_stage(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
     tables = stage["margins"]
     cells = plural(sum(item["n_cells"] for item in tables), "known total")
     if kind == "distribute":

@@ -27,7 +27,7 @@ from synthpop.population.population import Population, open_population
 from synthpop.population.storage import run_seed
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
-from synthpop.stages.finishers import Finisher, Preparation
+from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.registry import STAGES
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class RunFile:
     """
 
     survey: SurveyInput
-    stages: tuple[Stage | Preparation | Finisher, ...]
+    stages: tuple[Stage | SurveyStage | PopulationStage, ...]
     run: RunOptions
     risk: RiskOptions | None
     report: ReportOptions

@@ -15,7 +15,7 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
 from synthpop.sampling.designs import Cluster, Stratified, TwoStage, with_replacement
 from synthpop.sampling.plans import Plan
-from synthpop.sampling.source import Source, Units, open_source
+from synthpop.sampling.source import SamplingFrame, Units, open_source
 
 WEIGHT = "design_weight"
 PROBABILITY = "inclusion_probability"
@@ -30,7 +30,7 @@ class Sampler:
 
     Attributes
     ----------
-    source : Source
+    source : SamplingFrame
     plan : Plan or None
         None where samples were drawn before (see `SampleSetup`).
     household, strata, psu : str or None
@@ -41,7 +41,7 @@ class Sampler:
         Roles (household, psu) of units that are drawn with replacement; ("row",) for rows.
     """
 
-    source: Source
+    source: SamplingFrame
     plan: Plan | None
     household: str | None
     strata: str | None

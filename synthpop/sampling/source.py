@@ -15,7 +15,7 @@ from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
 
 
-class Source(Protocol):
+class SamplingFrame(Protocol):
     """Rows with named columns."""
 
     @property
@@ -88,7 +88,7 @@ def is_population(population: Any) -> bool:
     return callable(getattr(population, "iter_blocks", None))
 
 
-def open_source(population: Any, columns: Sequence[str] | None = None) -> Source:
+def open_source(population: Any, columns: Sequence[str] | None = None) -> SamplingFrame:
     """Return the rows of a frame, a Survey, or an object with ``iter_blocks``.
 
     Parameters
@@ -125,12 +125,12 @@ class Units:
 
     Attributes
     ----------
-    source : Source
+    source : SamplingFrame
     rows : int array, shape (n,), or None
         Positions in the source; None for all.
     """
 
-    source: Source
+    source: SamplingFrame
     rows: np.ndarray | None = None
 
     @property

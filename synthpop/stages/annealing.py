@@ -19,8 +19,8 @@ from synthpop.annealing.population_table import (
 )
 from synthpop.annealing.search import (
     Exchanged,
-    Region,
     Search,
+    SearchRegion,
     donors_of,
     exchange,
     wanted_households,
@@ -37,7 +37,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
 from synthpop.stages.base import keep_own
-from synthpop.stages.finishers import (
+from synthpop.stages.population_stages import (
     Finished,
     Prospect,
     as_lists,
@@ -455,12 +455,12 @@ def control_regions(
 
 def _regions(
     table: PopulationTable, controls: Controls, matrix: Any, region_of_control: np.ndarray
-) -> dict[int, tuple[np.ndarray, Region | None]]:
+) -> dict[int, tuple[np.ndarray, SearchRegion | None]]:
     """Return the households of each region and what they have to meet; None for nothing."""
     tables = _importance(controls)
     everybody = _counts_every_household(controls, table)
     counting = np.array([name is None for name in controls.variables])
-    regions: dict[int, tuple[np.ndarray, Region | None]] = {}
+    regions: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}
     for number in np.unique(table.region).tolist():
         rows = np.flatnonzero(table.region == number)
         columns = np.flatnonzero(region_of_control == number)
@@ -468,7 +468,7 @@ def _regions(
             regions[number] = (rows, None)
             continue
         margins, compact = np.unique(controls.margin[columns], return_inverse=True)
-        region = Region(
+        region = SearchRegion(
             matrix=matrix[rows][:, columns],
             table=compact.astype(np.int64),
             target=controls.targets[columns],
@@ -481,7 +481,7 @@ def _regions(
 
 
 def check_sizes(
-    regions: Mapping[int, tuple[np.ndarray, Region | None]],
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
     max_copies: int,
     levels: Sequence[Any],
     faults: Faults,
@@ -513,7 +513,7 @@ def check_sizes(
 
 def _search_regions(
     table: PopulationTable,
-    regions: Mapping[int, tuple[np.ndarray, Region | None]],
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
     search: Search,
     streams: Streams,
     workers: int,

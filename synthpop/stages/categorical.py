@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import LEARNERS, MODELS, Ladder, fit_ladder, known_model
+from synthpop.conditional.fallback import (
+    LEARNERS,
+    MODELS,
+    FallbackSequence,
+    fit_with_fallback,
+    known_model,
+)
 from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
 from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
 from synthpop.conditional.pooling.options import Mixture
-from synthpop.conditional.pooling.ridge_effects import Tilt
+from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import (
     NUMERIC,
     AllowedRule,
@@ -214,7 +220,7 @@ class Categorical:
             held = given_first(classes - 1, sample.offsets, n_levels)
             sample = sample.with_columns({}, {FIRST_VALUE: held})
         design = make_design(sample, coding, classes, n_levels + 1)
-        ladder = fit_ladder(
+        sequence = fit_with_fallback(
             self.model,
             design,
             smallest_stratum=self.smallest_stratum,
@@ -223,12 +229,12 @@ class Categorical:
             pairs=pairs_of(self.predictors),
         )
         if knows_first(coding):
-            ladder = with_targets(ladder, design)
-        found = fit_fallbacks(self.label, ladder, classes, sample)
+            sequence = with_targets(sequence, design)
+        found = fit_fallbacks(self.label, sequence, classes, sample)
         return CategoricalModel(
             fields=(field,),
             coding=coding,
-            ladder=ladder,
+            sequence=sequence,
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=strata_levels,
             fallbacks=(*notes, *notes_by_level(found, sample, self.by)),
@@ -282,7 +288,7 @@ class Categorical:
         field = model.fields[0]
         cells, row_of_cell, table = distribution_table(
             model.coding,
-            model.ladder,
+            model.sequence,
             block,
             label=self.label,
             stratum_name=str(model.strata_levels[block.stratum]),
@@ -296,11 +302,11 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalModel:
-    """What `Categorical` learned: coding of predictors, ladder of models, structural zeros."""
+    """What `Categorical` learned: coding of predictors, sequence of models, structural zeros."""
 
     fields: tuple[Field, ...]
     coding: Coding
-    ladder: Ladder
+    sequence: FallbackSequence
     allowed: AllowedRule | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
@@ -358,7 +364,7 @@ def check_pooling(faults: Faults, label: str, pooling: Any) -> None:
 
 def fit_fallbacks(
     label: str,
-    ladder: Ladder,
+    sequence: FallbackSequence,
     classes: np.ndarray,
     sample: Sample,
     rows: np.ndarray | slice = ALL_ROWS,
@@ -366,26 +372,30 @@ def fit_fallbacks(
 ) -> tuple[Fallback, ...]:
     """Return what the fit had to fall back to: strata too small, or with one level; no maximum.
 
-    `rows` are those that the ladder learned from, `who` begins each text.
+    `rows` are those that the sequence learned from, `who` begins each text.
     """
     found = []
     classes, strata = classes[rows], sample.strata[rows]
     for stratum, level in enumerate(sample.strata_levels):
         here = classes[strata == stratum]
-        if ladder.by_stratum[stratum] is None and ladder.pooling.kind != "complete":
+        if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
             many = f"only {plural(len(here), 'person')}" if len(here) else "no persons"
             what = f"{who}{many} in the sample: the model pooled over strata"
             found.append(Fallback(label, str(level), what))
         elif len(here) and (here == here[0]).all():
-            certain = ladder.pooling.kind == "none" or isinstance(ladder.by_stratum[stratum], Tilt)
+            certain = sequence.pooling.kind == "none" or isinstance(
+                sequence.by_stratum[stratum], RidgeEffects
+            )
             then = "always drawn" if certain else "others may come from other strata"
             found.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
-    if ladder.pooling.left_out:
-        pairs = ladder.pooling.left_out
+    if sequence.pooling.left_out:
+        pairs = sequence.pooling.left_out
         what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
         found.append(Fallback(label, "all", what))
     fits = zip(
-        [*map(str, sample.strata_levels), "all"], [*ladder.by_stratum, ladder.pooled], strict=True
+        [*map(str, sample.strata_levels), "all"],
+        [*sequence.by_stratum, sequence.pooled],
+        strict=True,
     )
     for level, model in fits:
         gap = getattr(model, "gap", 0.0)

@@ -24,7 +24,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent
 from synthpop.stages.base import keep_own
-from synthpop.stages.finishers import (
+from synthpop.stages.population_stages import (
     Finished,
     Prospect,
     as_lists,

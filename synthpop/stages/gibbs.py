@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import MARGINAL, Ladder, cumulative, fit_ladder
+from synthpop.conditional.fallback import MARGINAL, FallbackSequence, cumulative, fit_with_fallback
 from synthpop.conditional.predictors import (
     NUMERIC,
     AllowedRule,
@@ -138,7 +138,7 @@ class GibbsPass:
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> GibbsPassModel:
         """Learn each variable given the others; `rng` seeds models that learn with randomness."""
-        parts: list[Part] = []
+        parts: list[GibbsPart] = []
         fallbacks: list[Fallback] = []
         for name in self.variables:
             part, notes = self._fit(name, sample, int(rng.integers(2**31)))
@@ -147,7 +147,7 @@ class GibbsPass:
         revised = tuple(sample.fields[name] for name in self.variables)
         return GibbsPassModel((), revised, tuple(parts), sample.strata_levels, tuple(fallbacks))
 
-    def _fit(self, name: str, sample: Sample, seed: int) -> tuple[Part, tuple[Fallback, ...]]:
+    def _fit(self, name: str, sample: Sample, seed: int) -> tuple[GibbsPart, tuple[Fallback, ...]]:
         field = sample.fields[name]
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         others = [(other,) for other in self.variables if other != name]
@@ -157,7 +157,7 @@ class GibbsPass:
         conditions = [other for rule in rules for other in rule["when"]]
         classes = codes_of(sample, name, field).astype(np.int64) + 1
         coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
-        ladder = fit_ladder(
+        sequence = fit_with_fallback(
             self.model,
             make_design(sample, coding, classes, len(field.levels) + 1),
             smallest_stratum=self.smallest_stratum,
@@ -167,7 +167,7 @@ class GibbsPass:
         )
         label = f"{self.label}: {name}"
         allowed = compile_rules(label, rules, field, coding, sample, classes)
-        return Part(coding, ladder, allowed), fit_fallbacks(label, ladder, classes, sample)
+        return GibbsPart(coding, sequence, allowed), fit_fallbacks(label, sequence, classes, sample)
 
     def observed(self, model: GibbsPassModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of new columns: there are none."""
@@ -188,11 +188,11 @@ class GibbsPass:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GibbsPart:
     """What is known of one variable given the others."""
 
     coding: Coding
-    ladder: Ladder
+    sequence: FallbackSequence
     allowed: AllowedRule | None
 
 
@@ -202,7 +202,7 @@ class GibbsPassModel:
 
     fields: tuple[Field, ...]
     revised: tuple[Field, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[GibbsPart, ...]
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
 
@@ -229,13 +229,13 @@ def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:
 
 
 def _drawn(
-    field: Field, part: Part, block: Block, rng: np.random.Generator, label: str, stratum: str
+    field: Field, part: GibbsPart, block: Block, rng: np.random.Generator, label: str, stratum: str
 ) -> np.ndarray:
     """Draw a variable again; persons of whom the models tell nothing keep their value."""
     from synthpop.kernels.draws import draw_classes
 
     cells, row_of_cell, probabilities, step = cell_probabilities(
-        part.coding, part.ladder, block, label=label, allowed=part.allowed
+        part.coding, part.sequence, block, label=label, allowed=part.allowed
     )
     out = np.empty(block.n_persons, dtype=field.dtype)
     uniforms = spread(row_of_cell[cells], len(probabilities), rng)

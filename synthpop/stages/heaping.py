@@ -15,7 +15,7 @@ from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import keep_own
-from synthpop.stages.finishers import as_lists
+from synthpop.stages.population_stages import as_lists
 
 
 @dataclass(frozen=True, slots=True)

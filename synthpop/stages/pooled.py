@@ -11,7 +11,7 @@ from synthpop.conditional.pooling.regression_methods import RegressionPooling
 
 AnyPooling = Pooling | DonorPooling | RegressionPooling
 
-LADDERS = {"ladder": "", "head_ladder": " (heads)", "other_ladder": " (others)"}
+SEQUENCES = {"sequence": "", "first_sequence": " (heads)", "other_sequence": " (others)"}
 
 
 def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str, AnyPooling]:
@@ -20,14 +20,14 @@ def pooling_of_models(stages: Sequence[Any], models: Sequence[Any]) -> dict[str,
     for stage, model in zip(stages, models, strict=True):
         if isinstance(getattr(model, "pooling", None), DonorPooling):
             found[stage.label] = model.pooling
-        for name, part in LADDERS.items():
-            ladder = getattr(model, name, None)
-            if ladder is not None:
-                found[stage.label + part] = ladder.pooling
+        for name, part in SEQUENCES.items():
+            sequence = getattr(model, name, None)
+            if sequence is not None:
+                found[stage.label + part] = sequence.pooling
         told = getattr(getattr(model, "values", None), "pooling", None)
         if isinstance(told, RegressionPooling):
             found[stage.label + " (values)"] = told
         revised = zip(getattr(model, "revised", ()), getattr(model, "parts", ()), strict=True)
         for field, one in revised:
-            found[f"{stage.label}: {field.name}"] = one.ladder.pooling
+            found[f"{stage.label}: {field.name}"] = one.sequence.pooling
     return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import Ladder, fit_ladder
+from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
 from synthpop.conditional.predictors import (
     AllowedRule,
     Coding,
@@ -165,8 +165,8 @@ class Relation:
         if len(members.others):
             designs.append(make_design(given, wide, classes, n_classes, members.others))
         seed = int(rng.integers(2**31))
-        ladders = [
-            fit_ladder(
+        sequences = [
+            fit_with_fallback(
                 self.model,
                 design,
                 smallest_stratum=self.smallest_stratum,
@@ -176,17 +176,17 @@ class Relation:
             )
             for number, design in enumerate(designs)
         ]
-        notes = self._fit_fallbacks(missing, len(ladders))
+        notes = self._fit_fallbacks(missing, len(sequences))
         told = ((heads, "heads: "), (members.others, "other members: "))
-        for ladder, (rows, who) in zip(ladders, told, strict=False):
-            notes += fit_fallbacks(self.label, ladder, classes, sample, rows, who)
+        for sequence, (rows, who) in zip(sequences, told, strict=False):
+            notes += fit_fallbacks(self.label, sequence, classes, sample, rows, who)
         return RelationModel(
             fields=(field,),
             relation=relation,
             head_coding=coding,
-            head_ladder=ladders[0],
+            first_sequence=sequences[0],
             other_coding=wide,
-            other_ladder=ladders[1] if len(ladders) > 1 else None,
+            other_sequence=sequences[1] if len(sequences) > 1 else None,
             strata_levels=strata_levels,
             fallbacks=notes_by_level(notes, sample, self.by),
             allowed=tuple(
@@ -229,19 +229,21 @@ class Relation:
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
         first = block_of(block, heads, model.head_coding)
         barred, others_barred = model.allowed or (None, None)
-        drawn = self._draw(model.head_ladder, model.head_coding, first, rng, field, stratum, barred)
+        drawn = self._draw(
+            model.first_sequence, model.head_coding, first, rng, field, stratum, barred
+        )
         out = members.handed_on(drawn)
-        if len(members.others) and model.other_ladder is not None:
+        if len(members.others) and model.other_sequence is not None:
             rest = block_of(block, members.others, model.other_coding, out)
             coding = model.other_coding
             out[members.others] = self._draw(
-                model.other_ladder, coding, rest, rng, field, stratum, others_barred
+                model.other_sequence, coding, rest, rng, field, stratum, others_barred
             )
         return {field.name: out}
 
     def _draw(
         self,
-        ladder: Ladder,
+        sequence: FallbackSequence,
         coding: Coding,
         block: Block,
         rng: np.random.Generator,
@@ -253,7 +255,7 @@ class Relation:
         from synthpop.kernels.draws import draw_classes
 
         cells, row_of_cell, table = distribution_table(
-            coding, ladder, block, label=self.label, stratum_name=stratum, allowed=allowed
+            coding, sequence, block, label=self.label, stratum_name=stratum, allowed=allowed
         )
         out = np.empty(block.n_persons, dtype=field.dtype)
         uniforms = spread(row_of_cell[cells], len(table), rng)
@@ -263,7 +265,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class RelationModel:
-    """What `Relation` learned: one ladder for heads, one for members who are not direct.
+    """What `Relation` learned: one sequence for heads, one for members who are not direct.
 
     Attributes
     ----------
@@ -276,9 +278,9 @@ class RelationModel:
     fields: tuple[Field, ...]
     relation: tuple[int, tuple[int, ...]]
     head_coding: Coding
-    head_ladder: Ladder
+    first_sequence: FallbackSequence
     other_coding: Coding
-    other_ladder: Ladder | None
+    other_sequence: FallbackSequence | None
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     allowed: tuple[AllowedRule | None, ...] = ()

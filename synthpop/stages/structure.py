@@ -13,9 +13,9 @@ from synthpop.conditional.donors import (
     ALONE,
     MOST_DONORS,
     MOST_KINDS,
+    DonorHouseholds,
     DonorPooling,
     Donors,
-    Households,
     choose_amount,
     own_donors,
     persons_of_kinds,
@@ -174,7 +174,7 @@ class Structure:
         kind = distinct_cells(digits, coding.sizes)[1]
         many = int(kind.max(initial=-1)) >= MOST_KINDS
         persons = persons_of_kinds(digits if many else kind[:, None], sample.offsets)
-        households = Households(strata, sizes, weights, persons, len(levels), n_sizes)
+        households = DonorHouseholds(strata, sizes, weights, persons, len(levels), n_sizes)
         if self.pooling == "cross-validated":
             seed = int(rng.integers(2**31))
             pooling = choose_amount(households, kind, sample.offsets, sample.weights, seed)
@@ -302,7 +302,7 @@ def structure_fallbacks(
     Parameters
     ----------
     counts : int array, shape (K, L)
-        Households made, by stratum and size.
+        DonorHouseholds made, by stratum and size.
     strata : positions of the strata that are simulated
     """
     notes = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.design_variance import SampledUnits, Stage
+from synthpop.microdata.design_variance import SampledUnits, SamplingStage
 
 
 def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndarray:
@@ -51,7 +51,7 @@ def rescaled_bootstrap(rng: np.random.Generator, units: SampledUnits) -> np.ndar
     return factors
 
 
-def _one_stage(rng: np.random.Generator, stage: Stage, scale: np.ndarray) -> np.ndarray:
+def _one_stage(rng: np.random.Generator, stage: SamplingStage, scale: np.ndarray) -> np.ndarray:
     """Factor of each unit, 1 on average."""
     sizes = np.bincount(stage.stratum)
     several = (sizes > 1)[stage.stratum]

@@ -18,7 +18,7 @@ from riskeval.measures.linkage.distances import (
     rank_by_tree,
 )
 from riskeval.measures.linkage.methods import (
-    Sides,
+    LinkageFiles,
     ranges_of,
     rank_by_gower,
     rank_by_weight,
@@ -279,7 +279,7 @@ def _check_options(
 
 
 def _ranker(
-    sides: Sides, method: str, metric: str, standardise: str, assign: str
+    sides: LinkageFiles, method: str, metric: str, standardise: str, assign: str
 ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Ranks]:
     """Return the function that ranks a block: rows of the original and released, and truth."""
     if method == "gower":
@@ -337,7 +337,7 @@ def _covariance(values: np.ndarray) -> np.ndarray:
     return np.diag(variances)
 
 
-def _blocks(sides: Sides) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _blocks(sides: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Rows of the original and released of each block, and the own original's place in it."""
     n_o = len(sides.o_numbers)
     if sides.blocks is None:

@@ -21,7 +21,7 @@ EM_STEPS = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sides:
+class LinkageFiles:
     """Both files as arrays.
 
     Attributes
@@ -66,7 +66,7 @@ def read_sides(
     agreement: Mapping[str, float] | None,
     *,
     numeric_only: bool,
-) -> Sides:
+) -> LinkageFiles:
     """Check both files and turn them into arrays; raise every fault found."""
     o, r = read_frames(faults, original, released, same_length=identifier is None)
     names = as_names(faults, variables, "variables")
@@ -96,7 +96,7 @@ def read_sides(
     faults.raise_if_any()
     keys = _stacked(o, r, coded)
     given = weights or {}
-    return Sides(
+    return LinkageFiles(
         o_numbers, r_numbers,
         keys.codes[: len(o)].astype(np.int64), keys.codes[len(o) :].astype(np.int64), keys.levels,
         numeric, coded,
@@ -128,7 +128,12 @@ def _truth(faults: Faults, o: pd.DataFrame, r: pd.DataFrame, identifier: str | N
 
 
 def rank_by_gower(
-    sides: Sides, o: np.ndarray, r: np.ndarray, truth: np.ndarray, ranges: np.ndarray, assign: str
+    sides: LinkageFiles,
+    o: np.ndarray,
+    r: np.ndarray,
+    truth: np.ndarray,
+    ranges: np.ndarray,
+    assign: str,
 ) -> Ranks:
     """Rank rows `o` and `r` of the files by Gower distance, or assign them one to one."""
     from riskeval.kernels.linkage import gower_ranks
@@ -146,7 +151,7 @@ def rank_by_gower(
     return Ranks(*found)
 
 
-def ranges_of(sides: Sides) -> np.ndarray:
+def ranges_of(sides: LinkageFiles) -> np.ndarray:
     """Return the range of each numeric variable over both files, shape (p,)."""
     stacked = np.vstack([sides.o_numbers, sides.r_numbers])
     ranges = np.zeros(stacked.shape[1])
@@ -156,7 +161,9 @@ def ranges_of(sides: Sides) -> np.ndarray:
     return ranges
 
 
-def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray, ranges: np.ndarray) -> np.ndarray:
+def gower_matrix(
+    sides: LinkageFiles, r: np.ndarray, o: np.ndarray, ranges: np.ndarray
+) -> np.ndarray:
     """Gower distances, shape (len(r), len(o)); the largest possible, 1, where nothing compares."""
     total = np.zeros((len(r), len(o)))
     compared = np.zeros_like(total)
@@ -175,7 +182,7 @@ def gower_matrix(sides: Sides, r: np.ndarray, o: np.ndarray, ranges: np.ndarray)
 
 
 def rank_by_weight(
-    sides: Sides, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
+    sides: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
 ) -> tuple[Ranks, dict[str, Any]]:
     """Rank by Fellegi-Sunter weights, with probabilities estimated by EM over all blocks.
 
@@ -218,7 +225,7 @@ def rank_by_weight(
     return whole, parameters
 
 
-def _agreement_rules(sides: Sides) -> tuple[np.ndarray, ...]:
+def _agreement_rules(sides: LinkageFiles) -> tuple[np.ndarray, ...]:
     """Reach of numbers; agreement of codes as one flat table, with its starts and widths."""
     given = sides.agreement
     spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in sides.o_numbers.T]
@@ -249,7 +256,7 @@ def _alike(levels: tuple[str, ...], threshold: float) -> np.ndarray:
 
 
 def _pair_arrays(
-    sides: Sides, o: np.ndarray, r: np.ndarray, rules: tuple[np.ndarray, ...]
+    sides: LinkageFiles, o: np.ndarray, r: np.ndarray, rules: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, ...]:
     reach, agree, start, width = rules
     return (

@@ -23,7 +23,7 @@ MOST_PARAMETERS = 2_000
 
 
 @dataclass(frozen=True)
-class Part:
+class FitPart:
     """Keys that the model ties together.
 
     Attributes
@@ -45,7 +45,7 @@ class Fit:
     ----------
     mean : float64, shape (n_observed,)
         Fitted sample mean of the observed cells.
-    parts : tuple of Part
+    parts : tuple of FitPart
         The mean of a cell without offset is the product of its factors.
     n_cells : int
         Cells of the whole table.
@@ -56,7 +56,7 @@ class Fit:
     """
 
     mean: np.ndarray
-    parts: tuple[Part, ...]
+    parts: tuple[FitPart, ...]
     n_cells: int
     n_parameters: int
     deviance: float
@@ -140,8 +140,8 @@ def fit_margins(
                       combinations(sorted(t), k + 1)}  # fmt: skip
             n_parameters += sum(prod(shape[j] - 1 for j in t) for t in closed)
         mean *= values[cell_places(codes, keys, sizes)]
-        parts.append(Part(keys, values))
-    parts[0] = Part(parts[0].keys, parts[0].values * total)
+        parts.append(FitPart(keys, values))
+    parts[0] = FitPart(parts[0].keys, parts[0].values * total)
     return Fit(
         mean=mean,
         parts=tuple(parts),

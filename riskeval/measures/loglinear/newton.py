@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 
 from riskeval.measures.loglinear.fit import (
     Fit,
-    Part,
+    FitPart,
     cell_places,
     connected_keys,
     part_terms,
@@ -224,13 +224,13 @@ class _System:
         edges = np.cumsum([1] + [design.shape[1] for design in self.designs])
         return [slice(a, b) for a, b in pairwise(edges)]
 
-    def parts_at(self, beta: np.ndarray) -> tuple[Part, ...]:
+    def parts_at(self, beta: np.ndarray) -> tuple[FitPart, ...]:
         parts = [
-            Part(keys, np.exp(design @ beta[where]))
+            FitPart(keys, np.exp(design @ beta[where]))
             for keys, design, where in zip(self.keys, self.designs, self.slices(), strict=True)
         ]
         first = parts[0].values * np.exp(beta[0] + self.empty_offset)
-        return (Part(parts[0].keys, first), *parts[1:])
+        return (FitPart(parts[0].keys, first), *parts[1:])
 
     def evaluate(self, beta: np.ndarray, counts: np.ndarray) -> _State:
         """Return means, deviance, score and information at `beta`."""

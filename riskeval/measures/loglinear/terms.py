@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, Factor, Formula, read_formula
+from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
 from synthpop.microdata.text import join
 
 Term = frozenset[int]
@@ -66,5 +66,7 @@ def format_formula(
     >>> format_formula([frozenset([0]), frozenset([0, 1])], ["a", "b c"], {0})
     '~ C(a) + C(a):`b c`'
     """
-    factors = [Factor(name, "C" if j in set(categories) else "") for j, name in enumerate(names)]
+    factors = [
+        FormulaFactor(name, "C" if j in set(categories) else "") for j, name in enumerate(names)
+    ]
     return str(Formula((), tuple(tuple(factors[j] for j in sorted(term)) for term in terms)))

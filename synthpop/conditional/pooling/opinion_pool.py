@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design, Ladder, fit_model, predict_model, uses_strata
+from synthpop.conditional.fallback import (
+    FallbackSequence,
+    ModelDesign,
+    fit_model,
+    predict_model,
+    uses_strata,
+)
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, search
 from synthpop.conditional.pooling.options import Mixture, Pooling, share_of_own, smoothed_shares
 from synthpop.models.encoding import distinct_cells
@@ -21,28 +27,28 @@ MIXTURE_GRID = (np.inf, 10_000.0, 3_000.0, 1_000.0, *GRID[1:], 0.0)
 
 def fit_mixed(
     model: Any,
-    design: Design,
+    design: ModelDesign,
     marginals: np.ndarray,
     enough: np.ndarray,
     seed: int,
     pooling: Pooling,
-) -> Ladder:
+) -> FallbackSequence:
     """Fit the pooled model and those of strata; arguments as in `fit_partial`."""
     pooled = fit_model(model, pooled_design(model, design), seed)
     own = [
         _of_stratum(model, design, pooled, stratum, seed, pooling) if here else None
         for stratum, here in enumerate(enough)
     ]
-    return Ladder(model, tuple(own), pooled, marginals, pooling)
+    return FallbackSequence(model, tuple(own), pooled, marginals, pooling)
 
 
-def pooled_design(model: Any, design: Design) -> Design:
+def pooled_design(model: Any, design: ModelDesign) -> ModelDesign:
     """Return what the pooled model is fitted to: with the stratum, but for a table."""
     return design.with_strata() if uses_strata(model, design) else design
 
 
 def _of_stratum(
-    model: Any, design: Design, pooled: Any, stratum: int, seed: int, pooling: Pooling
+    model: Any, design: ModelDesign, pooled: Any, stratum: int, seed: int, pooling: Pooling
 ) -> Any:
     part = design.rows(np.flatnonzero(design.strata == stratum))
     if pooling.way == "cells":
@@ -84,7 +90,9 @@ class Held:
         return log_score(found, self.weights) / float(self.weights.sum())
 
 
-def choose_mixture(model: Any, design: Design, enough: np.ndarray, seed: int, way: str) -> Pooling:
+def choose_mixture(
+    model: Any, design: ModelDesign, enough: np.ndarray, seed: int, way: str
+) -> Pooling:
     """Choose the amount of pooling by cross-validation over households.
 
     Models are fitted once for each fold; all amounts are scored with them.
@@ -106,7 +114,7 @@ def choose_mixture(model: Any, design: Design, enough: np.ndarray, seed: int, wa
 
 
 def hold_out(
-    model: Any, rest: Design, held: Design, enough: np.ndarray, seed: int, way: str
+    model: Any, rest: ModelDesign, held: ModelDesign, enough: np.ndarray, seed: int, way: str
 ) -> Held:
     """Fit the models to `rest` and predict `held`, its persons in strata with enough of them."""
     pooled = fit_model(model, pooled_design(model, rest), seed)
@@ -122,7 +130,7 @@ def hold_out(
 
 
 def _predict(
-    model: Any, pooled: Any, here: Design, there: Design, seed: int, way: str
+    model: Any, pooled: Any, here: ModelDesign, there: ModelDesign, seed: int, way: str
 ) -> tuple[np.ndarray, ...]:
     """Return the arrays of `Held` for persons `there` of one stratum, learned from `here`."""
     wide = pooled_design(model, there)
@@ -135,14 +143,14 @@ def _predict(
     return own, base, np.where(known, sizes, 0), there.weights
 
 
-def _observed(model: Any, fitted: Any, design: Design) -> tuple[np.ndarray, np.ndarray]:
+def _observed(model: Any, fitted: Any, design: ModelDesign) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of each person's class, and whether the model knows the cell."""
     first, inverse = distinct_cells(design.digits, design.sizes)
     found, known = predict_model(model, fitted, design.digits[first])
     return found[inverse, design.classes], known[inverse]
 
 
-def _cell_sizes(here: Design, there: Design) -> np.ndarray:
+def _cell_sizes(here: ModelDesign, there: ModelDesign) -> np.ndarray:
     """Return how many persons of `here` are in the cell of each of `there`, shape (h,)."""
     both = np.concatenate([here.digits, there.digits])
     cell = distinct_cells(both, here.sizes)[1]

@@ -3,14 +3,14 @@
 There are three ways to it; k, the amount, counts in persons in all of them: 0 is the model of the
 stratum alone, infinity (almost) the pooled one.
 
-Tilt (multinomial). The class probabilities of a stratum are those of the
-model pooled over strata, tilted,
+RidgeEffects (multinomial). The class probabilities of a stratum are those of the
+model pooled over strata, shifted,
 
     p_s(r | x) proportional to p(r | x) exp(a[r] + sum_j b_j[x_j, r]),
 
 with b maximising the weighted log likelihood of the stratum minus (k / 2) sum b^2
 (`ridge_effects`). Constants a are free, so that the class totals of a stratum stay its own. The
-pooled model itself can be tilted by the pairs of predictors in the same way. Where the pooled
+pooled model itself can be shifted by the pairs of predictors in the same way. Where the pooled
 model is linear in a number, what strata and pairs add goes by classes of it, ten of about equal
 weight.
 
@@ -119,7 +119,7 @@ class Pooling:
     kind : "none", "partial" or "complete"
     amount : float
         Strength of the pull to the pooled model, in persons. Infinity leaves a stratum nothing of
-        its own, by a tilt its class totals.
+        its own, by a effects its class totals.
     pairs : float
         Strength of the pull of pairs of predictors to none; infinity is a model without pairs.
     chosen : "given" or "cross-validated"
@@ -128,7 +128,7 @@ class Pooling:
     left_out : int
         Pairs of predictors that were not tried, as they have too many cells; see
         `synthpop.conditional.design.pairs_within_bounds`.
-    way : "tilt", "cells" or "mixture"
+    way : "effects", "cells" or "mixture"
         How a stratum is held near the others; see `synthpop.conditional.pooling.options`.
     """
 
@@ -138,7 +138,7 @@ class Pooling:
     chosen: str = "given"
     scores: Scores = ()
     left_out: int = 0
-    way: str = "tilt"
+    way: str = "effects"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; "infinite" where an amount has no bound."""
@@ -157,11 +157,11 @@ class Pooling:
         if self.kind == "complete":
             return "One model for all strata, with the stratum as a predictor."
         how = how_chosen(self.chosen)
-        if self.way == "tilt":
-            return f"{self._tilted()}, {how}; {self._pairs()}."
+        if self.way == "effects":
+            return f"{self._shifted()}, {how}; {self._pairs()}."
         return f"{self._mixed()}, {how}."
 
-    def _tilted(self) -> str:
+    def _shifted(self) -> str:
         if np.isinf(self.amount):
             return "A stratum has its own class totals, all else is from the model of all strata"
         return (

@@ -1,4 +1,4 @@
-"""Fit of ladders with partial pooling: strata as tilts of the pooled multinomial model.
+"""Fit of sequences with partial pooling: strata as effects of the pooled multinomial model.
 
 The other two ways of `options` are in `opinion_pool`.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.design import (
-    Layout,
     Margins,
+    TermLayout,
     Terms,
     lay_out,
     margins_of,
@@ -21,11 +21,11 @@ from synthpop.conditional.design import (
     pairs_within_bounds,
     single_terms,
 )
-from synthpop.conditional.fallback import Design, Ladder, uses_strata
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score, rounding, search
 from synthpop.conditional.pooling.opinion_pool import choose_mixture, fit_mixed
 from synthpop.conditional.pooling.options import Pooling
-from synthpop.conditional.pooling.ridge_effects import State, shrink, tilts_of
+from synthpop.conditional.pooling.ridge_effects import State, effects_of, shrink
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import (
@@ -42,32 +42,32 @@ COARSE_STEPS = 1e-3  # of Newton steps, which end well below it
 
 
 def way_of(model: Any) -> str:
-    """Return how strata of a model are held near each other: "tilt", "cells" or "mixture"."""
+    """Return how strata of a model are held near each other: "effects", "cells" or "mixture"."""
     if isinstance(model, str) and model == "empirical":
         return "cells"
-    return "tilt" if isinstance(model, str) and model == "multinomial" else "mixture"
+    return "effects" if isinstance(model, str) and model == "multinomial" else "mixture"
 
 
-def number_tables(design: Design) -> tuple[np.ndarray | None, ...]:
+def number_tables(design: ModelDesign) -> tuple[np.ndarray | None, ...]:
     """Return the classes of the numbers of a design, in which strata and pairs may differ."""
     return number_classes(design.digits, design.weights, design.numbers)
 
 
 def fit_partial(
     model: Any,
-    design: Design,
+    design: ModelDesign,
     marginals: np.ndarray,
     enough: np.ndarray,
     seed: int,
     amount: str | float,
     pairs: Sequence[tuple[int, ...]] | None = None,
-) -> Ladder:
-    """Fit a ladder whose strata are held near the pooled model.
+) -> FallbackSequence:
+    """Fit a sequence whose strata are held near the pooled model.
 
     Parameters
     ----------
-    model : as in `fit_ladder`
-    design : Design
+    model : as in `fit_with_fallback`
+    design : ModelDesign
     marginals : float array, shape (n_strata, R)
     enough : bool array, shape (n_strata,)
         Strata that have something of their own.
@@ -81,7 +81,7 @@ def fit_partial(
     """
     way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()
-    if way == "tilt" and isinstance(amount, str):
+    if way == "effects" and isinstance(amount, str):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
     digits = in_classes(design.digits, number_tables(design))
     wanted = pairs_within_bounds(digits, design.sizes, design.n_classes, asked)
@@ -90,14 +90,14 @@ def fit_partial(
     else:
         pooling = Pooling("partial", float(amount), way=way)
     pooling = replace(pooling, left_out=len(asked) - len(wanted))
-    if way == "tilt":
-        return fit_tilted(design, marginals, enough, pooling, wanted)
+    if way == "effects":
+        return fit_with_effects(design, marginals, enough, pooling, wanted)
     return fit_mixed(model, design, marginals, enough, seed, pooling)
 
 
 def choose_pooling(
     model: Any,
-    design: Design,
+    design: ModelDesign,
     enough: np.ndarray,
     seed: int,
     pairs: Sequence[tuple[int, ...]] = (),
@@ -107,13 +107,13 @@ def choose_pooling(
     Arguments as in `fit_partial`.
     """
     way = way_of(model)
-    if way == "tilt":
-        return choose_tilt(design, enough, seed, pairs)
+    if way == "effects":
+        return choose_penalty(design, enough, seed, pairs)
     return choose_mixture(model, design, enough, seed, way)
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class PoolingCells:
     """The distinct cells of a design, stratum by stratum.
 
     Attributes
@@ -131,31 +131,31 @@ class Cells:
     tables: tuple[np.ndarray | None, ...]
 
     @classmethod
-    def of(cls, design: Design) -> Cells:
+    def of(cls, design: ModelDesign) -> PoolingCells:
         """Find the cells of a design."""
         both = np.column_stack([design.strata, design.digits])
         first, of_person = distinct_cells(both, (design.n_strata, *design.sizes))
         blocks = np.searchsorted(design.strata[first], np.arange(design.n_strata + 1))
         return cls(design.digits[first], blocks, of_person, number_tables(design))
 
-    def wide(self, design: Design) -> np.ndarray:
+    def wide(self, design: ModelDesign) -> np.ndarray:
         """Return digits as the pooled model takes them, shape (c, m) or (c, m + 1)."""
         if not uses_strata("multinomial", design):
             return self.digits
         strata = np.repeat(np.arange(design.n_strata), np.diff(self.blocks))
         return np.column_stack([self.digits, strata])
 
-    def by_stratum(self, design: Design) -> Layout:
+    def by_stratum(self, design: ModelDesign) -> TermLayout:
         """Return the layout of strata, each with a constant and its levels of the predictors."""
         terms = single_terms(len(design.sizes))
         return lay_out(self.digits, self.blocks, design.sizes, terms, self.tables)
 
-    def together(self, design: Design, terms: Terms) -> Layout:
+    def together(self, design: ModelDesign, terms: Terms) -> TermLayout:
         """Return the layout of all cells as one sample."""
         whole = np.array([0, len(self.digits)])
         return lay_out(self.digits, whole, design.sizes, terms, self.tables)
 
-    def margins(self, layout: Layout, design: Design, rows: np.ndarray) -> Margins:
+    def margins(self, layout: TermLayout, design: ModelDesign, rows: np.ndarray) -> Margins:
         """Return the margins of some persons."""
         return margins_of(
             layout, self.of_person[rows], design.classes[rows], design.weights[rows],
@@ -163,35 +163,35 @@ class Cells:
         )  # fmt: skip
 
 
-def fit_tilted(
-    design: Design,
+def fit_with_effects(
+    design: ModelDesign,
     marginals: np.ndarray,
     enough: np.ndarray,
     pooling: Pooling,
     pairs: Sequence[tuple[int, ...]] = (),
-) -> Ladder:
+) -> FallbackSequence:
     """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
-    cells, everybody = Cells.of(design), np.arange(len(design.classes))
+    cells, everybody = PoolingCells.of(design), np.arange(len(design.classes))
     pooled, base = fit_base(design, everybody, cells)
-    pairs_tilt = None
+    pair_effects = None
     if np.isfinite(pooling.pairs):
         together = cells.together(design, pairs)
         margins = cells.margins(together, design, everybody)
         state = State.without_effects(together, base)
         told = shrink(together, margins, pooling.pairs, state)
-        (pairs_tilt,) = tilts_of(together, state.effects, *told)
+        (pair_effects,) = effects_of(together, state.effects, *told)
         base = state.probabilities
     layout = cells.by_stratum(design)
     margins = cells.margins(layout, design, everybody[enough[design.strata]])
     state = State.without_effects(layout, base)
     told = shrink(layout, margins, pooling.amount, state)
-    tilts = tilts_of(layout, state.effects, *told)
-    own = tuple(tilt if here else None for tilt, here in zip(tilts, enough, strict=True))
-    return Ladder("multinomial", own, pooled, marginals, pooling, pairs_tilt)
+    effects = effects_of(layout, state.effects, *told)
+    own = tuple(effects if here else None for effects, here in zip(effects, enough, strict=True))
+    return FallbackSequence("multinomial", own, pooled, marginals, pooling, pair_effects)
 
 
 def fit_base(
-    design: Design, rows: np.ndarray, cells: Cells, tolerance: float = TOLERANCE
+    design: ModelDesign, rows: np.ndarray, cells: PoolingCells, tolerance: float = TOLERANCE
 ) -> tuple[MultinomialModel, np.ndarray]:
     """Fit the pooled model to some persons; return it and what it says of the cells, (c, R)."""
     wide = cells.wide(design)
@@ -230,8 +230,8 @@ class _Trial:
 
     @classmethod
     def of(
-        cls, design: Design, cells: Cells, layout: Layout, rest: np.ndarray, held: np.ndarray,
-        base: np.ndarray,
+        cls, design: ModelDesign, cells: PoolingCells, layout: TermLayout, rest: np.ndarray,
+        held: np.ndarray, base: np.ndarray,
     ) -> _Trial:  # fmt: skip
         return cls(
             cells.margins(layout, design, rest), State.without_effects(layout, base),
@@ -242,7 +242,7 @@ class _Trial:
         return log_score(self.state.probabilities[self.cells, self.classes], self.weights)
 
 
-def _score(trials: Sequence[_Trial], layout: Layout, amount: float) -> float:
+def _score(trials: Sequence[_Trial], layout: TermLayout, amount: float) -> float:
     """Fit with an amount and return the mean log probability of the persons held out."""
     for trial in trials:
         shrink(layout, trial.margins, amount, trial.state, tolerance=COARSE)
@@ -250,14 +250,14 @@ def _score(trials: Sequence[_Trial], layout: Layout, amount: float) -> float:
     return sum(trial.score() for trial in trials) / weight
 
 
-def choose_tilt(
-    design: Design, enough: np.ndarray, seed: int, pairs: Sequence[tuple[int, ...]] = ()
+def choose_penalty(
+    design: ModelDesign, enough: np.ndarray, seed: int, pairs: Sequence[tuple[int, ...]] = ()
 ) -> Pooling:
     """Choose the pull of pairs, then that of strata, by cross-validation over households."""
     splits = deal_splits(design.groups, seed)
     if len(splits) < 2:
         return Pooling("partial", np.inf, chosen="cross-validated")
-    cells = Cells.of(design)
+    cells = PoolingCells.of(design)
     coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
     bases = [fit_base(design, rest, cells, coarse)[1] for rest, _ in splits]
     hold = np.inf
@@ -279,7 +279,7 @@ def choose_tilt(
     return Pooling("partial", best(scores), hold, "cross-validated", scores)
 
 
-def _choose_pairs(layout: Layout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
+def _choose_pairs(layout: TermLayout, trials: Sequence[_Trial]) -> tuple[float, list[np.ndarray]]:
     """Return the amount with the best score, and the probabilities of each fold with it.
 
     Pairs that make no difference are left out.

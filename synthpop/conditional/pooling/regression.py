@@ -27,13 +27,13 @@ from functools import partial
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import level_terms, model_columns
 from synthpop.models.regression import (
     MAX_STEPS,
     SMALLEST_LOG_MEAN,
-    Regression,
+    RegressionModel,
     fit_regression,
     predict_regression,
 )
@@ -47,7 +47,7 @@ class Centre:
 
     Attributes
     ----------
-    model : Regression
+    model : RegressionModel
         Without the stratum; the constant is that of no stratum.
     constants : float array, shape (n_strata,)
         What the stratum adds to it.
@@ -57,19 +57,19 @@ class Centre:
         Coefficients b0 + scale u have the penalty (k / 2) |u|^2.
     """
 
-    model: Regression
+    model: RegressionModel
     constants: np.ndarray
     middle: np.ndarray
     scale: np.ndarray
 
 
-def centre_of(kind: str, design: Design, y: np.ndarray) -> tuple[Regression, Centre]:
+def centre_of(kind: str, design: ModelDesign, y: np.ndarray) -> tuple[RegressionModel, Centre]:
     """Fit the pooled regression with the stratum as a predictor, and return how it is left.
 
     Parameters
     ----------
     kind : "linear" or "counts"
-    design : Design
+    design : ModelDesign
         Of two or more strata.
     y : float array, shape (n,)
     """
@@ -129,7 +129,7 @@ class Unit:
     solve: Callable[[float], Solved]
 
     @classmethod
-    def of(cls, centre: Centre, part: Design, y: np.ndarray) -> Unit:
+    def of(cls, centre: Centre, part: ModelDesign, y: np.ndarray) -> Unit:
         """Take the persons of a stratum that the pooled regression knows."""
         model = centre.model
         rows = np.flatnonzero(predict_regression(model, part.digits)[1])
@@ -144,7 +144,7 @@ class Unit:
             return cls(centre, len(y), _linear(z, mean - near, weights))
         return cls(centre, len(y), partial(_log_linear, z, mean, near, weights))
 
-    def regression(self, amount: float) -> Regression:
+    def regression(self, amount: float) -> RegressionModel:
         """Return the regression of the stratum with this amount of pooling, above 0."""
         model = self.centre.model
         constant, u = self.solve(amount)

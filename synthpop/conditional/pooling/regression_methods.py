@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import (
     GRID,
     Scores,
@@ -24,7 +24,7 @@ from synthpop.conditional.pooling.choose import (
     told,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
-from synthpop.models.regression import Regression, predict_regression
+from synthpop.models.regression import RegressionModel, predict_regression
 
 AMOUNTS = (np.inf, 10_000.0, 3_000.0, 1_000.0, *GRID[1:])
 FALLS = 2
@@ -76,21 +76,21 @@ class PooledRegressions:
 
     Attributes
     ----------
-    pooled : Regression
+    pooled : RegressionModel
         With the stratum as last predictor.
     by_stratum : tuple, length n_strata
         None where a stratum has none of its own.
     pooling : RegressionPooling
     """
 
-    pooled: Regression
-    by_stratum: tuple[Regression | None, ...]
+    pooled: RegressionModel
+    by_stratum: tuple[RegressionModel | None, ...]
     pooling: RegressionPooling
 
 
 def fit_partial_regressions(
     kind: str,
-    design: Design,
+    design: ModelDesign,
     y: np.ndarray,
     kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
     enough: np.ndarray,
@@ -102,7 +102,7 @@ def fit_partial_regressions(
     Parameters
     ----------
     kind : "linear" or "counts"
-    design : Design
+    design : ModelDesign
         Of two or more strata.
     y : float array, shape (n,)
     kept : function of values and weights
@@ -126,7 +126,7 @@ def fit_partial_regressions(
             pooling = replace(pooling, amount=float(amount))
         rows = np.flatnonzero(inside)
         pooled, centre = centre_of(kind, design.rows(rows), y[rows])
-        own: list[Regression | None] = [None] * design.n_strata
+        own: list[RegressionModel | None] = [None] * design.n_strata
         for stratum, rows in used.items():
             unit = Unit.of(centre, design.rows(rows), y[rows])
             if unit.n_persons:
@@ -135,7 +135,7 @@ def fit_partial_regressions(
 
 
 def _rows_of(
-    design: Design,
+    design: ModelDesign,
     y: np.ndarray,
     stratum: int,
     kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
@@ -147,14 +147,14 @@ def _rows_of(
 
 def _choose(
     kind: str,
-    design: Design,
+    design: ModelDesign,
     y: np.ndarray,
     inside: np.ndarray,
     used: dict[int, np.ndarray],
     seed: int,
 ) -> RegressionPooling:
     """Choose the amount that predicts persons of other households best."""
-    trials: list[tuple[Unit, Design, np.ndarray]] = []
+    trials: list[tuple[Unit, ModelDesign, np.ndarray]] = []
     for rest, _ in deal_splits(design.groups, seed):
         learned = np.zeros(len(y), dtype=bool)
         learned[rest] = True
@@ -174,7 +174,9 @@ def _choose(
     return RegressionPooling("partial", best(scores), "cross-validated", scores)
 
 
-def _score(trials: list[tuple[Unit, Design, np.ndarray]], weight: float, amount: float) -> float:
+def _score(
+    trials: list[tuple[Unit, ModelDesign, np.ndarray]], weight: float, amount: float
+) -> float:
     total = 0.0
     for unit, part, y in trials:
         fitted, known = predict_regression(unit.regression(amount), part.digits)

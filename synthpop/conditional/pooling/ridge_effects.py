@@ -1,4 +1,4 @@
-"""Class probabilities tilted by effects of predictors that a penalty holds near zero.
+"""Class probabilities shifted by effects of predictors that a penalty holds near zero.
 
     p(r | x) proportional to q(r | x) exp(a[r] + sum_t b_t[x_t, r]),
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthpop.conditional.design import (
-    Layout,
     Margins,
+    TermLayout,
     Terms,
     lay_out,
     margins_of,
@@ -31,7 +31,7 @@ MAX_SWEEPS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Tilt:
+class RidgeEffects:
     """Effects on the logarithms of class probabilities.
 
     Attributes
@@ -73,13 +73,13 @@ class State:
     probabilities: np.ndarray
 
     @classmethod
-    def without_effects(cls, layout: Layout, base: np.ndarray) -> State:
+    def without_effects(cls, layout: TermLayout, base: np.ndarray) -> State:
         """Start from given probabilities, shape (c, R), which become those of the state."""
         return cls(np.zeros((layout.n_levels, base.shape[1])), base)
 
 
 def shrink(
-    layout: Layout,
+    layout: TermLayout,
     margins: Margins,
     amount: float,
     state: State,
@@ -104,20 +104,20 @@ def shrink(
     return sweeps, gaps
 
 
-def tilts_of(
-    layout: Layout, effects: np.ndarray, sweeps: np.ndarray, gaps: np.ndarray
-) -> tuple[Tilt, ...]:
-    """Return the effects of each block as a `Tilt`."""
+def effects_of(
+    layout: TermLayout, effects: np.ndarray, sweeps: np.ndarray, gaps: np.ndarray
+) -> tuple[RidgeEffects, ...]:
+    """Return the effects of each block as a `RidgeEffects`."""
     found = []
     for starts, n_sweeps, gap in zip(layout.starts, sweeps, gaps, strict=True):
         codes = tuple(np.split(layout.codes[starts[0] : starts[-1]], starts[1:-1] - starts[0]))
         own = effects[starts[0] : starts[-1]].copy()
         told = int(n_sweeps), float(gap)
-        found.append(Tilt(layout.terms, layout.sizes, codes, own, *told, layout.tables))
+        found.append(RidgeEffects(layout.terms, layout.sizes, codes, own, *told, layout.tables))
     return tuple(found)
 
 
-def fit_tilt(
+def fit_ridge_effects(
     base: np.ndarray,
     digits: np.ndarray,
     classes: np.ndarray,
@@ -128,7 +128,7 @@ def fit_tilt(
     amount: float,
     tolerance: float = TOLERANCE,
     max_sweeps: int = MAX_SWEEPS,
-) -> Tilt:
+) -> RidgeEffects:
     """Fit the effects by which a sample differs from given probabilities.
 
     Parameters
@@ -149,8 +149,9 @@ def fit_tilt(
     --------
     >>> digits = np.array([[1], [1], [1], [2]])
     >>> base, one = np.full((4, 2), 0.5), np.ones(4)
-    >>> tilt = fit_tilt(base, digits, np.array([0, 0, 1, 1]), one, [3], terms=[(0,)], amount=0.0)
-    >>> tilted(tilt, base[:1], digits[:1])[0].round(3).tolist()
+    >>> classes = np.array([0, 0, 1, 1])
+    >>> effects = fit_ridge_effects(base, digits, classes, one, [3], terms=[(0,)], amount=0.0)
+    >>> shifted(effects, base[:1], digits[:1])[0].round(3).tolist()
     [[0.667, 0.333]]
     """
     first, inverse = distinct_cells(digits, sizes)
@@ -158,15 +159,15 @@ def fit_tilt(
     margins = margins_of(layout, inverse, classes, weights, base.shape[1])
     state = State.without_effects(layout, base[first])
     told = shrink(layout, margins, amount, state, tolerance=tolerance, max_sweeps=max_sweeps)
-    return tilts_of(layout, state.effects, *told)[0]
+    return effects_of(layout, state.effects, *told)[0]
 
 
-def level_rows(tilt: Tilt, digits: np.ndarray) -> np.ndarray:
+def level_rows(effects: RidgeEffects, digits: np.ndarray) -> np.ndarray:
     """Return the row of `effects` of each term, -1 for a level without one; shape (c, terms)."""
-    rows = np.full((len(digits), len(tilt.terms)), -1, dtype=np.int64)
-    start, digits = 0, in_classes(digits, tilt.tables)
-    for t, (term, codes) in enumerate(zip(tilt.terms, tilt.codes, strict=True)):
-        code = term_codes(term, tilt.sizes, digits)
+    rows = np.full((len(digits), len(effects.terms)), -1, dtype=np.int64)
+    start, digits = 0, in_classes(digits, effects.tables)
+    for t, (term, codes) in enumerate(zip(effects.terms, effects.codes, strict=True)):
+        code = term_codes(term, effects.sizes, digits)
         place = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
         rows[:, t] = np.where(codes[place] == code, start + place, -1)
         start += len(codes)
@@ -193,8 +194,10 @@ def moved(base: np.ndarray, effects: np.ndarray, levels: np.ndarray) -> np.ndarr
     return found
 
 
-def tilted(tilt: Tilt, base: np.ndarray, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return tilted probabilities and where the sample had every level but of numbers.
+def shifted(
+    effects: RidgeEffects, base: np.ndarray, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return shifted probabilities and where the sample had every level but of numbers.
 
     Parameters
     ----------
@@ -207,8 +210,8 @@ def tilted(tilt: Tilt, base: np.ndarray, digits: np.ndarray) -> tuple[np.ndarray
         A level without an effect leaves the probabilities as they are.
     known : bool array, shape (c,)
     """
-    rows = level_rows(tilt, digits)
-    tables = tilt.tables or (None,) * digits.shape[1]
-    single = [len(term) == 1 and tables[term[0]] is None for term in tilt.terms]
+    rows = level_rows(effects, digits)
+    tables = effects.tables or (None,) * digits.shape[1]
+    single = [len(term) == 1 and tables[term[0]] is None for term in effects.terms]
     known: np.ndarray = np.all(rows[:, single] >= 0, axis=1)
-    return moved(base, tilt.effects, rows), known
+    return moved(base, effects.effects, rows), known

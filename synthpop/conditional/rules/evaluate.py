@@ -15,7 +15,6 @@ import numpy as np
 from synthpop.conditional.rules.parse import OF_HOUSEHOLD
 from synthpop.conditional.rules.syntax import (
     Call,
-    Comparison,
     Member,
     Minus,
     Missing,
@@ -25,6 +24,7 @@ from synthpop.conditional.rules.syntax import (
     Number,
     Operation,
     Rule,
+    RuleComparison,
 )
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.dataset import Field
@@ -114,7 +114,7 @@ def condition_of(people: People, node: Node) -> np.ndarray:
             return _both(a, b) if operator == "and" else 1.0 - _both(1.0 - a, 1.0 - b)
         case Not(value):
             return 1.0 - condition_of(people, value)
-        case Comparison(operator, left, right):
+        case RuleComparison(operator, left, right):
             return _compared(people, operator, left, right)
         case Member(value, items):
             found = np.zeros(people.n_persons)
@@ -285,7 +285,7 @@ def names_of(node: Node | None) -> Iterator[Name]:
     match node:
         case Name():
             yield node
-        case Operation(_, left, right) | Comparison(_, left, right):
+        case Operation(_, left, right) | RuleComparison(_, left, right):
             yield from names_of(left)
             yield from names_of(right)
         case Minus(value) | Not(value) | Missing(value) | Call(_, value):
@@ -331,7 +331,7 @@ def columns_of(nodes: tuple[Node | None, ...], people: People) -> frozenset[str]
 def _compared_level(node: Any, name: Name, people: People) -> bool:
     """Whether a level stands in a comparison with a column, whose name is there already."""
     match node:
-        case Comparison(_, left, right):
+        case RuleComparison(_, left, right):
             pair = (left, right)
             if name in pair:
                 other = right if name == left else left
@@ -355,7 +355,7 @@ def of_household(node: Node) -> bool:
             return function in OF_HOUSEHOLD or of_household(value)
         case Name(_, member, _):
             return member is not None
-        case Operation(_, left, right) | Comparison(_, left, right):
+        case Operation(_, left, right) | RuleComparison(_, left, right):
             return of_household(left) and of_household(right)
         case Minus(value) | Not(value) | Missing(value) | Member(value, _):
             return of_household(value)

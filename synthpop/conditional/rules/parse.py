@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from synthpop.conditional.rules.syntax import (
     Call,
-    Comparison,
     Member,
     Minus,
     Missing,
@@ -18,6 +17,7 @@ from synthpop.conditional.rules.syntax import (
     Number,
     Operation,
     Rule,
+    RuleComparison,
 )
 from synthpop.microdata.errors import Fault, InputError
 
@@ -192,7 +192,7 @@ class _Parser:
             self.place -= 1
             raise self.fail("a number")
         counted = Call("count", self.condition())
-        return Rule(self.text, None, Comparison(operator, counted, Number(number)), True)
+        return Rule(self.text, None, RuleComparison(operator, counted, Number(number)), True)
 
     def _age_rule(self) -> Rule | None:
         """``child at least 14 years younger than head``."""
@@ -218,7 +218,7 @@ class _Parser:
             raise self.fail("a member of the household")
         own, reference = Name(AGE, kind="column"), Name(AGE, other.text, "column")
         gap = Operation("-", reference, own) if younger else Operation("-", own, reference)
-        condition = Comparison(">=" if at_least else "<=", gap, Number(float(years.text)))
+        condition = RuleComparison(">=" if at_least else "<=", gap, Number(float(years.text)))
         return Rule(self.text, Name(who.text, kind="level"), condition)
 
     # conditions
@@ -244,7 +244,7 @@ class _Parser:
         left = self._sum()
         sign = self.sign(*COMPARISONS)
         if sign is not None:
-            return Comparison(COMPARISONS[sign], left, self._sum())
+            return RuleComparison(COMPARISONS[sign], left, self._sum())
         if self.words("in"):
             return Member(left, self._items())
         if self.words("not", "in"):

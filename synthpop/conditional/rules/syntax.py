@@ -52,7 +52,7 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RuleComparison:
     """``= != < <= > >=`` of two values."""
 
     operator: str
@@ -83,7 +83,7 @@ class Call:
     value: Node
 
 
-Node = Number | Name | Operation | Minus | Not | Comparison | Member | Missing | Call
+Node = Number | Name | Operation | Minus | Not | RuleComparison | Member | Missing | Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What is drawn for each combination of predictors, and the draws of the persons.
 
-Laws are made once for the cells of a block, from the ladder of sources in
+Laws are made once for the cells of a block, from the sequence of sources in
 `synthpop.stages.continuous.values`; then each person draws from the law of its cell.
 """
 
@@ -18,7 +18,7 @@ from synthpop.microdata.block import Block, Fallback
 from synthpop.models.leaves import Leaves, leaves_of
 from synthpop.models.regression import columns_of
 from synthpop.models.residuals import around, sorted_stretches
-from synthpop.stages.continuous.values import Rule, Source, Values
+from synthpop.stages.continuous.values import ValueRule, Values, ValueSource
 
 N_DONORS = 5
 N_LOCAL = 40
@@ -101,7 +101,7 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
 
 
 def _leaf_donors(
-    source: Source, number: int, rows: np.ndarray, digits: np.ndarray, n_cells: int
+    source: ValueSource, number: int, rows: np.ndarray, digits: np.ndarray, n_cells: int
 ) -> LeafDonors:
     assert source.leaves is not None
     leaf = np.zeros((len(rows), 1), dtype=np.int64)
@@ -127,7 +127,7 @@ def _from_leaves(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MixturePart:
     """What cells draw from one source: see `Laws`; numbers where all cells have the same."""
 
     start: Any
@@ -141,20 +141,20 @@ class Part:
     width: Any = 0.0
 
 
-def _part(rule: Rule, source: Source, centre: np.ndarray) -> Part:
+def _part(rule: ValueRule, source: ValueSource, centre: np.ndarray) -> MixturePart:
     """Stretch of the table, and part of the distribution, that respects the bounds."""
     from synthpop.kernels.residuals import bound_stretches
 
     table, cumulative = source.table, source.cumulative
     if rule.draw in ("poisson", "negative-binomial") or (rule.draw, source.scale) == ("normal", 0):
-        return Part(0, 1, 0.0, 1.0, table, cumulative)
+        return MixturePart(0, 1, 0.0, 1.0, table, cumulative)
     if rule.draw == "donors":
         a, b = _nearest(source.fitted, centre)
         low = np.where(a > 0, cumulative[a - 1], 0.0)
-        return Part(a, b, low, cumulative[b - 1], table, cumulative)
+        return MixturePart(a, b, low, cumulative[b - 1], table, cumulative)
     least, most = _errors_within(rule, centre)
     if rule.draw == "normal":
-        return Part(0, 1, *_part_of_normal(source, least, most), table, cumulative)
+        return MixturePart(0, 1, *_part_of_normal(source, least, most), table, cumulative)
     start, stop = np.zeros(len(centre), np.int64), np.full(len(centre), len(table))
     width = np.zeros(len(centre))
     if rule.draw == "local":
@@ -167,10 +167,10 @@ def _part(rule: Rule, source: Source, centre: np.ndarray) -> Part:
     none = b <= a  # no residual leads inside: any, and the value is the nearest bound
     a, b = np.where(none, start, a), np.where(none, stop, b)
     low = np.where(a > start, cumulative[a - 1], 0.0)
-    return Part(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
+    return MixturePart(a, b, low, cumulative[b - 1], table, cumulative, least, most, width)
 
 
-def _errors_within(rule: Rule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _errors_within(rule: ValueRule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and largest error of each cell that keep the bounds."""
     low, high = float(rule.to_model(rule.lower)), float(rule.to_model(rule.upper))
     least = low - centre - ROUNDING * (1.0 if np.isinf(low) else np.abs(centre) + abs(low))
@@ -178,7 +178,7 @@ def _errors_within(rule: Rule, centre: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return least, most
 
 
-def _part_of_normal(source: Source, least: np.ndarray, most: np.ndarray) -> tuple[Any, Any]:
+def _part_of_normal(source: ValueSource, least: np.ndarray, most: np.ndarray) -> tuple[Any, Any]:
     from scipy.special import ndtr
 
     low = ndtr((least - source.location) / source.scale)
@@ -202,7 +202,9 @@ def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.nda
     )
 
 
-def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_values(
+    rule: ValueRule, laws: Laws, rows: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Draw a value for each person; rows shape (n,) tells the cell."""
     from synthpop.kernels.residuals import draw_from_table
 
@@ -239,7 +241,9 @@ def draw_values(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generat
     return out if rule.draw == "donors" else rule.from_model(out)
 
 
-def _draw_counts(rule: Rule, laws: Laws, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_counts(
+    rule: ValueRule, laws: Laws, rows: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Draw counts; those above `upper` are drawn again from below it, by inversion."""
     mean, size = laws.centre[rows], laws.size[rows]
     mixed = np.isfinite(size)
@@ -288,7 +292,7 @@ def record_steps(
     own: bool,
     by: str | None = None,
 ) -> None:
-    """Record how many persons' values came from a lower step of the ladder."""
+    """Record how many persons' values came from a lower level of the fallback."""
     persons = np.bincount(rows, minlength=len(laws.step))
     for number in (1, 2):
         here = laws.step == number

@@ -16,7 +16,7 @@ from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
 from synthpop.stages.base import check_decimals, check_smallest_stratum
 from synthpop.stages.continuous.tail import ESTIMATORS
-from synthpop.stages.continuous.values import Rule
+from synthpop.stages.continuous.values import ValueRule
 
 if TYPE_CHECKING:
     from synthpop.stages.continuous.stage import Continuous
@@ -160,7 +160,9 @@ def _check_method(faults: Faults, stage: Continuous) -> None:
         faults.add(where, what, remedy="Choose a regressor that takes weights.")
 
 
-def make_rule(stage: Continuous, values: np.ndarray, weights: np.ndarray, rows: np.ndarray) -> Rule:
+def make_rule(
+    stage: Continuous, values: np.ndarray, weights: np.ndarray, rows: np.ndarray
+) -> ValueRule:
     """Return how the values of the last class are modelled and drawn.
 
     Parameters
@@ -193,10 +195,10 @@ def make_rule(stage: Continuous, values: np.ndarray, weights: np.ndarray, rows: 
     linear = kind in ("regression", "binned+regression", "pmm")
     draw = "donors" if kind == "pmm" else residuals_of(stage)
     regression = "linear" if linear else stage.method
-    return Rule(regression, draw, trim, log, float(constant or 0.0), 0, lower, upper)
+    return ValueRule(regression, draw, trim, log, float(constant or 0.0), 0, lower, upper)
 
 
-def _count_rule(stage: Continuous, values: np.ndarray, rows: np.ndarray, upper: float) -> Rule:
+def _count_rule(stage: Continuous, values: np.ndarray, rows: np.ndarray, upper: float) -> ValueRule:
     wrong = np.flatnonzero((values < 0) | (values != np.round(values)))
     if len(wrong):
         what = f"{len(wrong)} sample values are not whole numbers from 0 on"
@@ -204,7 +206,7 @@ def _count_rule(stage: Continuous, values: np.ndarray, rows: np.ndarray, upper: 
         remedy = 'Round them, or use method "regression".'
         raise InputError("recipe", [Fault(stage.label, what, found, len(wrong), remedy)])
     shift = int(bool(stage.zeros))
-    return Rule("counts", stage.method, shift=shift, lower=float(shift), upper=upper)
+    return ValueRule("counts", stage.method, shift=shift, lower=float(shift), upper=upper)
 
 
 def _fail(stage: Continuous, what: str, remedy: str) -> None:

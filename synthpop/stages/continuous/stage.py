@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import Ladder, fit_ladder
+from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
 from synthpop.conditional.household_values import (
     FORMS,
     heads_of_block,
@@ -285,7 +285,7 @@ class Continuous:
             held = given_first(values, sample.offsets, FIRST)
             sample = sample.with_columns({}, {FIRST_VALUE: held})
         design = make_design(sample, coding, classes.codes, len(classes.low))
-        ladder = fit_ladder(
+        sequence = fit_with_fallback(
             "multinomial",
             design,
             smallest_stratum=self.smallest_stratum,
@@ -293,7 +293,7 @@ class Continuous:
             pooling=pooling_of(self.pooling, "multinomial"),
             pairs=pairs_of(self.predictors),
         )
-        notes = (*self._notes(classes, ladder, sample), *notes, *self._above_upper(values))
+        notes = (*self._notes(classes, sequence, sample), *notes, *self._above_upper(values))
         capped = values if self.upper is None else np.minimum(values, self.upper)
         tail, found = fit_top_class(
             self.tail,
@@ -320,7 +320,7 @@ class Continuous:
         return ContinuousModel(
             fields=self._fields(sample, decimals),
             coding=coding,
-            ladder=ladder,
+            sequence=sequence,
             low=classes.low,
             high=classes.high if tail is None else np.append(classes.high[:-1], tail.upper),
             within_class=WithinClass.fit(self.within_class, capped, sample.weights, classes),
@@ -371,10 +371,12 @@ class Continuous:
         what = f"{plural(int(many), 'sample value')} above upper = {self.upper:g} count as upper"
         return (Fallback(self.label, "all", what),)
 
-    def _notes(self, classes: Classes, ladder: Ladder, sample: Sample) -> tuple[Fallback, ...]:
+    def _notes(
+        self, classes: Classes, sequence: FallbackSequence, sample: Sample
+    ) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
-        found = fit_fallbacks(self.label, ladder, classes.codes, sample)
-        fits = zip(sample.strata_levels, ladder.by_stratum, strict=True)
+        found = fit_fallbacks(self.label, sequence, classes.codes, sample)
+        fits = zip(sample.strata_levels, sequence.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}
         return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
 
@@ -416,7 +418,7 @@ class Continuous:
 
         cells, row_of_cell, table = distribution_table(
             model.coding,
-            model.ladder,
+            model.sequence,
             block,
             label=self.label,
             stratum_name=str(model.strata_levels[block.stratum]),
@@ -481,7 +483,7 @@ class ContinuousModel:
 
     fields: tuple[Field, ...]
     coding: Coding
-    ladder: Ladder
+    sequence: FallbackSequence
     low: np.ndarray
     high: np.ndarray
     within_class: WithinClass

@@ -35,8 +35,8 @@ class TopClass:
     upper : float
         No draw lies above.
     rate : float
-        Tilt of the ranks (`synthpop.models.tilted`) by which the mean of the draws is the weighted
-        mean of the sample values.
+        Exponential tilting of the ranks (`synthpop.models.tilted`), so that the mean of the draws
+        is the weighted mean of the sample values.
     """
 
     tail: GpdTail | ParetoTail

@@ -1,4 +1,4 @@
-"""Values around a regression: fitted by stratum on a ladder, drawn once for each person.
+"""Values around a regression: fitted by stratum on a sequence, drawn once for each person.
 
 A source is a fitted regression with what is drawn around it: residuals, a normal distribution,
 donors, or counts. Each cell takes the first source that has an answer for it: the stratum's own
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression_methods import (
     PooledRegressions,
     RegressionPooling,
@@ -23,7 +23,7 @@ from synthpop.conditional.pooling.regression_methods import (
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.models.leaves import Leaves, fit_leaves, leaves_of
 from synthpop.models.regression import (
-    Regression,
+    RegressionModel,
     columns_of,
     fit_regression,
     fit_regressor,
@@ -38,7 +38,7 @@ ALL = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ValueRule:
     """How values are modelled and drawn.
 
     Attributes
@@ -80,12 +80,12 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ValueSource:
     """A regression and what is drawn around it.
 
     Attributes
     ----------
-    model : Regression or None
+    model : RegressionModel or None
         None: the same centre for everybody.
     centre : float
     table, cumulative : float arrays, shape (d,)
@@ -101,7 +101,7 @@ class Source:
         Donors of the leaves of trees.
     """
 
-    model: Regression | None
+    model: RegressionModel | None
     centre: float
     table: np.ndarray
     cumulative: np.ndarray
@@ -120,18 +120,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The ladder of sources of one variable."""
+    """The sequence of sources of one variable."""
 
-    rule: Rule
-    by_stratum: tuple[Source | None, ...]
-    pooled: Source
-    marginal: Source
+    rule: ValueRule
+    by_stratum: tuple[ValueSource | None, ...]
+    pooled: ValueSource
+    marginal: ValueSource
     pooling: RegressionPooling
 
 
 def fit_values(
-    rule: Rule,
-    design: Design,
+    rule: ValueRule,
+    design: ModelDesign,
     values: np.ndarray,
     *,
     smallest_stratum: int,
@@ -142,8 +142,8 @@ def fit_values(
 
     Parameters
     ----------
-    rule : Rule
-    design : Design
+    rule : ValueRule
+    design : ModelDesign
         Of the persons who have a value.
     values : float array, shape (n,)
     smallest_stratum : strata with fewer values have no model of their own
@@ -161,7 +161,7 @@ def fit_values(
     """
     y = rule.to_model(values)
     held = _held_near(rule, design, y, smallest_stratum, seed, pooling)
-    by_stratum: list[Source | None] = []
+    by_stratum: list[ValueSource | None] = []
     notes: dict[int, str] = {}
     for stratum in range(design.n_strata) if pooling != "complete" else ():
         rows = np.flatnonzero(design.strata == stratum)
@@ -190,8 +190,8 @@ def fit_values(
 
 
 def _held_near(
-    rule: Rule,
-    design: Design,
+    rule: ValueRule,
+    design: ModelDesign,
     y: np.ndarray,
     smallest_stratum: int,
     seed: int,
@@ -206,20 +206,20 @@ def _held_near(
     return fit_partial_regressions(rule.regression, design, y, kept, enough, seed, pooling)
 
 
-def _kept(rule: Rule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _kept(rule: ValueRule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return which values a regression is fitted to."""
     found: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
     return found
 
 
 def _fit_source(
-    rule: Rule,
-    design: Design,
+    rule: ValueRule,
+    design: ModelDesign,
     y: np.ndarray,
     values: np.ndarray,
     seed: int,
-    near: Regression | None = None,
-) -> Source | None:
+    near: RegressionModel | None = None,
+) -> ValueSource | None:
     """Fit a source; with the regression `near` that is already there."""
     w = design.weights
     keep = _kept(rule, y, w)
@@ -248,7 +248,7 @@ def _fit_source(
         fitted = np.zeros(len(y))
         fitted[keep] = fitted_part
     empty = np.empty(0)
-    source = Source(model, centre, empty, empty, empty)
+    source = ValueSource(model, centre, empty, empty, empty)
     if rule.draw == "leaves":
         return _with_leaves(source, design, values)
     if rule.draw == "donors":
@@ -271,7 +271,7 @@ def _fit_source(
     return replace(source, table=table, cumulative=cumulative)
 
 
-def _with_leaves(source: Source, design: Design, values: np.ndarray) -> Source:
+def _with_leaves(source: ValueSource, design: ModelDesign, values: np.ndarray) -> ValueSource:
     """Return a source with everybody in the leaves of its trees, also those that the fit left out.
 
     Without a model all are in one leaf.
@@ -284,8 +284,8 @@ def _with_leaves(source: Source, design: Design, values: np.ndarray) -> Source:
 
 
 def _with_all_residuals(
-    source: Source, design: Design, y: np.ndarray, fitted: np.ndarray, keep: np.ndarray
-) -> Source:
+    source: ValueSource, design: ModelDesign, y: np.ndarray, fitted: np.ndarray, keep: np.ndarray
+) -> ValueSource:
     """Return a source with everybody's residual: also of values that the fit left out.
 
     Those are drawn for persons alike, so that they cannot become large errors of others.

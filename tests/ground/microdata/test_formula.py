@@ -11,7 +11,7 @@ from riskeval.protection.shuffle import shuffle
 from riskeval.utility.regressions import regression_comparison
 from synthpop.conditional.predictors import resolve_terms
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.formula import Allowed, Factor, read_formula
+from synthpop.microdata.formula import Allowed, FormulaFactor, read_formula
 from tests.riskeval.utility.test_regressions import earners
 
 ALL = Allowed(responses=(0, None), functions=("C", "log"), dot=["a", "b", "c"], no_constant=True)
@@ -136,7 +136,7 @@ def test_large_formulas_end_at_once(text: str, fault: str) -> None:
 def test_parts_of_a_formula() -> None:
     formula = read_formula(Faults("example"), "log(pay) ~ age*`the sex`", ALL)
     assert formula is not None
-    assert formula.responses == (Factor("pay", "log"),)
+    assert formula.responses == (FormulaFactor("pay", "log"),)
     assert formula.columns == ("age", "the sex")
     assert formula.names == (("age",), ("the sex",), ("age", "the sex"))
     assert [factor.label for factor in formula.factors] == ["age", "`the sex`"]

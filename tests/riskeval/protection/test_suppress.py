@@ -14,7 +14,7 @@ from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.protection.recode import global_recode, group_categories
 from riskeval.protection.suppress import local_suppression
-from riskeval.protection.suppress_codes import TREATMENTS, Request, count_matches
+from riskeval.protection.suppress_codes import TREATMENTS, SuppressRequest, count_matches
 from riskeval.protection.suppress_risky import suppress_risky
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import InputError
@@ -65,7 +65,7 @@ def naive_counts(frame, keys, missing="wildcard", alpha=1.0, strata=None):
 
 
 def fast_counts(frame, keys, missing="wildcard", alpha=1.0, strata=None):
-    request = Request(1, missing, alpha, np.zeros(len(keys)), np.ones(len(keys)))
+    request = SuppressRequest(1, missing, alpha, np.zeros(len(keys)), np.ones(len(keys)))
     groups = np.zeros(len(frame), dtype=np.int64)
     if strata is not None:
         groups = pd.factorize(frame[strata].astype(str))[0].astype(np.int64)

@@ -41,15 +41,15 @@ def make_survey(seed: int = 0, n_households: int = 60, *, equal: bool = True) ->
 def table(survey: Survey, columns: list[str], factor: float = 1.0, seed: int = 5) -> pd.DataFrame:
     """Totals under disturbed weights, so that all tables of one seed agree."""
     rng = np.random.default_rng(seed)
-    tilt = rng.uniform(0.8, 1.2, survey.n_households)[survey.household_index]
-    frame = survey.frame.assign(total=survey.weights * tilt * factor)
+    effects = rng.uniform(0.8, 1.2, survey.n_households)[survey.household_index]
+    frame = survey.frame.assign(total=survey.weights * effects * factor)
     return frame.groupby(columns)["total"].sum().reset_index()
 
 
 def households(survey: Survey, columns: list[str], seed: int = 5) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    tilt = rng.uniform(0.8, 1.2, survey.n_households)[survey.household_index]
-    frame = survey.frame.assign(total=survey.weights * tilt).drop_duplicates("hid")
+    effects = rng.uniform(0.8, 1.2, survey.n_households)[survey.household_index]
+    frame = survey.frame.assign(total=survey.weights * effects).drop_duplicates("hid")
     return frame.groupby(columns)["total"].sum().reset_index()
 
 

@@ -280,7 +280,7 @@ def test_by_household_compares_with_the_value_of_the_household() -> None:
     assert found.table["crps"][0] > 1.2 * alone.table["crps"][0]
 
 
-def test_lower_steps_of_the_ladder_are_told() -> None:
+def test_lower_levels_of_the_fallback_are_told() -> None:
     frame = small_frame(60)
     frame["code"] = [f"c{i}" for i in range(len(frame))]
     stage = Categorical("status", predictors=["code"], model="empirical")

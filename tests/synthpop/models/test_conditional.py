@@ -1,4 +1,4 @@
-"""Multinomial model, observed distributions, the ladder, and cells."""
+"""Multinomial model, observed distributions, the sequence, and cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 
 import synthpop.models.learners as learners
-from synthpop.conditional.fallback import MODELS, Design, cumulative, fit_ladder, predict_ladder
+from synthpop.conditional.fallback import (
+    MODELS,
+    ModelDesign,
+    cumulative,
+    fit_with_fallback,
+    predict_with_fallback,
+)
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.encoding import (
     Digits,
@@ -147,19 +153,19 @@ def test_empirical_shares_are_weighted() -> None:
     assert predict_empirical(model, np.array([[1]]))[0].tolist() == [[0.2, 0.8]]
 
 
-def ladder_of(model: str, smallest: int):
+def sequence_of(model: str, smallest: int):
     digits = np.array([[1], [1], [2], [1]])
     classes = np.array([0, 0, 1, 1])
     strata = np.array([0, 0, 1, 1])
     weights = np.array([1.0, 1, 1, 2])
-    design = Design(digits, classes, weights, strata, (3,), (False,), 2, 3)
-    return fit_ladder(model, design, smallest_stratum=smallest)
+    design = ModelDesign(digits, classes, weights, strata, (3,), (False,), 2, 3)
+    return fit_with_fallback(model, design, smallest_stratum=smallest)
 
 
 @pytest.mark.parametrize("model", list(MODELS))
 def test_each_cell_takes_the_first_step_with_an_answer(model: str) -> None:
-    ladder = ladder_of(model, 1)
-    p, step = predict_ladder(ladder, 0, np.array([[1], [2], [0]]))
+    sequence = sequence_of(model, 1)
+    p, step = predict_with_fallback(sequence, 0, np.array([[1], [2], [0]]))
     assert step.tolist()[0] == 0
     assert step.tolist()[2] == 2  # missing was never seen: the marginal of the stratum
     assert np.allclose(p.sum(axis=1), 1)
@@ -167,20 +173,20 @@ def test_each_cell_takes_the_first_step_with_an_answer(model: str) -> None:
 
 
 def test_a_small_stratum_uses_the_pooled_model() -> None:
-    _, step = predict_ladder(ladder_of("multinomial", 10), 1, np.array([[1]]))
+    _, step = predict_with_fallback(sequence_of("multinomial", 10), 1, np.array([[1]]))
     assert step.tolist() == [1]
 
 
 def test_an_empty_stratum_uses_all_others() -> None:
-    p, step = predict_ladder(ladder_of("empirical", 1), 2, np.array([[2], [0]]))
+    p, step = predict_with_fallback(sequence_of("empirical", 1), 2, np.array([[2], [0]]))
     assert step.tolist() == [1, 2]
     assert p.tolist() == [[0.0, 1.0], [0.4, 0.6]]
 
 
 def test_structural_zeros_are_never_possible() -> None:
-    ladder = ladder_of("empirical", 1)
+    sequence = sequence_of("empirical", 1)
     allowed = np.array([[False, True], [False, True]])
-    p, step = predict_ladder(ladder, 0, np.array([[1], [0]]), allowed)
+    p, step = predict_with_fallback(sequence, 0, np.array([[1], [0]]), allowed)
     assert p.tolist() == [[0.0, 1.0], [0.0, 1.0]]
     assert step.tolist() == [1, 3]  # the stratum only has the forbidden class
 

@@ -11,8 +11,8 @@ import pytest
 from synthpop import Pipeline, Structure, Survey
 from synthpop.conditional import donors
 from synthpop.conditional.donors import (
+    DonorHouseholds,
     DonorPooling,
-    Households,
     choose_amount,
     own_donors,
     persons_of_kinds,
@@ -30,16 +30,16 @@ def households(n: int = 400, n_strata: int = 4, seed: int = 1, differ: float = 0
     high = 0.2 + differ * np.repeat(strata, sizes) / n_strata
     kinds = np.where(rng.random(offsets[-1]) < high, 2, rng.integers(0, 2, offsets[-1]))
     persons = persons_of_kinds(kinds[:, None], offsets)
-    sample = Households(strata, sizes - 1, rng.uniform(1, 5, n), persons, n_strata, 3)
+    sample = DonorHouseholds(strata, sizes - 1, rng.uniform(1, 5, n), persons, n_strata, 3)
     return sample, kinds, offsets
 
 
-def own(sample: Households):
+def own(sample: DonorHouseholds):
     """The stratum's own households."""
     return own_donors(sample.strata, sample.sizes, sample.weights, sample.n_strata, 3)
 
 
-def totals(sample: Households, found, stratum: int) -> np.ndarray:
+def totals(sample: DonorHouseholds, found, stratum: int) -> np.ndarray:
     """Persons of each kind and size that the donors of a stratum stand for."""
     out = np.zeros((3, 3))
     for size in range(3):
@@ -113,7 +113,7 @@ def test_kinds_that_a_stratum_does_not_have_stay_away() -> None:
     sample, kinds, offsets = households()
     kinds = np.where(np.repeat(sample.strata, np.diff(offsets)) == 0, kinds % 2, kinds)
     persons = persons_of_kinds(kinds[:, None], offsets)
-    sample = Households(sample.strata, sample.sizes, sample.weights, persons, 4, 3)
+    sample = DonorHouseholds(sample.strata, sample.sizes, sample.weights, persons, 4, 3)
     found, failed = shared_donors(sample, np.inf)
     assert failed == ()
     assert totals(sample, found, 0)[:, 2].sum() == 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import Design, fit_ladder, predict_ladder
+from synthpop.conditional.fallback import ModelDesign, fit_with_fallback, predict_with_fallback
 
 
-def design(n_classes: int = 4) -> Design:
+def design(n_classes: int = 4) -> ModelDesign:
     """Two strata; the second has 3 persons. Nobody has class 3, cell 3 is in neither."""
     digits = np.array([[1], [1], [2], [2], [1], [2], [1], [1], [1]])
-    return Design(
+    return ModelDesign(
         digits=digits,
         classes=np.array([0, 1, 1, 2, 0, 1, 0, 0, 2]),
         weights=np.array([1.0, 3, 1, 1, 2, 2, 4, 1, 5]),
@@ -24,42 +24,42 @@ def design(n_classes: int = 4) -> Design:
 
 
 @pytest.fixture(scope="module")
-def ladder():
-    return fit_ladder("empirical", design(), smallest_stratum=1, pooling="none")
+def sequence():
+    return fit_with_fallback("empirical", design(), smallest_stratum=1, pooling="none")
 
 
-def test_each_cell_takes_the_first_model_that_knows_it(ladder) -> None:
-    got, level = predict_ladder(ladder, 1, np.array([[1], [2], [3]]))
+def test_each_cell_takes_the_first_model_that_knows_it(sequence) -> None:
+    got, level = predict_with_fallback(sequence, 1, np.array([[1], [2], [3]]))
     assert level.tolist() == [0, 1, 2]
     assert np.allclose(got[0], [0.5, 0, 0.5, 0])  # the stratum's weights: 5 and 5
     assert np.allclose(got[1], [0, 0.75, 0.25, 0])  # those of both strata in cell 2
     assert np.allclose(got[2], [0.5, 0, 0.5, 0])  # the stratum's weighted marginal
 
 
-def test_impossible_classes_are_scaled_out_at_each_level(ladder) -> None:
+def test_impossible_classes_are_scaled_out_at_each_level(sequence) -> None:
     allowed = np.array([[False, True, True, True]] * 3)
-    got, level = predict_ladder(ladder, 1, np.array([[1], [2], [3]]), allowed)
+    got, level = predict_with_fallback(sequence, 1, np.array([[1], [2], [3]]), allowed)
     assert level.tolist() == [0, 1, 2]
     assert np.allclose(got, [[0, 0, 1, 0], [0, 0.75, 0.25, 0], [0, 0, 1, 0]])
 
 
-def test_where_no_observed_class_is_possible_the_possible_ones_are_equally_likely(ladder) -> None:
+def test_where_no_observed_class_is_possible_the_possible_ones_are_equally_likely(sequence) -> None:
     allowed = np.array([[False, True, False, True], [False, False, False, True]])
-    got, level = predict_ladder(ladder, 1, np.array([[3], [3]]), allowed)
+    got, level = predict_with_fallback(sequence, 1, np.array([[3], [3]]), allowed)
     assert level.tolist() == [3, 3]
     assert np.allclose(got, [[0, 0.5, 0, 0.5], [0, 0, 0, 1.0]])
 
 
 def test_a_stratum_that_is_too_small_has_no_model_and_its_marginal_is_its_own() -> None:
-    pooled = fit_ladder("empirical", design(), smallest_stratum=4, pooling="none")
+    pooled = fit_with_fallback("empirical", design(), smallest_stratum=4, pooling="none")
     assert pooled.by_stratum[1] is None
-    got, level = predict_ladder(pooled, 1, np.array([[1], [3]]))
+    got, level = predict_with_fallback(pooled, 1, np.array([[1], [3]]))
     assert level.tolist() == [1, 2]
     assert np.allclose(got[0], np.array([8, 3, 5, 0]) / 16)
     assert np.allclose(got[1], [0.5, 0, 0.5, 0])
 
 
 def test_the_pooled_model_is_no_step_down_where_pooling_is_complete() -> None:
-    complete = fit_ladder("empirical", design(), smallest_stratum=1, pooling="complete")
+    complete = fit_with_fallback("empirical", design(), smallest_stratum=1, pooling="complete")
     assert complete.by_stratum == (None, None)
-    assert predict_ladder(complete, 1, np.array([[2]]))[1].tolist() == [0]
+    assert predict_with_fallback(complete, 1, np.array([[2]]))[1].tolist() == [0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from synthpop.conditional.fallback import Design, fit_ladder, predict_ladder
+from synthpop.conditional.fallback import ModelDesign, fit_with_fallback, predict_with_fallback
 from synthpop.models.encoding import cell_codes, split_cells, value_digits
 from synthpop.models.learners import fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
@@ -257,21 +257,21 @@ def test_a_learner_knows_missing_numbers_where_it_saw_them() -> None:
     assert p[0].tolist() == [0, 0, 1]
 
 
-def test_the_ladder_hands_numbers_on() -> None:
+def test_the_fallback_hands_numbers_on() -> None:
     digits, classes, weights = some_data(800)
     strata = np.repeat([0, 1], 400)
     options = (classes, weights, strata, (len(AGES), 3), (True, False), 3, 2)
-    design = Design(digits, *options, numbers=(AGES, None))
-    ladder = fit_ladder("multinomial", design, smallest_stratum=1)
+    design = ModelDesign(digits, *options, numbers=(AGES, None))
+    sequence = fit_with_fallback("multinomial", design, smallest_stratum=1)
     here = strata == 0
     own = fit_linear_multinomial(
         digits[here], classes[here], weights[here], [len(AGES), 3], [AGES, None], 3
     )
     grid = np.array([[20, 1], [60, 2]])
-    found, step = predict_ladder(ladder, 0, grid)
+    found, step = predict_with_fallback(sequence, 0, grid)
     assert step.tolist() == [0, 0]
     assert np.allclose(found, predict_multinomial(own, grid)[0])
-    pooled = fit_ladder("multinomial", design, smallest_stratum=10_000)
-    found, step = predict_ladder(pooled, 0, grid)
+    pooled = fit_with_fallback("multinomial", design, smallest_stratum=10_000)
+    found, step = predict_with_fallback(pooled, 0, grid)
     assert step.tolist() == [1, 1]
     assert np.isfinite(found).all()

@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import Design, fit_ladder, predict_ladder, predict_pooled
+from synthpop.conditional.fallback import (
+    ModelDesign,
+    fit_with_fallback,
+    predict_pooled,
+    predict_with_fallback,
+)
 from synthpop.conditional.pooling.choose import GRID, best, deal_splits, log_score
 from synthpop.conditional.pooling.opinion_pool import MIXTURE_GRID, Held, choose_mixture, hold_out
 from synthpop.conditional.pooling.options import Mixture, Pooling, mixed, share_of_own
@@ -27,14 +32,14 @@ def models() -> list[object]:
 def test_predictions_are_mixed_by_persons(case: int) -> None:
     model, design = models()[case], some_design()
     options = {"smallest_stratum": 1, "seed": 3}
-    own = fit_ladder(model, design, **options)
-    pooled = fit_ladder(model, design, pooling="complete", **options)
-    near = fit_ladder(model, design, pooling=50.0, **options)
+    own = fit_with_fallback(model, design, **options)
+    pooled = fit_with_fallback(model, design, pooling="complete", **options)
+    near = fit_with_fallback(model, design, pooling=50.0, **options)
     assert near.pooling == Pooling("partial", 50.0, way="mixture")
     for stratum in range(3):
         n = int((design.strata == stratum).sum())
-        a, b = (predict_ladder(ladder, stratum, CELLS)[0] for ladder in (own, pooled))
-        found, step = predict_ladder(near, stratum, CELLS)
+        a, b = (predict_with_fallback(sequence, stratum, CELLS)[0] for sequence in (own, pooled))
+        found, step = predict_with_fallback(near, stratum, CELLS)
         assert np.allclose(found, (n * a + 50 * b) / (n + 50), atol=1e-9)
         assert (step == 0).all()
 
@@ -43,12 +48,12 @@ def test_the_ends_are_the_two_models() -> None:
     design = some_design()
     options = {"smallest_stratum": 1, "seed": 3}
     ends = [
-        [fit_ladder("tree", design, pooling=pooling, **options) for pooling in pair]
+        [fit_with_fallback("tree", design, pooling=pooling, **options) for pooling in pair]
         for pair in ((0.0, "none"), (np.inf, "complete"))
     ]
     for near, end in ends:
         for stratum in range(3):
-            a, b = (predict_ladder(ladder, stratum, CELLS) for ladder in (near, end))
+            a, b = (predict_with_fallback(sequence, stratum, CELLS) for sequence in (near, end))
             assert np.allclose(a[0], b[0])
             assert (a[1] == b[1]).all()
     assert ends[1][0].by_stratum == (Mixture(None, 0.0),) * 3
@@ -56,8 +61,10 @@ def test_the_ends_are_the_two_models() -> None:
 
 def test_the_seed_reaches_models_that_learn_with_randomness() -> None:
     found = [
-        predict_ladder(
-            fit_ladder("forest", some_design(200), smallest_stratum=1, pooling=20.0, seed=seed),
+        predict_with_fallback(
+            fit_with_fallback(
+                "forest", some_design(200), smallest_stratum=1, pooling=20.0, seed=seed
+            ),
             0,
             CELLS,
         )[0]
@@ -67,18 +74,22 @@ def test_the_seed_reaches_models_that_learn_with_randomness() -> None:
     assert not np.array_equal(found[0], found[2])
 
 
-def test_steps_of_the_ladder_remain() -> None:
+def test_levels_of_the_fallback_remain() -> None:
     """A stratum that lacks a level, one that is too small, a level that nobody has."""
     design = some_design()
     strata = np.where(design.digits[:, 0] == 3, 0, design.strata)
     strata[np.flatnonzero(strata == 2)[5:]] = 0
-    ladder = fit_ladder("tree", replace(design, strata=strata), smallest_stratum=10, pooling=30.0)
+    sequence = fit_with_fallback(
+        "tree", replace(design, strata=strata), smallest_stratum=10, pooling=30.0
+    )
     grid = np.array([[1, 1], [3, 1], [0, 1]])
-    assert predict_ladder(ladder, 0, grid)[1].tolist() == [0, 0, 2]
-    assert predict_ladder(ladder, 1, grid)[1].tolist() == [0, 1, 2]
-    assert predict_ladder(ladder, 2, grid)[1].tolist() == [1, 1, 2]
+    assert predict_with_fallback(sequence, 0, grid)[1].tolist() == [0, 0, 2]
+    assert predict_with_fallback(sequence, 1, grid)[1].tolist() == [0, 1, 2]
+    assert predict_with_fallback(sequence, 2, grid)[1].tolist() == [1, 1, 2]
     one = np.array([[3, 1]])
-    assert np.allclose(predict_ladder(ladder, 1, one)[0], predict_pooled(ladder, 1, one)[0])
+    assert np.allclose(
+        predict_with_fallback(sequence, 1, one)[0], predict_pooled(sequence, 1, one)[0]
+    )
 
 
 def test_what_one_model_does_not_know_the_other_tells() -> None:
@@ -90,15 +101,15 @@ def test_what_one_model_does_not_know_the_other_tells() -> None:
     assert not mixed(own, ~yes, base, yes, 0.25)[1].any()
 
 
-def naive_scores(model, design: Design, enough: np.ndarray, seed: int, amount: float) -> float:
-    """Fit ladders to the rest of each fold and predict who was held out, as it reads."""
+def naive_scores(model, design: ModelDesign, enough: np.ndarray, seed: int, amount: float) -> float:
+    """Fit sequences to the rest of each fold and predict who was held out, as it reads."""
     total, weight = 0.0, 0.0
     for rest, held in deal_splits(design.groups, seed):
         learned, unknown = design.rows(rest), design.rows(held)
-        ladder = fit_ladder(model, learned, smallest_stratum=1, pooling=amount, seed=seed)
+        sequence = fit_with_fallback(model, learned, smallest_stratum=1, pooling=amount, seed=seed)
         for stratum in np.flatnonzero(enough):
             here = unknown.strata == stratum
-            p, step = predict_ladder(ladder, stratum, unknown.digits[here])
+            p, step = predict_with_fallback(sequence, stratum, unknown.digits[here])
             assert (step < 2).all()
             found = p[np.arange(here.sum()), unknown.classes[here]]
             total += log_score(found, unknown.weights[here])
@@ -200,6 +211,6 @@ def test_summaries_are_of_the_way() -> None:
 def test_the_way_is_of_the_model() -> None:
     from sklearn.tree import DecisionTreeClassifier
 
-    assert way_of("multinomial") == "tilt"
+    assert way_of("multinomial") == "effects"
     assert way_of("empirical") == "cells"
     assert way_of("forest") == way_of(DecisionTreeClassifier()) == "mixture"

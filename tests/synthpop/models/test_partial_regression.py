@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression import Unit, centre_of
 from synthpop.conditional.pooling.regression_methods import (
     AMOUNTS,
@@ -22,14 +22,14 @@ def everything(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.ones(len(y), dtype=bool)
 
 
-def sample(n: int = 300, gap: float = 1.0, seed: int = 0) -> tuple[Design, np.ndarray]:
+def sample(n: int = 300, gap: float = 1.0, seed: int = 0) -> tuple[ModelDesign, np.ndarray]:
     """Three strata of unequal size, whose slopes differ; weights from 1 to 9."""
     rng = np.random.default_rng(seed)
     strata = rng.choice(3, n, p=[0.6, 0.3, 0.1])
     digits = np.column_stack([rng.integers(1, 4, n), rng.integers(1, 3, n)])
     slope = 2.0 + gap * np.array([-1.0, 0.0, 1.0])[strata]
     y = 1 + slope * (digits[:, 0] == 3) + (digits[:, 1] == 1) + strata + rng.normal(0, 1, n)
-    design = Design(
+    design = ModelDesign(
         digits, np.zeros(n, np.int64), rng.uniform(1, 9, n), strata, SIZES, (False, False), 1, 3,
         households=np.arange(n) // 3,
     )  # fmt: skip
@@ -42,7 +42,7 @@ def plain_columns(digits: np.ndarray) -> np.ndarray:
     return np.column_stack(found).astype(float)
 
 
-def naive(kind: str, design: Design, y: np.ndarray, stratum: int, k: float) -> np.ndarray:
+def naive(kind: str, design: ModelDesign, y: np.ndarray, stratum: int, k: float) -> np.ndarray:
     """The formula of the module read aloud: fitted logarithms or means of all cells."""
     x, w, s = plain_columns(design.digits), design.weights, design.strata
     wide = np.column_stack([x, s == 0, s == 1, s == 2]).astype(float)
@@ -128,7 +128,7 @@ def test_weights_count() -> None:
     design, y = sample()
     heavy = np.where(design.digits[:, 1] == 1, 50.0, 1.0)
     moved = fit_partial_regressions(
-        "linear", Design(design.digits, design.classes, heavy, design.strata, SIZES,
+        "linear", ModelDesign(design.digits, design.classes, heavy, design.strata, SIZES,
                          (False, False), 1, 3), y, everything, np.ones(3, bool), 1, 20.0
     )  # fmt: skip
     plain = fit_partial_regressions("linear", design, y, everything, np.ones(3, bool), 1, 20.0)
@@ -174,12 +174,12 @@ def test_strata_that_are_alike_are_pooled_more(kind: str) -> None:
 def test_households_stay_together_and_the_seed_deals_them() -> None:
     design, y = sample(400)
 
-    def scores(design: Design, seed: int) -> tuple[tuple[float, float], ...]:
+    def scores(design: ModelDesign, seed: int) -> tuple[tuple[float, float], ...]:
         return fit_partial_regressions(
             "linear", design, y, everything, np.ones(3, bool), seed, "cross-validated"
         ).pooling.scores
 
-    alone = Design(design.digits, design.classes, design.weights, design.strata, SIZES,
+    alone = ModelDesign(design.digits, design.classes, design.weights, design.strata, SIZES,
                    (False, False), 1, 3)  # fmt: skip
     assert scores(design, 1) == scores(design, 1)
     assert scores(design, 1) != scores(design, 2)

@@ -14,7 +14,12 @@ from synthpop.conditional.design import (
     pairs_within_bounds,
     single_terms,
 )
-from synthpop.conditional.fallback import Design, fit_ladder, predict_ladder, predict_pooled
+from synthpop.conditional.fallback import (
+    ModelDesign,
+    fit_with_fallback,
+    predict_pooled,
+    predict_with_fallback,
+)
 from synthpop.conditional.pooling.choose import (
     GRID,
     best,
@@ -24,14 +29,25 @@ from synthpop.conditional.pooling.choose import (
     search,
 )
 from synthpop.conditional.pooling.options import Pooling, smoothed_shares
-from synthpop.conditional.pooling.partial import Cells, choose_pooling, choose_tilt, fit_base
-from synthpop.conditional.pooling.ridge_effects import State, fit_tilt, shrink, tilted, tilts_of
+from synthpop.conditional.pooling.partial import (
+    PoolingCells,
+    choose_penalty,
+    choose_pooling,
+    fit_base,
+)
+from synthpop.conditional.pooling.ridge_effects import (
+    State,
+    effects_of,
+    fit_ridge_effects,
+    shifted,
+    shrink,
+)
 from synthpop.models.empirical import fit_empirical
 
 SIZES = (4, 3)
 
 
-def some_design(n: int = 600, spread: float = 1.0, seed: int = 0, n_strata: int = 3) -> Design:
+def some_design(n: int = 600, spread: float = 1.0, seed: int = 0, n_strata: int = 3) -> ModelDesign:
     """Three classes given two predictors; `spread` tells how much the effects of strata differ."""
     rng = np.random.default_rng(seed)
     digits = np.column_stack([rng.integers(1, 4, n), rng.integers(1, 3, n)])
@@ -41,10 +57,10 @@ def some_design(n: int = 600, spread: float = 1.0, seed: int = 0, n_strata: int 
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     classes = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     weights = rng.uniform(1, 5, n)
-    return Design(digits, classes, weights, strata, SIZES, (False, False), 3, n_strata)
+    return ModelDesign(digits, classes, weights, strata, SIZES, (False, False), 3, n_strata)
 
 
-def naive_tilt(base, digits, classes, weights, terms, amount):
+def naive_ridge_effects(base, digits, classes, weights, terms, amount):
     """Weighted log likelihood minus the penalty, maximised by a general optimiser."""
     from scipy.optimize import minimize
 
@@ -82,35 +98,37 @@ def base_of(digits: np.ndarray) -> np.ndarray:
 def test_scaling_finds_the_penalised_maximum(amount: float, terms) -> None:
     d = some_design(150)
     base = base_of(d.digits)
-    tilt = fit_tilt(
+    effects = fit_ridge_effects(
         base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=amount, tolerance=1e-12,
         max_sweeps=20_000,
     )  # fmt: skip
-    found, known = tilted(tilt, base, d.digits)
+    found, known = shifted(effects, base, d.digits)
     assert known.all()
     assert np.allclose(
-        found, naive_tilt(base, d.digits, d.classes, d.weights, terms, amount), atol=1e-5
+        found, naive_ridge_effects(base, d.digits, d.classes, d.weights, terms, amount), atol=1e-5
     )
 
 
 def test_strata_in_one_call_are_as_one_by_one() -> None:
     d = some_design(400)
-    cells, terms, rows = Cells.of(d), single_terms(2), np.arange(400)
+    cells, terms, rows = PoolingCells.of(d), single_terms(2), np.arange(400)
     base = base_of(cells.digits)
     layout = cells.by_stratum(d)
     state = State.without_effects(layout, base.copy())
     told = shrink(layout, cells.margins(layout, d, rows), 7.0, state)
-    for stratum, tilt in enumerate(tilts_of(layout, state.effects, *told)):
+    for stratum, effects in enumerate(effects_of(layout, state.effects, *told)):
         part = d.rows(np.flatnonzero(d.strata == stratum))
-        alone = fit_tilt(
+        alone = fit_ridge_effects(
             base_of(part.digits), part.digits, part.classes, part.weights, SIZES, terms=terms,
             amount=7.0,
         )  # fmt: skip
-        assert [codes.tolist() for codes in tilt.codes] == [codes.tolist() for codes in alone.codes]
-        assert np.allclose(tilt.effects, alone.effects, atol=1e-12)
-        assert tilt.sweeps == alone.sweeps
+        assert [codes.tolist() for codes in effects.codes] == [
+            codes.tolist() for codes in alone.codes
+        ]
+        assert np.allclose(effects.effects, alone.effects, atol=1e-12)
+        assert effects.sweeps == alone.sweeps
         here = slice(cells.blocks[stratum], cells.blocks[stratum + 1])
-        found = tilted(alone, base[here], cells.digits[here])[0]
+        found = shifted(alone, base[here], cells.digits[here])[0]
         assert np.allclose(state.probabilities[here], found, atol=1e-12)
 
 
@@ -142,10 +160,10 @@ def test_persons_held_out_are_predicted_from_the_others(monkeypatch: pytest.Monk
     for rest, held in deal_splits(d.groups, 4):
         learned, unknown = d.rows(rest), d.rows(held)
         for k, amount in enumerate((np.inf, 30.0)):
-            ladder = fit_ladder("multinomial", learned, smallest_stratum=1, pooling=amount)
+            sequence = fit_with_fallback("multinomial", learned, smallest_stratum=1, pooling=amount)
             for stratum in range(3):
                 here = unknown.strata == stratum
-                p, _ = predict_ladder(ladder, stratum, unknown.digits[here])
+                p, _ = predict_with_fallback(sequence, stratum, unknown.digits[here])
                 of_class = p[np.arange(here.sum()), unknown.classes[here]]
                 total[k] += log_score(of_class, unknown.weights[here])
     scores = dict(found.scores)
@@ -154,12 +172,12 @@ def test_persons_held_out_are_predicted_from_the_others(monkeypatch: pytest.Monk
 
 def test_the_pooled_model_knows_the_strata() -> None:
     d = some_design(400)
-    cells = Cells.of(d)
+    cells = PoolingCells.of(d)
     pooled, base = fit_base(d, np.arange(400), cells)
-    ladder = fit_ladder("multinomial", d, smallest_stratum=1, pooling="complete")
+    sequence = fit_with_fallback("multinomial", d, smallest_stratum=1, pooling="complete")
     for stratum in range(3):
         here = slice(cells.blocks[stratum], cells.blocks[stratum + 1])
-        wanted = predict_pooled(ladder, stratum, cells.digits[here])[0]
+        wanted = predict_pooled(sequence, stratum, cells.digits[here])[0]
         assert np.allclose(base[here], wanted)
     coarse, _ = fit_base(d, np.arange(400), cells, 1e-2)
     assert coarse.sweeps < pooled.sweeps
@@ -169,24 +187,24 @@ def test_the_pooled_model_knows_the_strata() -> None:
 
 def test_without_pull_the_stratum_has_its_own_model() -> None:
     design = some_design(3000)
-    own = fit_ladder("multinomial", design, smallest_stratum=1)
-    near = fit_ladder("multinomial", design, smallest_stratum=1, pooling=1e-9)
+    own = fit_with_fallback("multinomial", design, smallest_stratum=1)
+    near = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=1e-9)
     grid = np.array([[a, b] for a in (1, 2, 3) for b in (1, 2)])
     for stratum in range(3):
-        a, step = predict_ladder(own, stratum, grid)
-        b, _ = predict_ladder(near, stratum, grid)
+        a, step = predict_with_fallback(own, stratum, grid)
+        b, _ = predict_with_fallback(near, stratum, grid)
         assert (step == 0).all()
         assert np.allclose(a, b, atol=1e-4)
 
 
 def test_with_an_infinite_pull_the_stratum_keeps_its_class_totals_only() -> None:
     design = some_design(3000)
-    far = fit_ladder("multinomial", design, smallest_stratum=1, pooling=np.inf)
-    complete = fit_ladder("multinomial", design, smallest_stratum=1, pooling="complete")
+    far = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=np.inf)
+    complete = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling="complete")
     for stratum in range(3):
         here = design.strata == stratum
-        p, step = predict_ladder(far, stratum, design.digits[here])
-        q, pooled_step = predict_ladder(complete, stratum, design.digits[here])
+        p, step = predict_with_fallback(far, stratum, design.digits[here])
+        q, pooled_step = predict_with_fallback(complete, stratum, design.digits[here])
         assert np.allclose(p, q, atol=1e-4)  # the pooled model has the stratum's totals already
         assert (step == 0).all()
         assert (pooled_step == 0).all()
@@ -199,8 +217,11 @@ def test_more_pull_is_nearer_to_the_pooled_model() -> None:
     grid = np.array([[a, b] for a in (1, 2, 3) for b in (1, 2)])
     gaps = []
     for amount in (1.0, 30.0, 1000.0):
-        ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling=amount)
-        own, pooled = predict_ladder(ladder, 0, grid)[0], predict_pooled(ladder, 0, grid)[0]
+        sequence = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=amount)
+        own, pooled = (
+            predict_with_fallback(sequence, 0, grid)[0],
+            predict_pooled(sequence, 0, grid)[0],
+        )
         gaps.append(np.abs(own - pooled).sum())
     assert gaps[0] > 1.5 * gaps[1] > 2 * gaps[2]
 
@@ -208,9 +229,13 @@ def test_more_pull_is_nearer_to_the_pooled_model() -> None:
 def test_weights_matter() -> None:
     d = some_design(200)
     base, terms = base_of(d.digits), single_terms(2)
-    one = fit_tilt(base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=5.0)
-    same = fit_tilt(base, d.digits, d.classes, 7 * d.weights, SIZES, terms=terms, amount=5.0)
-    other = fit_tilt(base, d.digits, d.classes, np.ones(200), SIZES, terms=terms, amount=5.0)
+    one = fit_ridge_effects(base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=5.0)
+    same = fit_ridge_effects(
+        base, d.digits, d.classes, 7 * d.weights, SIZES, terms=terms, amount=5.0
+    )
+    other = fit_ridge_effects(
+        base, d.digits, d.classes, np.ones(200), SIZES, terms=terms, amount=5.0
+    )
     assert np.allclose(one.effects, same.effects, atol=1e-9)
     assert np.abs(one.effects - other.effects).max() > 1e-2
 
@@ -219,12 +244,12 @@ def test_classes_that_a_level_never_has_stay_possible() -> None:
     digits = np.repeat([[1], [2]], 20, axis=0)
     classes = np.repeat([0, 1], 20)  # separated
     base = np.full((40, 2), 0.5)
-    tilt = fit_tilt(base, digits, classes, np.ones(40), [3], terms=[(0,)], amount=2.0)
-    p, _ = tilted(tilt, base[:1], digits[:1])
+    effects = fit_ridge_effects(base, digits, classes, np.ones(40), [3], terms=[(0,)], amount=2.0)
+    p, _ = shifted(effects, base[:1], digits[:1])
     assert 0.0 < p[0, 1] < 0.2
-    assert np.isfinite(tilt.effects).all()
+    assert np.isfinite(effects.effects).all()
     impossible = np.tile([1.0, 0.0], (40, 1))
-    p, _ = tilted(tilt, impossible[:1], digits[:1])
+    p, _ = shifted(effects, impossible[:1], digits[:1])
     assert p.tolist() == [[1.0, 0.0]]
 
 
@@ -232,18 +257,18 @@ def test_three_hundred_levels() -> None:
     rng = np.random.default_rng(1)
     n = 2000
     digits = rng.integers(0, 300, (n, 1))
-    design = Design(
+    design = ModelDesign(
         digits, rng.integers(0, 3, n), np.ones(n), rng.integers(0, 4, n), (300,), (False,), 3, 4
     )
-    ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling=10.0)
-    p, _ = predict_ladder(ladder, 1, np.arange(300)[:, None])
+    sequence = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=10.0)
+    p, _ = predict_with_fallback(sequence, 1, np.arange(300)[:, None])
     assert np.allclose(p.sum(axis=1), 1)
     assert np.isfinite(p).all()
 
 
 @pytest.mark.parametrize("model", ["multinomial", "empirical"])
 @pytest.mark.parametrize("pooling", [10.0, "cross-validated", "complete"])
-def test_the_steps_of_the_ladder_remain(model: str, pooling) -> None:
+def test_the_levels_of_the_fallback_remain(model: str, pooling) -> None:
     """A stratum of three, one with one class, one without anybody; a level that nobody has."""
     rng = np.random.default_rng(2)
     strata = np.repeat([0, 1, 2], [200, 3, 50])
@@ -251,34 +276,34 @@ def test_the_steps_of_the_ladder_remain(model: str, pooling) -> None:
     digits = rng.integers(1, 3, (n, 1))
     digits[strata == 1] = 1
     classes = np.where(strata == 2, 1, rng.integers(0, 2, n))
-    design = Design(digits, classes, np.ones(n), strata, (4,), (False,), 2, 4)
-    ladder = fit_ladder(model, design, smallest_stratum=2, pooling=pooling, seed=1)
+    design = ModelDesign(digits, classes, np.ones(n), strata, (4,), (False,), 2, 4)
+    sequence = fit_with_fallback(model, design, smallest_stratum=2, pooling=pooling, seed=1)
     grid = np.array([[1], [2], [3]])
     for stratum in range(4):
-        p, step = predict_ladder(ladder, stratum, grid)
+        p, step = predict_with_fallback(sequence, stratum, grid)
         assert np.allclose(p.sum(axis=1), 1)
         assert step[2] == 2
         if stratum == 3 and pooling != "complete":
             assert (step[:2] == (1 if model == "empirical" else 2)).all()
     if pooling != "complete":
-        assert predict_ladder(ladder, 1, grid)[1].tolist() == [0, 1, 2]
-        few = fit_ladder(model, design, smallest_stratum=10, pooling=pooling, seed=1)
-        assert predict_ladder(few, 1, grid)[1].tolist() == [1, 1, 2]
+        assert predict_with_fallback(sequence, 1, grid)[1].tolist() == [0, 1, 2]
+        few = fit_with_fallback(model, design, smallest_stratum=10, pooling=pooling, seed=1)
+        assert predict_with_fallback(few, 1, grid)[1].tolist() == [1, 1, 2]
     allowed = np.array([[False, True]] * 3)
-    assert (predict_ladder(ladder, 0, grid, allowed)[0][:, 0] == 0).all()
+    assert (predict_with_fallback(sequence, 0, grid, allowed)[0][:, 0] == 0).all()
 
 
 def test_a_table_is_smoothed_towards_all_strata() -> None:
     design = some_design()
-    own = fit_ladder("empirical", design, smallest_stratum=1)
-    half = fit_ladder("empirical", design, smallest_stratum=1, pooling=20.0)
+    own = fit_with_fallback("empirical", design, smallest_stratum=1)
+    half = fit_with_fallback("empirical", design, smallest_stratum=1, pooling=20.0)
     cell = np.array([[2, 1]])
     here = (design.strata == 0) & (design.digits == cell[0]).all(axis=1)
     n = here.sum()
     all_strata = fit_empirical(design.digits, design.classes, design.weights, SIZES, 3)
     shares = all_strata.shares[all_strata.cells[2, 1]]
-    wanted = (n * predict_ladder(own, 0, cell)[0][0] + 20 * shares) / (n + 20)
-    assert np.allclose(predict_ladder(half, 0, cell)[0][0], wanted)
+    wanted = (n * predict_with_fallback(own, 0, cell)[0][0] + 20 * shares) / (n + 20)
+    assert np.allclose(predict_with_fallback(half, 0, cell)[0][0], wanted)
     shares, prior = np.array([[0.75, 0.25]]), np.array([[0.0, 1.0]])
     assert np.allclose(smoothed_shares(shares, np.array([5.0]), prior, np.inf), prior)
 
@@ -301,15 +326,17 @@ def test_pairs_are_used_where_the_data_have_them() -> None:
     same = digits[:, 0] == digits[:, 1]
     classes = (rng.random(n) < np.where(same, 0.8, 0.2)).astype(int)
     strata = rng.integers(0, 2, n)
-    paired = Design(digits, classes, np.ones(n), strata, (3, 3), (False,) * 2, 2, 2)
-    ladder = fit_ladder("multinomial", paired, smallest_stratum=1, pooling="cross-validated")
-    assert np.isfinite(ladder.pooling.pairs)
-    p, _ = predict_ladder(ladder, 0, np.array([[1, 1], [1, 2]]))
+    paired = ModelDesign(digits, classes, np.ones(n), strata, (3, 3), (False,) * 2, 2, 2)
+    sequence = fit_with_fallback(
+        "multinomial", paired, smallest_stratum=1, pooling="cross-validated"
+    )
+    assert np.isfinite(sequence.pooling.pairs)
+    p, _ = predict_with_fallback(sequence, 0, np.array([[1, 1], [1, 2]]))
     assert p[0, 1] > 0.7
     assert p[1, 1] < 0.3
-    without = fit_ladder("multinomial", paired, smallest_stratum=1, pooling=100.0)
+    without = fit_with_fallback("multinomial", paired, smallest_stratum=1, pooling=100.0)
     assert without.pairs is None
-    assert abs(predict_ladder(without, 0, np.array([[1, 1]]))[0][0, 1] - 0.5) < 0.1
+    assert abs(predict_with_fallback(without, 0, np.array([[1, 1]]))[0][0, 1] - 0.5) < 0.1
 
 
 @pytest.mark.parametrize("others", [0, 2])
@@ -321,16 +348,16 @@ def test_two_predictors_that_decide_together_are_learned_from_few(others: int) -
         digits = rng.integers(1, 3, (600, 2 + others))
         classes = (digits[:, 0] == digits[:, 1]).astype(int)
         strata, m = rng.integers(0, 3, 600), 2 + others
-        design = Design(digits, classes, np.ones(600), strata, (3,) * m, (False,) * m, 2, 3)
-        ladder = fit_ladder(
+        design = ModelDesign(digits, classes, np.ones(600), strata, (3,) * m, (False,) * m, 2, 3)
+        sequence = fit_with_fallback(
             "multinomial", design, smallest_stratum=30, pooling="cross-validated", seed=seed
         )
-        p = predict_ladder(ladder, 0, digits)[0]
+        p = predict_with_fallback(sequence, 0, digits)[0]
         right.append(p[np.arange(600), classes].mean())
     assert min(right) > 0.95
 
 
-def numeric_design(n: int = 900, spread: float = 0.0, seed: int = 0) -> Design:
+def numeric_design(n: int = 900, spread: float = 0.0, seed: int = 0) -> ModelDesign:
     """Ages in whole years, to which the log-odds of a class are linear; a level beside them."""
     rng = np.random.default_rng(seed)
     ages = np.arange(20.0, 80.0)
@@ -343,29 +370,33 @@ def numeric_design(n: int = 900, spread: float = 0.0, seed: int = 0) -> Design:
     classes = (rng.random(n) < p).astype(np.int64)
     numbers = (np.append(np.nan, ages), None)
     weights = rng.uniform(1, 5, n)
-    return Design(digits, classes, weights, strata, (61, 3), (True, False), 2, 3, numbers)
+    return ModelDesign(digits, classes, weights, strata, (61, 3), (True, False), 2, 3, numbers)
 
 
 def test_strata_differ_from_a_model_with_numbers_by_classes() -> None:
     design = numeric_design(3000, spread=1.0)
     own = np.column_stack([np.arange(1, 61), np.ones(60, dtype=np.int64)])
-    ladders = [
-        fit_ladder("multinomial", design, smallest_stratum=1, pooling=pooling, seed=1)
+    sequences = [
+        fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=pooling, seed=1)
         for pooling in ("complete", 1e6, 5.0, "none")
     ]
-    complete, far, near, alone = (predict_ladder(ladder, 0, own)[0][:, 1] for ladder in ladders)
+    complete, far, near, alone = (
+        predict_with_fallback(sequence, 0, own)[0][:, 1] for sequence in sequences
+    )
     assert np.abs(complete - far).max() < 0.02
     assert np.abs(near - alone).mean() < 0.3 * np.abs(complete - alone).mean()
-    assert ladders[2].by_stratum[0].codes[1].tolist() == list(range(11))  # missing, and ten classes
+    assert sequences[2].by_stratum[0].codes[1].tolist() == list(
+        range(11)
+    )  # missing, and ten classes
     assert len(np.unique(near.round(12))) == 60  # the values still count within a class
 
 
 def test_values_that_a_stratum_has_in_no_class_are_known() -> None:
     design = numeric_design()
     design = design.rows(np.flatnonzero((design.strata != 0) | (design.digits[:, 0] > 30)))
-    ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling=5.0)
-    assert predict_ladder(ladder, 0, np.array([[2, 1]]))[1].tolist() == [0]
-    assert predict_ladder(ladder, 0, np.array([[2, 0]]))[1].tolist() == [2]
+    sequence = fit_with_fallback("multinomial", design, smallest_stratum=1, pooling=5.0)
+    assert predict_with_fallback(sequence, 0, np.array([[2, 1]]))[1].tolist() == [0]
+    assert predict_with_fallback(sequence, 0, np.array([[2, 0]]))[1].tolist() == [2]
 
 
 def test_cross_validation_of_a_model_with_numbers_is_as_it_reads() -> None:
@@ -373,10 +404,10 @@ def test_cross_validation_of_a_model_with_numbers_is_as_it_reads() -> None:
     scores = dict(choose_pooling("multinomial", d, np.ones(3, dtype=bool), 4).scores)
     total = 0.0
     for rest, held in deal_splits(d.groups, 4):
-        ladder = fit_ladder("multinomial", d.rows(rest), smallest_stratum=1, pooling=30.0)
+        sequence = fit_with_fallback("multinomial", d.rows(rest), smallest_stratum=1, pooling=30.0)
         for stratum in range(3):
             part = d.rows(held[d.strata[held] == stratum])
-            p, _ = predict_ladder(ladder, stratum, part.digits)
+            p, _ = predict_with_fallback(sequence, stratum, part.digits)
             total += log_score(p[np.arange(len(part.classes)), part.classes], part.weights)
     assert scores[30.0] == pytest.approx(total / d.weights.sum(), abs=2e-3)
 
@@ -387,9 +418,11 @@ def test_pairs_with_a_number_go_by_its_classes() -> None:
     young, second = design.digits[:, 0] < 31, design.digits[:, 1] == 2
     classes = (rng.random(3000) < np.where(young == second, 0.9, 0.1)).astype(np.int64)
     design = replace(design, classes=classes)
-    ladder = fit_ladder("multinomial", design, smallest_stratum=1, pooling="cross-validated")
-    assert np.isfinite(ladder.pooling.pairs)
-    p = predict_ladder(ladder, 1, np.array([[5, 1], [5, 2], [55, 1], [55, 2]]))[0][:, 1]
+    sequence = fit_with_fallback(
+        "multinomial", design, smallest_stratum=1, pooling="cross-validated"
+    )
+    assert np.isfinite(sequence.pooling.pairs)
+    p = predict_with_fallback(sequence, 1, np.array([[5, 1], [5, 2], [55, 1], [55, 2]]))[0][:, 1]
     assert (p.round() == [0, 1, 1, 0]).all()
 
 
@@ -435,7 +468,7 @@ def test_a_search_ends_when_the_score_has_fallen() -> None:
 def test_pairs_that_make_no_difference_are_left_out() -> None:
     """Everybody is of one class: scores are equal whatever the amount."""
     design = replace(some_design(600), classes=np.ones(600, dtype=np.int64))
-    found = choose_tilt(design, np.ones(3, dtype=bool), 1, [(0, 1)])
+    found = choose_penalty(design, np.ones(3, dtype=bool), 1, [(0, 1)])
     assert (found.pairs, found.amount) == (np.inf, np.inf)
 
 
@@ -465,7 +498,7 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
     assert Pooling("partial", np.inf, 3.0).to_dict()["amount"] == "infinite"
     assert Pooling("partial", 2.0).to_dict() == {
         "kind": "partial", "amount": 2.0, "pairs": "infinite", "chosen": "given", "scores": [],
-        "pairs_left_out": 0, "way": "tilt",
+        "pairs_left_out": 0, "way": "effects",
     }  # fmt: skip
 
 
@@ -488,13 +521,15 @@ def test_pairs_are_bounded_by_the_work_of_a_sweep(monkeypatch: pytest.MonkeyPatc
 
 def test_pairs_left_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synthpop.conditional.design.MOST_EFFECTS", 0)
-    ladder = fit_ladder(
+    sequence = fit_with_fallback(
         "multinomial", some_design(), smallest_stratum=30, pooling="cross-validated"
     )
-    assert ladder.pooling.left_out == 1
-    assert np.isinf(ladder.pooling.pairs)
-    assert "too many cells, not tried: 1" in ladder.pooling.summary()
-    assert ladder.pooling.to_dict()["pairs_left_out"] == 1
-    given = fit_ladder("multinomial", some_design(), smallest_stratum=30, pooling=3.0)
-    table = fit_ladder("empirical", some_design(), smallest_stratum=30, pooling="cross-validated")
+    assert sequence.pooling.left_out == 1
+    assert np.isinf(sequence.pooling.pairs)
+    assert "too many cells, not tried: 1" in sequence.pooling.summary()
+    assert sequence.pooling.to_dict()["pairs_left_out"] == 1
+    given = fit_with_fallback("multinomial", some_design(), smallest_stratum=30, pooling=3.0)
+    table = fit_with_fallback(
+        "empirical", some_design(), smallest_stratum=30, pooling="cross-validated"
+    )
     assert given.pooling.left_out == table.pooling.left_out == 0

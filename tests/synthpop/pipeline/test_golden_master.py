@@ -34,14 +34,14 @@ def test_sums(people) -> None:
 
 def test_models_are_evaluated_per_distinct_combination(monkeypatch) -> None:
     asked: list[int] = []
-    real = predictors.predict_ladder
+    real = predictors.predict_with_fallback
 
-    def counted(ladder, stratum, digits, allowed=None):
+    def counted(sequence, stratum, digits, allowed=None):
         asked.append(len(digits))
         assert len(np.unique(digits, axis=0)) == len(digits)
-        return real(ladder, stratum, digits, allowed)
+        return real(sequence, stratum, digits, allowed)
 
-    monkeypatch.setattr(predictors, "predict_ladder", counted)
+    monkeypatch.setattr(predictors, "predict_with_fallback", counted)
     population = small_pipeline().fit(small_survey(), seed=7).simulate(scale=20)
     assert population.n_persons > 100_000
     assert max(asked) < 50

@@ -35,13 +35,13 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
 from synthpop.pipeline.postprocess import row_blocks, seed_of, threads
 from synthpop.population.blocks import _cut_counts, cut_rows
-from synthpop.population.id_columns import Layout
+from synthpop.population.id_columns import IdColumns
 from synthpop.population.manifest import FinishRecord
 from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
 from synthpop.stages.annealing import _thinned
-from synthpop.stages.finishers import cell_counts
 from synthpop.stages.heaping import CorrectHeaping
+from synthpop.stages.population_stages import cell_counts
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
@@ -82,15 +82,15 @@ def tables(people) -> dict[str, pd.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def finishers(tables) -> list:
+def population_stages(tables) -> list:
     areas = Distribute("area", within="region", margins=Margin(tables["areas"], level="household"))
     margins = [Margin(tables["sex"]), Margin(tables["size"], level="household")]
     return [Anneal(margins, split="region", tolerance=0.002), areas]
 
 
 @pytest.fixture(scope="module")
-def fitted(finishers):
-    return Pipeline([*BASE, *finishers]).fit(small_survey(), seed=1)
+def fitted(population_stages):
+    return Pipeline([*BASE, *population_stages]).fit(small_survey(), seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -252,18 +252,18 @@ def test_a_complete_run_is_recognised_and_an_unfinished_one_starts_again(
     assert contents(whole) == contents(stopped)
 
 
-def test_other_margins_are_another_run(finishers, fitted, tables, tmp_path) -> None:
+def test_other_margins_are_another_run(population_stages, fitted, tables, tmp_path) -> None:
     fitted.simulate(out=tmp_path / "p")
     table = tables["areas"].copy()
     table.loc[0, "total"] += 1
     areas = Distribute("area", within="region", margins=Margin(table, level="household"))
-    other = Pipeline([*BASE, finishers[0], areas]).fit(small_survey(), seed=1)
+    other = Pipeline([*BASE, population_stages[0], areas]).fit(small_survey(), seed=1)
     with pytest.raises(OutputError, match="another run: it differs in recipe"):
         other.simulate(out=tmp_path / "p")
 
 
-def test_steps_that_move_earlier_totals_say_so(finishers, tables) -> None:
-    areas = finishers[1]
+def test_steps_that_move_earlier_totals_say_so(population_stages, tables) -> None:
+    areas = population_stages[1]
     strong = tables["sex"].copy()
     strong["total"] = strong["total"] * np.where(strong["sex"] == "f", 1.2, 0.8)
     step = Anneal(Margin(strong), split="region", tolerance=0.005)
@@ -279,8 +279,8 @@ def test_steps_that_move_earlier_totals_say_so(finishers, tables) -> None:
     assert (cells["achieved"] - cells["at_this_step"]).abs().sum() == record.moved_later
 
 
-def test_annealing_inside_the_areas_keeps_them(finishers, tables) -> None:
-    areas = finishers[1]
+def test_annealing_inside_the_areas_keeps_them(population_stages, tables) -> None:
+    areas = population_stages[1]
     table = tables["areas"][["area"]].assign(total=300)
     step = Anneal(Margin(table, level="household"), split="area", tolerance=0.0)
     fitted = Pipeline([*BASE, areas, step]).fit(small_survey(), seed=1)
@@ -347,7 +347,7 @@ def test_cuts_cover_all_households_once(households, rows) -> None:
     columns["p"] = np.arange(len(columns["h"]))
     number = np.dtype(np.int64)
     strata = Field.categorical("s", ("a/b", "b", "c"))
-    layout = Layout(Field("h", "numeric", number), strata, None, Field("p", "numeric", number))
+    layout = IdColumns(Field("h", "numeric", number), strata, None, Field("p", "numeric", number))
     pairs = list(row_blocks(layout, {"s": strata}, columns, rows))
     blocks, slices = [block for block, _ in pairs], [rows for _, rows in pairs]
     assert [s.start for s in slices] == [0, *(s.stop for s in slices)][: len(slices)]
@@ -439,11 +439,11 @@ def table(**columns: object) -> pd.DataFrame:
     return pd.DataFrame({**columns, "total": 10.0})
 
 
-def test_a_step_in_the_wrong_place(finishers) -> None:
-    text = fails([BASE[0], finishers[0], BASE[1], CorrectHeaping("age")])
+def test_a_step_in_the_wrong_place(population_stages) -> None:
+    text = fails([BASE[0], population_stages[0], BASE[1], CorrectHeaping("age")])
     assert "correct_heaping age: comes behind structure" in text
     assert "before Structure" in text
-    assert "anneal: comes before Structure" in fails([finishers[0], *BASE])
+    assert "anneal: comes before Structure" in fails([population_stages[0], *BASE])
 
 
 @pytest.mark.parametrize(
@@ -510,7 +510,7 @@ def test_a_step_in_the_wrong_place(finishers) -> None:
         ),
     ],
 )
-def test_faults_of_finishers_come_before_anything_is_simulated(step, messages) -> None:
+def test_faults_of_population_stages_come_before_anything_is_simulated(step, messages) -> None:
     areas = Margin(table(region=["north", "south", "west"], area=["a", "b", "c"]))
     last = (
         [Distribute("area", within="region", margins=areas)] if "area" not in step.provides else []
@@ -744,7 +744,7 @@ def test_faults_of_a_run_file(runfile, old, new, messages) -> None:
         assert message in str(caught.value)
 
 
-def test_stages_without_finishers_are_as_before() -> None:
+def test_stages_without_population_stages_are_as_before() -> None:
     population = Pipeline(small_stages()).fit(small_survey(), seed=7).simulate()
     assert population.manifest.finished is None
 

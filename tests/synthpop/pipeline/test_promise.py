@@ -326,7 +326,7 @@ def test_strata_that_are_not_there(fitted, strata, message: str) -> None:
         fitted.simulate(strata=strata)
 
 
-def test_strata_need_strata_and_no_finishers(fitted) -> None:
+def test_strata_need_strata_and_no_population_stages(fitted) -> None:
     survey = Survey(small_survey().frame.drop(columns="region"), weight="w", household="hid")
     with pytest.raises(InputError, match="has no strata"):
         Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate(strata=["west"])

@@ -11,7 +11,7 @@ from synthpop import Categorical, Pipeline, Structure, Survey, open_population
 from synthpop.microdata.dataset import Field, storable_levels
 from synthpop.pipeline.postprocess import row_blocks
 from synthpop.population.folders import stratum_folders
-from synthpop.population.id_columns import Layout
+from synthpop.population.id_columns import IdColumns
 from synthpop.population.verify import verify
 from tests.small import small_frame
 
@@ -96,7 +96,7 @@ def test_strata_of_any_name(tmp_path, kind: str) -> None:
     assert verify(tmp_path / "p") == []
     folders = [path.name for path in (tmp_path / "p" / "population").iterdir()]
     assert len({name.casefold().rstrip(".") for name in folders}) == 3
-    layout = Layout(
+    layout = IdColumns(
         household=in_memory.fields[0], strata=in_memory.fields[1], size=None, person=PERSON
     )
     fields = {field.name: field for field in in_memory.fields}

@@ -285,11 +285,11 @@ def test_sampford_with_tiny_sizes_returns() -> None:
     rng = np.random.default_rng(1)
     rows = [draw_unequal(p, rng, method="sampford") for _ in range(20)]
     assert all(set(one) == set(range(6, 12)) for one in rows)
-    tilted = inclusion_probabilities([1e-5] * 6 + [1.0, 1.5, 2.0], 2)
+    shifted = inclusion_probabilities([1e-5] * 6 + [1.0, 1.5, 2.0], 2)
     counts = np.zeros(9)
     for _ in range(2000):
-        counts[sampford_direct(tilted, rng)] += 1 / 2000
-    np.testing.assert_allclose(counts, tilted, atol=0.04)
+        counts[sampford_direct(shifted, rng)] += 1 / 2000
+    np.testing.assert_allclose(counts, shifted, atol=0.04)
 
 
 def test_sampford_of_many_units_says_what_it_drew(monkeypatch: pytest.MonkeyPatch) -> None:

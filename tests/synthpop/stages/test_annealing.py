@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthpop.annealing.search import Region, Search, exchange
+from synthpop.annealing.search import Search, SearchRegion, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
 from synthpop.microdata.errors import ConvergenceWarning, InputError, SparseDataWarning
-from synthpop.population.manifest import Roles
+from synthpop.population.manifest import StoredRoles
 from synthpop.stages.annealing import Anneal, anneal
 from tests.reference_data import golden
 
@@ -315,7 +315,7 @@ def test_stage_and_events(frame, margins):
 
 def test_population_object(frame, margins):
     class Population:
-        roles = Roles(household="hid")
+        roles = StoredRoles(household="hid")
 
         def frame(self) -> pd.DataFrame:
             return frame
@@ -427,7 +427,7 @@ def test_search_on_arrays():
     from scipy.sparse import csr_matrix
 
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    region = Region(
+    region = SearchRegion(
         matrix=csr_matrix(rows),
         table=np.zeros(2, dtype=np.int64),
         target=np.array([2.0, 2.0]),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Continuous, Derive, Pipeline, Relation, Structure, Survey
-from synthpop.conditional.fallback import predict_ladder
+from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.predictors import sample_digits
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.style import Names
@@ -91,7 +91,7 @@ def test_models_are_those_of_the_parts_of_the_sample() -> None:
                               model.coding.sizes, 3)  # fmt: skip
         cells = np.unique(digits[here], axis=0)
         expected, _ = predict_multinomial(own, cells)
-        got, step = predict_ladder(model.ladder, code + 1, cells)
+        got, step = predict_with_fallback(model.sequence, code + 1, cells)
         np.testing.assert_allclose(got, expected, atol=1e-6)
         assert not step.any()
 
@@ -112,8 +112,8 @@ def test_it_is_as_if_the_variable_were_the_strata(options: dict[str, Any]) -> No
     cells = np.array([[sex, size] for sex in (1, 2) for size in (1, 2, 3, 4)])
     for number, level in enumerate(by_strata.sample.strata_levels):
         place = one.coding.groups.index(f"job = {level}")
-        got, _ = predict_ladder(one.ladder, place, cells)
-        expected, _ = predict_ladder(two.ladder, number, cells)
+        got, _ = predict_with_fallback(one.sequence, place, cells)
+        expected, _ = predict_with_fallback(two.sequence, number, cells)
         np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
@@ -140,8 +140,8 @@ def test_a_number_with_few_values_and_one_with_many() -> None:
     model = one.fit(Survey(frame, **ROLES), seed=1).models[1]
     assert model.coding.groups[1:] == ("code = 1.0", "code = 2.0", "code = 3.0")
     for group in range(4):
-        got = predict_ladder(model.ladder, group, np.array([[1], [2]]))[0]
-        expected = predict_ladder(two.models[2].ladder, group, np.array([[1], [2]]))[0]
+        got = predict_with_fallback(model.sequence, group, np.array([[1], [2]]))[0]
+        expected = predict_with_fallback(two.models[2].sequence, group, np.array([[1], [2]]))[0]
         np.testing.assert_allclose(got, expected, atol=1e-9)
     with pytest.raises(InputError, match=r"'age', a number with \d+ distinct values"):
         fitted(Categorical("colour", predictors=["sex"], by="age"), frame)

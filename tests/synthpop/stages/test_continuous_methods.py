@@ -9,9 +9,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, weighted
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.stages.continuous.distributions import Laws, draw_values, laws_of_cells
-from synthpop.stages.continuous.values import Rule, fit_values
+from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import (
     AGE_CLASS,
@@ -135,8 +135,8 @@ def test_draws_agree_with_the_formulas_person_by_person(upper: float) -> None:
     y = 100 + 30.0 * digits[:, 0] - 20 * digits[:, 1] + rng.gamma(1, 10, n)
     w, trim = rng.uniform(1, 9, n), (0.05, 0.1)
     zeros = np.zeros(n, dtype=np.int64)
-    design = Design(digits, zeros, w, zeros, (4, 3), (False, False), 1, 1)
-    rule = Rule("linear", "empirical", trim, lower=float(y.min()), upper=upper)
+    design = ModelDesign(digits, zeros, w, zeros, (4, 3), (False, False), 1, 1)
+    rule = ValueRule("linear", "empirical", trim, lower=float(y.min()), upper=upper)
     values, notes = fit_values(rule, design, y, smallest_stratum=1, seed=0)
     cells = np.array([[a, b] for a in (1, 2, 3) for b in (1, 2)])
     laws = laws_of_cells(values, 0, cells)
@@ -429,8 +429,8 @@ def test_counts_beyond_upper_are_drawn_again(size: float) -> None:
         4 * one, cell, cell, cell + 1, zero, one, *bounds, *rest, size * one, zero, one
     )  # fmt: skip
     rng, rows = np.random.default_rng(0), np.zeros(20_000, dtype=np.int64)
-    free = draw_values(Rule("counts", "poisson"), laws, rows, rng)
-    cut = draw_values(Rule("counts", "poisson", upper=5.0), laws, rows, rng)
+    free = draw_values(ValueRule("counts", "poisson"), laws, rows, rng)
+    cut = draw_values(ValueRule("counts", "poisson", upper=5.0), laws, rows, rng)
     for k in range(6):
         assert abs((cut == k).mean() - (free == k).sum() / (free <= 5).sum()) < 0.015
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Continuous, GibbsPass, Pipeline, Structure, Survey
-from synthpop.conditional.fallback import predict_ladder
+from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.reference_member import FIRST_VALUE, knows_first, number_digits
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.style import Names
@@ -100,16 +100,16 @@ def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
         for x, sex in enumerate(fitted.sample.fields["sex"].levels, 1):
             here = frame[(frame["region"] == stratum) & (frame["sex"] == sex)]
             heads = here[is_first[here.index]]
-            found = predict_ladder(
-                replace(model.ladder, factors=None), s, np.array([[x, len(levels)]])
+            found = predict_with_fallback(
+                replace(model.sequence, factors=None), s, np.array([[x, len(levels)]])
             )[0][0]
             np.testing.assert_allclose(found, shares(heads, levels), atol=1e-12)
             for h, head in enumerate(levels):
                 others = here[~is_first[here.index]]
                 others = others[others["head"].isna() if head is None else others["head"] == head]
-                found = predict_ladder(replace(model.ladder, factors=None), s, np.array([[x, h]]))[
-                    0
-                ][0]
+                found = predict_with_fallback(
+                    replace(model.sequence, factors=None), s, np.array([[x, h]])
+                )[0][0]
                 np.testing.assert_allclose(found, shares(others, levels), atol=1e-12)
 
 
@@ -135,7 +135,7 @@ def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
         own = fit_multinomial(digits[here], classes[here], sample.weights[here],
                               model.coding.sizes, 4)  # fmt: skip
         cells = np.unique(digits[here], axis=0)
-        found = predict_ladder(replace(model.ladder, factors=None), s, cells)[0]
+        found = predict_with_fallback(replace(model.sequence, factors=None), s, cells)[0]
         np.testing.assert_allclose(found, predict_multinomial(own, cells)[0], atol=1e-6)
 
 

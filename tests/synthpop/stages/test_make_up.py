@@ -111,7 +111,7 @@ def test_a_drift_of_the_others_is_undone() -> None:
         Categorical("faith", predictors=["job"], by_household="first"),
     ]
     fitted, people = simulate(frame, *steps)
-    assert fitted.models[2].ladder.factors is not None
+    assert fitted.models[2].sequence.factors is not None
     for who in ("head", "partner"):
         rows, made = frame[frame["kin"] == who], people[people["kin"] == who]
         wanted = np.average(rows["faith"] == "x", weights=rows["w"])

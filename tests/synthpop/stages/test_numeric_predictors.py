@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
-from synthpop.conditional import fallback as ladder
+from synthpop.conditional import fallback as sequence
 from synthpop.conditional.pooling import partial as partial_pooling
 from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import numeric_digits
@@ -143,7 +143,7 @@ def test_faults(stage) -> None:
 
 @pytest.mark.parametrize(
     ("pooling", "where", "told"),
-    [("none", ladder, {"north", "south", "west", "all"}), (20.0, partial_pooling, {"all"})],
+    [("none", sequence, {"north", "south", "west", "all"}), (20.0, partial_pooling, {"all"})],
 )
 def test_a_fit_that_ends_early_is_recorded(monkeypatch, pooling, where, told) -> None:
     monkeypatch.setattr(

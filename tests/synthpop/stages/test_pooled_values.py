@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
-from synthpop.conditional.fallback import Design
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.stages.continuous.options import values_pooling
-from synthpop.stages.continuous.values import Rule, fit_values
+from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import income
 
-RULE = Rule("linear", "empirical")
+RULE = ValueRule("linear", "empirical")
 
 
 def slopes_frame() -> pd.DataFrame:
@@ -44,12 +44,12 @@ def gaps(fitted) -> np.ndarray:
     return np.array(found)
 
 
-def small_design() -> tuple[Design, np.ndarray]:
+def small_design() -> tuple[ModelDesign, np.ndarray]:
     rng = np.random.default_rng(1)
     n = 120
     digits, strata = rng.integers(1, 4, (n, 1)), rng.integers(0, 3, n)
     none = np.zeros(n, dtype=np.int64)
-    design = Design(digits, none, rng.uniform(1, 5, n), strata, (4,), (False,), 1, 3)
+    design = ModelDesign(digits, none, rng.uniform(1, 5, n), strata, (4,), (False,), 1, 3)
     return design, 10.0 * digits[:, 0] * (1 + strata) + rng.normal(0, 3, n)
 
 

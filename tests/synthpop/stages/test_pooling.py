@@ -93,7 +93,7 @@ def test_the_default_is_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("options", "way"),
     [({"model": "tree"}, "mixture"), ({"model": "boosting"}, "mixture"),
-     ({"model": "empirical"}, "cells"), ({"numeric": "values"}, "tilt")],
+     ({"model": "empirical"}, "cells"), ({"numeric": "values"}, "effects")],
     ids=str,
 )  # fmt: skip
 def test_any_model_can_be_held_near_that_of_all_strata(options, way: str) -> None:

@@ -1,4 +1,4 @@
-"""Steps that are not run block by block: on the survey (preparations), at the end (finishers)."""
+"""Steps that are not run block by block: on the survey before, on the population at the end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a finisher did.
+    """What a population stage did.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Finished:
     record: dict[str, Any]
 
 
-class Finisher(Protocol):
+class PopulationStage(Protocol):
     """A step on the finished population: the last ones of a recipe."""
 
     @property
@@ -99,7 +99,7 @@ class Finisher(Protocol):
         ...
 
 
-class Preparation(Protocol):
+class SurveyStage(Protocol):
     """A step on the survey before anything is fitted: the first ones of a recipe."""
 
     @property
@@ -116,12 +116,12 @@ class Preparation(Protocol):
         ...
 
 
-def is_finisher(stage: Any) -> TypeGuard[Finisher]:
+def is_population_stage(stage: Any) -> TypeGuard[PopulationStage]:
     """Return whether a step of a recipe works on the finished population."""
     return callable(getattr(stage, "finish", None))
 
 
-def is_preparation(stage: Any) -> TypeGuard[Preparation]:
+def is_survey_stage(stage: Any) -> TypeGuard[SurveyStage]:
     """Return whether a step of a recipe works on the survey before the fit."""
     return callable(getattr(stage, "prepare", None))
 
