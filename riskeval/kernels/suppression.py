@@ -27,7 +27,7 @@ NO_CODE = np.int32(-1)
 MOST_KEYS = 64
 
 
-class CellTable(NamedTuple):
+class Table(NamedTuple):
     """Open hash table: words (0 is free), records, risky records, first cell of a chain."""
 
     words: np.ndarray
@@ -91,7 +91,7 @@ def roomy(table, n_words, extra):
         return table
     while (n_words + extra) * 2 > size:
         size *= 2
-    new = CellTable(
+    new = Table(
         np.zeros(size, np.uint64),
         np.zeros(size, np.int32),
         np.zeros(size, np.int32),
@@ -435,7 +435,7 @@ def suppress(book, n_cells, first_record, next_record, cell_of, before, k, rank,
         enter_cell(book, c)
         place = slot_of(words, name_of(book, c, book.mask_of[c]))
         words[place], cell_of_word[place] = name_of(book, c, book.mask_of[c]), c
-    table = CellTable(
+    table = Table(
         np.zeros(64, np.uint64),
         np.zeros(64, np.int32),
         np.zeros(64, np.int32),

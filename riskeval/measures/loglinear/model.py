@@ -136,7 +136,7 @@ class LogLinearRisk(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class CellTable:
+class Table:
     """The observed cells of a key table.
 
     Attributes
@@ -170,7 +170,7 @@ class CellTable:
         return [len(levels) for levels in self.levels]
 
 
-def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> CellTable:
+def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> Table:
     """Count the cells of a key table (records that miss a key are in none)."""
     columns, levels = [], []
     for key in keys:
@@ -188,7 +188,7 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
     cell_of = np.full(len(frame), -1, dtype=np.int64)
     cell_of[complete] = ids
     held = weights[complete]
-    return CellTable(
+    return Table(
         names=tuple(keys),
         levels=tuple(levels),
         codes=matrix[complete][first],
@@ -222,7 +222,7 @@ def unique_risks(mean: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def fit_model(
-    table: CellTable,
+    table: Table,
     terms: Sequence[Term],
     numbers: Sequence[np.ndarray | None],
     method: str,
@@ -233,7 +233,7 @@ def fit_model(
 
     Parameters
     ----------
-    table : CellTable
+    table : Table
     terms : terms of the model
     numbers : for each key its values by level, or None for a category
     method, fit : str
@@ -272,7 +272,7 @@ def fit_model(
 
 def check_size(
     faults: Faults,
-    table: CellTable,
+    table: Table,
     terms: Sequence[Term],
     numbers: Sequence[np.ndarray | None],
     method: str,
@@ -302,7 +302,7 @@ def check_size(
 
 
 def _numbers_of(
-    frame: pd.DataFrame, table: CellTable, categorical: set[int], method: str, given: bool
+    frame: pd.DataFrame, table: Table, categorical: set[int], method: str, given: bool
 ) -> list[np.ndarray | None]:
     """Return the values of the keys that enter as numbers."""
     numbers: list[np.ndarray | None] = []
@@ -439,7 +439,7 @@ def loglinear_risk(
 
 
 def _assemble(
-    table: CellTable,
+    table: Table,
     fitted: Fit,
     text: str,
     terms: Sequence[Term],
@@ -522,7 +522,7 @@ def _spread(complete: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def program_measures(
-    table: CellTable, sample_mean: np.ndarray, bound: float
+    table: Table, sample_mean: np.ndarray, bound: float
 ) -> tuple[float, float, int]:
     """Return what the R function ``modRisk`` calls gr1 and gr2, which the book prints as tau.
 

@@ -19,7 +19,7 @@ import pandas as pd
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import (
-    CellTable,
+    Table,
     LogLinearRisk,
     check_size,
     fit_model,
@@ -98,7 +98,7 @@ class ModelChoice(Result):
         return text + f" {self.risk.summary()}"
 
 
-def estimated_error(table: CellTable, fit: Fit, pi: float) -> ErrorEstimate:
+def estimated_error(table: Table, fit: Fit, pi: float) -> ErrorEstimate:
     """Estimate the error of tau1 and tau2 under a fitted model, over all cells of the table.
 
     With h(x) = exp(-(1 - pi) x) for tau1 and (1 - exp(-(1 - pi) x)) / ((1 - pi) x) for tau2, cells
@@ -109,7 +109,7 @@ def estimated_error(table: CellTable, fit: Fit, pi: float) -> ErrorEstimate:
 
     Parameters
     ----------
-    table : CellTable
+    table : Table
     fit : Fit
         Without offset or covariate.
     pi : float
@@ -216,7 +216,7 @@ def _read(
     weights: Any,
     criterion: str,
     max_interactions: int | None,
-) -> tuple[CellTable, float]:
+) -> tuple[Table, float]:
     faults = Faults("model choice")
     found = check_columns(faults, frame, keys, "key")
     if len(keys) < 2 or len(set(keys)) < len(keys):
@@ -246,15 +246,13 @@ def _read(
     return table, pi
 
 
-def _too_large(table: CellTable, terms: Sequence[Term]) -> bool:
+def _too_large(table: Table, terms: Sequence[Term]) -> bool:
     faults = Faults("model choice")
     check_size(faults, table, terms, [None] * len(table.sizes), "poisson")
     return bool(faults)
 
 
-def _row(
-    table: CellTable, terms: Sequence[Term], pi: float, step: int, added: str
-) -> dict[str, Any]:
+def _row(table: Table, terms: Sequence[Term], pi: float, step: int, added: str) -> dict[str, Any]:
     fit = fit_model(table, terms, [None] * len(table.sizes), "poisson", tolerance=SEARCH_TOLERANCE)
     error = estimated_error(table, fit, pi)
     unique, match = unique_risks(fit.mean / pi, np.full(len(fit.mean), pi))

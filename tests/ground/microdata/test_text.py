@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
+import ast
 from pathlib import Path
 
 import numpy as np
@@ -45,15 +43,23 @@ def test_one_is_singular() -> None:
 
 # no other module formats numbers by itself
 
-BY_ITSELF = re.compile(r"\{[^{}]*:[^{}'\"]*[,%][^{}'\"]*\}|\}%")
-
 
 def formatted(source: str) -> int:
     """Return how many f-strings write thousands separators or percent by themselves."""
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    kinds = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
-    texts = [t.string for t in tokens if t.type in kinds]
-    return sum(t[0] in "fF" and bool(BY_ITSELF.search(t)) for t in texts)
+    return sum(
+        _formats(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.JoinedStr)
+    )
+
+
+def _formats(text: ast.JoinedStr) -> bool:
+    for part, after in zip(text.values, [*text.values[1:], None], strict=True):
+        if not isinstance(part, ast.FormattedValue):
+            continue
+        spec = ast.unparse(part.format_spec) if part.format_spec is not None else ""
+        follows = after.value if isinstance(after, ast.Constant) else ""
+        if "," in spec or "%" in spec or str(follows).startswith("%"):
+            return True
+    return False
 
 
 def test_numbers_become_text_in_one_place() -> None:

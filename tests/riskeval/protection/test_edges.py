@@ -15,7 +15,7 @@ HOLES = pd.DataFrame({"a": [np.nan] * 4, "b": pd.Series([None] * 4, dtype="str")
 TWICE = pd.DataFrame({"a": [1, 1, 2, 3], "b": [*"xyxy"]}, index=[0, 0, 1, 1])
 CALLS = {
     "global_recode": lambda d: protect.global_recode(d, "a", breaks=[0, 2, 5]),
-    "top_bottom_code": lambda d: protect.top_bottom_code(d, "a", upper=2, replacement="mean"),
+    "top_bottom_code": lambda d: protect.top_bottom_code(d, "a", upper=2, replacement=2),
     "local_suppression": lambda d: protect.local_suppression(d, ["a", "b"], k=2),
     "own_category": lambda d: protect.local_suppression(d, ["a", "b"], k=2, missing="own-category"),
     "minimal_generalization": lambda d: protect.minimal_generalization(d, {"b": ["*"]}, k=2),
