@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation import shares, tables, values
-from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.household_tables import household_tables
 from synthpop.evaluation.propensity import propensity_table
 from synthpop.evaluation.quantiles import population_quantiles
@@ -17,6 +16,7 @@ from synthpop.evaluation.request import FitRequest, make_request
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, count, numbers_of
+from synthpop.microdata.distances import effective_size
 from synthpop.microdata.survey import Survey
 
 

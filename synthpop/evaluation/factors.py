@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.codes import encode
+from synthpop.microdata.codes import MISSING_LABEL, encode
 from synthpop.microdata.text import number
 from synthpop.models.breaks import breaks, class_bounds, classify
 
-MISSING_LABEL = "missing"
 UNKNOWN_LABEL = "not in the survey"
 ZERO_SHARE = 0.005
 CLASS_SHARES = (0.2, 0.4, 0.6, 0.8)

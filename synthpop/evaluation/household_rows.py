@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.source import PopulationChunks
+from synthpop.microdata.distances import effective_size
 from synthpop.microdata.survey import Survey
 
 MOST_HOUSEHOLDS = 50_000

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation import classifier
-from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.household_rows import (
     HouseholdRows,
@@ -19,6 +18,7 @@ from synthpop.evaluation.household_rows import (
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.tabulate import numbers_of
+from synthpop.microdata.distances import effective_size
 from synthpop.microdata.survey import Survey
 from synthpop.profile.names import AGE, RELATION, first_named
 

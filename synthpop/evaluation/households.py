@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import (
+from synthpop.evaluation.factors import Factor
+from synthpop.evaluation.household_rows import HouseholdRows
+from synthpop.evaluation.jackknife import MEAN_DEVIATION, group_jackknife
+from synthpop.microdata.distances import (
     expected_ks,
     expected_total_variation,
     gini,
     total_variation,
 )
-from synthpop.evaluation.factors import Factor
-from synthpop.evaluation.household_rows import HouseholdRows
-from synthpop.evaluation.jackknife import MEAN_DEVIATION, group_jackknife
 from synthpop.microdata.weighted import quantile
 
 MEMBERS = "pairs of members"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import effective_size
 from synthpop.evaluation.factors import Factor, make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.source import PopulationChunks, make_source
 from synthpop.evaluation.tabulate import TabulationPlan, all_pairs, numbers_of
 from synthpop.microdata.dataset import Field
+from synthpop.microdata.distances import effective_size
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.weighted import mean

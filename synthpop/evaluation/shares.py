@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import expected_total_variation, total_variation
 from synthpop.evaluation.tabulate import Counts, TabulationPlan
+from synthpop.microdata.distances import expected_total_variation, total_variation
 
 DISTANCE = ("value", "expected_simulation_error", "expected_sampling_error")
 ORDER = ["measure", "variable", "crossed", "scope", *DISTANCE, "where"]

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation import shares, values
-from synthpop.evaluation.distances import (
+from synthpop.evaluation.request import FitRequest
+from synthpop.evaluation.shares import ShareTables
+from synthpop.evaluation.tabulate import ALL, Counts
+from synthpop.microdata.distances import (
     effective_size,
     expected_total_variation,
     total_variation,
 )
-from synthpop.evaluation.request import FitRequest
-from synthpop.evaluation.shares import ShareTables
-from synthpop.evaluation.tabulate import ALL, Counts
 
 
 def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

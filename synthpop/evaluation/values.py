@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import expected_ks, gini, gini_of_cells, ks_of_cells
 from synthpop.evaluation.shares import ShareTables, mean_and_largest
 from synthpop.evaluation.tabulate import ALL, Counts
+from synthpop.microdata.distances import expected_ks, gini, gini_of_cells, ks_of_cells
 from synthpop.microdata.weighted import quantile
 
 PROBS = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)

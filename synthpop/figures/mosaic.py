@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.evaluation.distances import (
+from synthpop.figures.style import Names, level_colours, wrapped
+from synthpop.microdata.distances import (
     LARGE_ERRORS,
     NOTABLE_ERRORS,
     standardised_differences,
 )
-from synthpop.figures.style import Names, level_colours, wrapped
 from synthpop.microdata.pictures import DIVERGING, GREY, WIDE, new_figure, styled
 
 GAP = 0.006

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from synthpop.evaluation.factors import MISSING_LABEL
+from synthpop.microdata.codes import MISSING_LABEL
 from synthpop.microdata.pictures import GREY, INK, OKABE_ITO, POPULATION, SAMPLE, WRAP
 from synthpop.microdata.text import percent_tick, tick
 

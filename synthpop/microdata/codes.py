@@ -16,6 +16,8 @@ import pandas as pd
 from synthpop.microdata.errors import SHOWN_ROWS, Fault, InputError
 
 MISSING = -1
+MISSING_LABEL = "missing"
+"""How tables and figures name a missing value."""
 DENSE_CELLS = 1 << 22
 WHOLE = re.compile(r"-?\d+\.0+")
 

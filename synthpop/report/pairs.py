@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.evaluation.result import FitReport
 from synthpop.figures import svg
 from synthpop.figures.style import Names
+from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.microdata.text import BLANK, number, percent, points, short_percent
 from synthpop.report.tables import Svg, table
 

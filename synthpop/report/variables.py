@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.distances import share_errors
 from synthpop.evaluation.result import FitReport
 from synthpop.figures import svg
 from synthpop.figures.style import Names
 from synthpop.figures.tables import shown_groups
+from synthpop.microdata.distances import share_errors
 from synthpop.microdata.text import change, count, number, percent, points, short_percent
 from synthpop.report.sections import quantile_table, statistics_table
 from synthpop.report.tables import Svg, table

@@ -19,8 +19,8 @@ import pandas as pd
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import (
-    Table,
     LogLinearRisk,
+    Table,
     check_size,
     fit_model,
     loglinear_risk,

@@ -16,7 +16,7 @@ import pytest
 
 from synthpop import Pipeline, Structure, Survey
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
-from synthpop.evaluation.distances import standardised_differences
+from synthpop.microdata.distances import standardised_differences
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.microdata.text import short_percent
 from synthpop.report.advice import advice
