@@ -38,7 +38,8 @@ def perturbed(file: pd.DataFrame, seed: int) -> dict[str, ProtectionSession]:
         if name == "pram+ma":
             session.pram(matrix="invariant", seed=seed)
         else:
-            session.local_suppression(k=3, importance=IMPORTANCE)
+            # as published: without what the weights give back
+            session.local_suppression(k=3, importance=IMPORTANCE, weights=None)
         if name.endswith("ma"):
             session.microaggregate(k=GROUPS, seed=seed)
         elif name.endswith("noise"):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
-from synthpop.evaluation import distances
 from synthpop.evaluation.assess_fit import FitReport, assess_fit
 from synthpop.evaluation.factors import make_classes, make_factor
 from synthpop.evaluation.grid import make_grid
 from synthpop.evaluation.propensity import RIDGE, pmse_of_codes
+from synthpop.microdata import distances
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.logistic import Categories, fit_logistic
 from synthpop.microdata.text import short_percent

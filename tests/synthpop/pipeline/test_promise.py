@@ -17,6 +17,7 @@ import synthpop.population.storage as storage
 from synthpop import Anneal, Categorical, Margin, Pipeline, Structure, Survey, open_population
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.streams import Streams
+from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.blocks import make_plan
 from synthpop.population.id_columns import sized
@@ -137,13 +138,13 @@ def test_a_killed_run_resumes_to_the_same_bytes(fitted, tmp_path, monkeypatch) -
             raise KeyboardInterrupt
         return simulate_block(recipe, plan)
 
-    monkeypatch.setattr(storage, "simulate_block", dying)
+    monkeypatch.setattr(write_blocks, "simulate_block", dying)
     with pytest.raises(KeyboardInterrupt):
         fitted.simulate(rows_per_block=ROWS, out=stopped)
     with pytest.raises(storage.OutputError, match="unfinished run"):
         open_population(stopped)
     assert len(list(stopped.rglob("*.parquet"))) == 3
-    monkeypatch.setattr(storage, "simulate_block", simulate_block)
+    monkeypatch.setattr(write_blocks, "simulate_block", simulate_block)
     fitted.simulate(rows_per_block=ROWS, out=stopped)
     assert contents(whole) == contents(stopped)
 
@@ -154,7 +155,7 @@ def test_finished_blocks_are_not_simulated_again(fitted, tmp_path, monkeypatch) 
     def never(recipe, plan):
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(storage, "simulate_block", never)
+    monkeypatch.setattr(write_blocks, "simulate_block", never)
     again = fitted.simulate(rows_per_block=ROWS, out=tmp_path / "p")
     assert again.n_persons > 0
 

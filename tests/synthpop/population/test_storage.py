@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import synthpop.population.storage as storage
 from synthpop import open_population, run
 from synthpop.cli import app
 from synthpop.microdata import atomic
 from synthpop.microdata.errors import InputError, OutputError
+from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import simulate_block
 from synthpop.population.folders import record_path
 from synthpop.population.manifest import RUNNING, Manifest
@@ -162,7 +162,7 @@ def test_two_processes_do_not_write_into_one_folder(fitted, tmp_path, monkeypatc
             fitted.simulate(out=folder)  # nor two threads
         return simulate_block(recipe, plan)
 
-    monkeypatch.setattr(storage, "simulate_block", meanwhile)
+    monkeypatch.setattr(write_blocks, "simulate_block", meanwhile)
     fitted.simulate(out=folder)
     assert verify(folder) == []
     assert not list(folder.rglob(".lock"))
@@ -172,11 +172,11 @@ def test_the_lock_is_released_on_failure(fitted, tmp_path, monkeypatch) -> None:
     def failing(recipe, plan):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storage, "simulate_block", failing)
+    monkeypatch.setattr(write_blocks, "simulate_block", failing)
     with pytest.raises(KeyboardInterrupt):
         fitted.simulate(out=tmp_path / "p")
     assert not list(tmp_path.rglob(".lock"))
-    monkeypatch.setattr(storage, "simulate_block", simulate_block)
+    monkeypatch.setattr(write_blocks, "simulate_block", simulate_block)
     assert fitted.simulate(out=tmp_path / "p").n_persons > 0
 
 
@@ -401,7 +401,9 @@ def test_a_lost_manifest_does_not_lose_the_blocks(fitted, tmp_path, lost, monkey
     other = small_pipeline().fit(small_survey(), seed=8)
     with pytest.raises(OutputError, match=r"holds no run|no manifest"):
         other.simulate(out=tmp_path)
-    monkeypatch.setattr(storage, "simulate_block", lambda *a: pytest.fail("nothing is missing"))
+    monkeypatch.setattr(
+        write_blocks, "simulate_block", lambda *a: pytest.fail("nothing is missing")
+    )
     fitted.simulate(out=tmp_path)
     assert manifest.read_text() == whole
 
