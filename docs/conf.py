@@ -35,7 +35,6 @@ autodoc_typehints = "none"
 nitpicky = False
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
 html_theme = "pydata_sphinx_theme"
-html_static_path = ["_static"]
 html_title = "synthpop and riskeval"
 html_show_sourcelink = False
 html_theme_options = {
