@@ -114,7 +114,7 @@ def minimal_uniques(
             na_count[depth, :] = 0
             for e in range(n_current):
                 row = rows[e] // stride
-                amount = np.int64(copies[row])
+                amount = int(copies[row])
                 candidate = amount == 1 and absent[row] & prefix_mask[depth] == 0
                 records += amount
                 for c in range(rows[e] - row * stride, n_cols):
