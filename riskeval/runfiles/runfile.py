@@ -43,7 +43,7 @@ class AssessOptions(Table):
     population_size: float | None = None
 
 
-class SessionRoles(Table):
+class RolesInput(Table):
     """The table ``[roles]``; see `ProtectionSession`."""
 
     keys: Names
@@ -112,7 +112,7 @@ class ProtectPlan:
     Attributes
     ----------
     data : DataInput
-    roles : SessionRoles
+    roles : RolesInput
     steps : tuple of (verb, arguments)
     out : str or None
         Protected file, ``.parquet`` or ``.csv``.
@@ -122,7 +122,7 @@ class ProtectPlan:
     """
 
     data: DataInput
-    roles: SessionRoles
+    roles: RolesInput
     steps: tuple[tuple[str, dict[str, Any]], ...]
     out: str | None
     report: PageOptions
@@ -214,7 +214,7 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     faults = Faults(f"run file {file.name}", RunFileError)
     check_sections(faults, data, ["data", "roles", "step", "out", "report", "release"])
     source = read_source(faults, data)
-    roles = validate(faults, "[roles]", SessionRoles, data.get("roles", {}))
+    roles = validate(faults, "[roles]", RolesInput, data.get("roles", {}))
     report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     release = validate(faults, "[release]", ReleaseOptions, data.get("release", {}))
     steps = read_steps(faults, data.get("step", []))
