@@ -178,6 +178,28 @@ class Flag(Instance):
 
 
 @dataclass(frozen=True, slots=True)
+class Names(Constraint):
+    """The name of a column, or a sequence of such names.
+
+    Examples
+    --------
+    >>> [Names().allows(x) for x in ("age", ["age", "sex"], (), [1], 3)]
+    [True, True, True, False, False]
+    """
+
+    def allows(self, value: object) -> bool:
+        """Whether a value is a name or a list or tuple of names."""
+        if isinstance(value, (list, tuple)):
+            return all(isinstance(name, str) for name in value)
+        return isinstance(value, str)
+
+    @property
+    def wanted(self) -> str:
+        """What to give."""
+        return "names of columns"
+
+
+@dataclass(frozen=True, slots=True)
 class Either(Constraint):
     """One of several constraints."""
 

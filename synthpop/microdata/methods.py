@@ -1,0 +1,143 @@
+"""Methods as objects: each holds the options that belong to it alone, and checks them itself.
+
+A function takes its method by a short name, as an object where an option differs from its
+default, or, as run files and saved sessions write it, as a table::
+
+    microaggregate(data, columns, method="mdav")
+    microaggregate(data, columns, method=ClusterGroups(clusters=4))
+    microaggregate(data, columns, method={"type": "cluster", "clusters": 4})
+
+The methods of a function stand in a mapping of short names to classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any, ClassVar, TypeVar
+
+from synthpop.microdata.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.parameters import Constraint, check
+from synthpop.microdata.text import join
+
+TYPE = "type"
+
+
+class Method:
+    """Base of the frozen dataclasses that hold the options of one method.
+
+    Attributes
+    ----------
+    type : str
+        Short name, by which the method is known where all its options have their defaults.
+    PARAMETERS : mapping of str to Constraint
+        What each option may be.
+
+    Raises
+    ------
+    InputError
+        Options that are not allowed, all of them at once.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from synthpop.microdata.parameters import Whole
+    >>> @dataclass(frozen=True)
+    ... class Clusters(Method):
+    ...     type: ClassVar[str] = "cluster"
+    ...     PARAMETERS: ClassVar = {"clusters": Whole(1)}
+    ...     clusters: int = 8
+    >>> Clusters(4).plain(), Clusters().plain()
+    ({'type': 'cluster', 'clusters': 4}, 'cluster')
+    """
+
+    type: ClassVar[str]
+    PARAMETERS: ClassVar[Mapping[str, Constraint]] = {}
+
+    def __post_init__(self) -> None:
+        for option in _options(type(self)):
+            value = getattr(self, option.name)
+            if isinstance(value, list):  # a value of its own, that nobody changes later
+                object.__setattr__(self, option.name, tuple(value))
+        faults = Faults(type(self).__name__)
+        check(faults, self.PARAMETERS, self)
+        faults.raise_if_any()
+
+    def plain(self) -> str | dict[str, Any]:
+        """Return the short name, or a table with it and the options that differ from defaults."""
+        table: dict[str, Any] = {TYPE: self.type}
+        for option in _options(type(self)):
+            value = getattr(self, option.name)
+            if option.default is MISSING or value != option.default:
+                table[option.name] = list(value) if isinstance(value, tuple) else value
+        return self.type if len(table) == 1 else table
+
+
+M = TypeVar("M", bound=Method)
+
+
+def method_type(value: object) -> object:
+    """Return the short name of a method that is given in any of its three forms.
+
+    Examples
+    --------
+    >>> method_type("mdav"), method_type({"type": "cluster", "clusters": 4})
+    ('mdav', 'cluster')
+    """
+    if isinstance(value, Method):
+        return value.type
+    return value.get(TYPE) if isinstance(value, Mapping) else value
+
+
+def read_method(
+    faults: Faults, where: str, value: object, methods: Mapping[str, type[M]]
+) -> M | None:
+    """Return the object of a method; note what is none, and options that it does not have.
+
+    Parameters
+    ----------
+    faults : Faults
+    where : str
+        Name of the argument.
+    value : str, Method or mapping
+    methods : mapping
+        Short name -> class.
+
+    Returns
+    -------
+    Method or None
+        None where a fault was noted.
+    """
+    for method in methods.values():
+        if isinstance(value, method):
+            return value
+    options = dict(value) if isinstance(value, Mapping) else {}
+    name = options.pop(TYPE, None) if isinstance(value, Mapping) else value
+    if not isinstance(name, str) or name not in methods:
+        shown = type(value).__name__ if isinstance(value, Method) else repr(name)
+        faults.add(where, f"{shown} is not allowed", remedy=did_you_mean(name, list(methods)))
+        return None
+    method = methods[name]
+    allowed = [option.name for option in _options(method)]
+    unknown = [option for option in options if option not in allowed]
+    for option in unknown:
+        only = join([repr(one) for one in allowed]) or "none"
+        faults.add(where, f"{option!r} is not an option of {name!r}", remedy=f"It has {only}.")
+    missing = [
+        option.name for option in _options(method)
+        if option.default is MISSING and option.name not in options
+    ]  # fmt: skip
+    for option in missing:
+        faults.add(where, f"{name!r} needs {option!r}", remedy=f"Give it as {option} = ...")
+    if unknown or missing:
+        return None
+    try:
+        return method(**options)
+    except InputError as error:
+        for fault in error.faults:
+            faults.add(f"{where}: {fault.where}", fault.what, remedy=fault.remedy)
+        return None
+
+
+def _options(method: type[Method]) -> tuple[Field[Any], ...]:
+    return fields(method)  # type: ignore[arg-type]
