@@ -63,6 +63,8 @@ _WHERE = {
     "risky_cells": "measures.risky_cells",
     "scenario_replicates": "attacks.matching.replicates",
     "suda": "measures.suda",
+    "RoleSuggestions": "keys.suggest",
+    "suggest_roles": "keys.suggest",
     "t_closeness": "measures.t_closeness",
     "tcap": "attacks.counting.attribution",
     "write_assessment": "report.assessment",
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from riskeval.comparison.request import Regression as Regression
     from riskeval.comparison.request import SampleSizes as SampleSizes
     from riskeval.comparison.result import Comparison as Comparison
+    from riskeval.keys.suggest import RoleSuggestions as RoleSuggestions
+    from riskeval.keys.suggest import suggest_roles as suggest_roles
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
     from riskeval.measures.assess import assess as assess
     from riskeval.measures.beta_likeness import beta_likeness as beta_likeness

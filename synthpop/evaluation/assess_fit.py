@@ -79,7 +79,7 @@ def assess_fit(
     **Households** (50,000 of the population at most, evenly spaced): the levels of two members of
     a household crossed, their agreement and correlation; how many members have each level, a value
     other than zero, or are below 16; household sums with their Gini coefficient and poverty rate;
-    age gaps. Age and relation are known by their names (`synthpop.profile.names`).
+    age gaps. Age and relation are known by their names (`synthpop.microdata.names`).
 
     Definitions: total variation distance 0.5 sum |p - q| over the cells; its floor
     0.5 sum sqrt(2 q (1 - q) / (pi N)); KS = sup |F_P - F_S| with weights; quantile p is the first

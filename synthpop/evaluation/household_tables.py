@@ -19,8 +19,8 @@ from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_dis
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.tabulate import numbers_of
 from synthpop.microdata.distances import effective_size
+from synthpop.microdata.names import AGE, RELATION, first_named
 from synthpop.microdata.survey import Survey
-from synthpop.profile.names import AGE, RELATION, first_named
 
 MOST_COUNTED_LEVELS = 12
 SUM_TOLERANCE = 1e-6

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.names import RELATION
 from synthpop.profile.dependence import codes_of
-from synthpop.profile.names import RELATION
 
 CONSTANT_SHARE = 0.999
 REFERENCE_SHARE = 0.98

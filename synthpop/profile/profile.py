@@ -43,7 +43,7 @@ def profile_survey(data: Any) -> SurveyProfile:
 
     Notes
     -----
-    Roles, age, sex and relation are recognised by their names (`synthpop.profile.names`), the
+    Roles, age, sex and relation are recognised by their names (`synthpop.microdata.names`), the
     relation also by a level that occurs once a household. Everything else comes from the values:
     constants; ids (unique, or one to one with the household); further weights; copies (one to one
     with another column, or linear in it); classes and functions of others; variables that are

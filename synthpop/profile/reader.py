@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.names import AGE, ROLES, SEX, WEIGHT_NAME, first_named
 from synthpop.microdata.text import number, plural
 from synthpop.profile import dependence
 from synthpop.profile.columns import ColumnProfile
@@ -17,14 +17,10 @@ from synthpop.profile.household_columns import (
     is_member_number,
     is_size,
 )
-from synthpop.profile.names import AGE, ROLES, SEX, first_named
 
 MOST_LEVELS = 60
 FEW_NUMBERS = 30
 RARE_LEVEL = 5
-WEIGHT_NAME = re.compile(
-    r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
-)
 MISSING_CODES = (-9.0, -8.0, -7.0, -99.0, -999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
 
 

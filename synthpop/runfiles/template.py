@@ -13,11 +13,11 @@ import pandas as pd
 
 from synthpop.conditional.reference_member import FIRST_MEMBER as FIRST
 from synthpop.microdata.files import read_table
+from synthpop.microdata.names import ROLES
 from synthpop.microdata.text import count, join
 from synthpop.population.id_columns import SIZE_NAME
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
-from synthpop.profile.names import ROLES
 from synthpop.profile.profile import profile_survey, simulation_order
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200

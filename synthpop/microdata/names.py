@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -13,6 +14,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "strata": ("db040", "strata", "stratum", "region"),
     "psu": ("psu", "cluster", "clust", "ea", "db060", "psu_id"),
 }
+WEIGHT_NAME = re.compile(
+    r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
+)
 AGE = ("age", "rx020", "alter")
 SEX = ("rb090", "sex", "gender", "geschlecht")
 RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head")

@@ -1,0 +1,195 @@
+"""What surveys measure, recognised by the names and labels of columns, in English and German."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """Something that surveys ask, and what it means for disclosure.
+
+    Attributes
+    ----------
+    name : str
+        The field's term.
+    role : {"identifier", "key", "numeric", "sensitive"}
+    why : str
+        How an intruder comes to know it, or why it needs protection.
+    pattern : compiled regular expression
+        Finds it in the words of a name or label.
+    """
+
+    name: str
+    role: str
+    why: str
+    pattern: re.Pattern[str]
+
+
+VISIBLE = "visible to neighbours and colleagues"
+REGISTERED = "in registers and public files"
+
+
+def _concept(name: str, role: str, why: str, words: str) -> Concept:
+    return Concept(name, role, why, re.compile(rf"\b(?:{words})\d?\b"))
+
+
+CONCEPTS: tuple[Concept, ...] = (
+    _concept(
+        "name, address or number of a person",
+        "identifier",
+        "names the person directly",
+        "(first|last|family|full|sur) ?name|surname|vorname|nachname|familienname|name|e ?mail|"
+        "(tele)?phone( number)?|telefon|mobile( number)?|address|anschrift|adresse|street|"
+        "stra(ss|ß)e|ssn|svnr|social security( number| no)?|passport( number)?|iban|"
+        "tax ?(id|number)|ip address|latitude|longitude|gps|lat|lon|lng",
+    ),
+    _concept(
+        "disability",
+        "sensitive",
+        "concerns health",
+        "disab(led|ility)|handicap|behinderung|impairment",
+    ),
+    _concept(
+        "health",
+        "sensitive",
+        "a special category of personal data",
+        "health|disease|illness|diagnos(is|ed)|hiv|chronic|depress(ion|ed)|symptom|medic(al|ation)|"
+        "gesundheit|krankheit|ph010|ph020|ph030|smok(er|ing)|alcohol|drug|pregnan(t|cy)",
+    ),
+    _concept(
+        "religion, opinion or union",
+        "sensitive",
+        "a special category of personal data",
+        "relig(ion|ious)?|church|konfession|political|politics|party|vote|trade union|union|"
+        "gewerkschaft|partei",
+    ),
+    _concept(
+        "sexual life or crime",
+        "sensitive",
+        "a special category of personal data",
+        "sexual( orientation)?|crime|criminal|offen[cs]e|convict(ed|ion)|victim|violence|abuse",
+    ),
+    _concept(
+        "marital status",
+        "key",
+        f"{VISIBLE}, {REGISTERED}",
+        "mar(ital)? ?(stat|status)|marital|civil ?(status|state)|hh ?civil|familienstand|pb190|"
+        "partnership status",
+    ),
+    _concept(
+        "date of birth",
+        "key",
+        f"{REGISTERED}, and nearly unique",
+        "birth ?(date|day)|date of birth|dob|geburts ?(datum|tag)",
+    ),
+    _concept(
+        "age",
+        "key",
+        f"{VISIBLE}, {REGISTERED}",
+        "age|alter|rx020|px020|birth ?year|year of birth|yob|geburtsjahr|age (class|group)|"
+        "altersgruppe",
+    ),
+    _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "sex|gender|geschlecht|rb090|pb150"),
+    _concept(
+        "region or place",
+        "key",
+        "where a person lives is known to many",
+        "region|province|state|county|district|municipality|commune|city|town|location|nuts ?[123]|"
+        "bundesland|land|kanton|canton|gemeinde|bezirk|kreis|plz|zip( ?code)?|post ?code|"
+        "postal code|db040|urb ?rur|urban|rural|urbani[sz]ation|db100|stratum|strata",
+    ),
+    _concept(
+        "citizenship or country of birth",
+        "key",
+        f"{VISIBLE}, {REGISTERED}",
+        "citizen(ship)?|nation(ality)?|country of birth|birth country|staatsb(ü|ue)rgerschaft|"
+        "staatsangeh(ö|oe)rigkeit|geburtsland|pb220 ?a|pb210|migrant|migration",
+    ),
+    _concept(
+        "relation in the household",
+        "key",
+        VISIBLE,
+        "relation(ship)?|relate|relat|kinship|kind ?pers|relation to (the )?(head|reference.*)|"
+        "verwandtschaft",
+    ),
+    _concept(
+        "household size and composition",
+        "key",
+        VISIBLE,
+        "h ?size|hh ?size|household size|hx040|haushaltsgr(ö|oe)(ß|ss)e|"
+        "(number of )?(children|kids|kinder)|num ?young|num ?old|household type",
+    ),
+    _concept(
+        "education",
+        "key",
+        "known to colleagues and on public profiles",
+        "educ(ation)?|edu|isced|school(ing)?|degree|qualification|bildung|schulabschluss|pe040|"
+        "pe041",
+    ),
+    _concept(
+        "occupation and industry",
+        "key",
+        "known to colleagues and on public profiles",
+        "occupation|occu ?code|pri ?occu|isco|profession|job|beruf|nace|industry|branch|"
+        "sector|wirtschaftszweig|employer|pl111|pl051|comp ?code",
+    ),
+    _concept(
+        "employment status",
+        "key",
+        VISIBLE,
+        "employ(ment|ed)?( status)?|labou?r( force)?( status)?|activity( status)?|econ(omic)? ?stat"
+        "(us)?|erwerbsstatus|erwerb(st(ä|ae)tig)?|pl030|pl031|pos ?lab ?m|full ?part|contract",
+    ),
+    _concept(
+        "language or ethnic group",
+        "key",
+        VISIBLE,
+        "language|sprache|mother tongue|ethnic(ity)?|etni|race|tribe|ethnic group",
+    ),
+    _concept(
+        "dwelling",
+        "key",
+        VISIBLE,
+        "tenure|dwelling|housing|house type|roof|walls?|hh020|hh021|rooms|wohnform|eigentum",
+    ),
+    _concept(
+        "income, wealth or spending",
+        "numeric",
+        "in tax and bank files",
+        "income|inc|einkommen|earnings?|wages?|salary|lohn|gehalt|pension|benefits?|tax(es)?|"
+        "expend(iture)?|spending|savings?|assets?|debts?|wealth|money|rent|turnover|revenue|profit|"
+        r"(p ?y|h ?y)\d+ ?[ng]?|eq ?inc(ome)?|net ?income|gross ?income|\w*income",
+    ),
+)
+
+
+def words_of(name: str) -> str:
+    """Return a column's name as words: "highestDegree_2" as "highest degree".
+
+    Examples
+    --------
+    >>> words_of("highestDegree_2"), words_of("PB220A"), words_of("age_class")
+    ('highest degree', 'pb220a', 'age class')
+    """
+    text = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
+    text = re.sub(r"[\W_]+", " ", text)
+    return re.sub(r"(?<=[a-z]) \d+$", "", text.lower().strip())
+
+
+def concept_of(name: str, label: str = "") -> tuple[Concept, bool] | None:
+    """Return the concept of a column, and whether its name says so (else its label).
+
+    Examples
+    --------
+    >>> concept_of("rb090")[0].name, concept_of("q7", "Age in completed years")[0].name
+    ('sex', 'age')
+    >>> concept_of("q7") is None
+    True
+    """
+    for text, by_name in ((words_of(name), True), (words_of(label), False)):
+        for concept in CONCEPTS:
+            if text and concept.pattern.search(text):
+                return concept, by_name
+    return None

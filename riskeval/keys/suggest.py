@@ -1,0 +1,330 @@
+"""Suggested roles of columns for an assessment or a protection, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.keys.concepts import Concept, concept_of, words_of
+from riskeval.keys.table import tabulate
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.dictionary import Dictionary, dictionary_of
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.names import ROLES, WEIGHT_NAME, first_named
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import count, join, percent, plural
+
+MOST_LEVELS = 150  # a number with more values is no category: ages have about a hundred
+FEW_NUMBERS = 30
+HOUSEHOLD_ID = re.compile(r"\b(h?hid|h?h id|household( id| no| number)?|haushalt( ?nr| ?id)?)$")
+NEARLY_UNIQUE = 0.5
+ROLE_NAMES = ("weights", "household", "identifier", "key", "numeric", "sensitive", "design", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRole:
+    """The role that is suggested for a column, and why.
+
+    Attributes
+    ----------
+    name : str
+    role : str
+        "weights", "household", "identifier" (leave it out of the release), "key" (categorical key
+        variable), "numeric" (continuous key variable), "sensitive", "design" (of the sample: leave
+        it out or coarsen it), "none".
+    why : str
+    n_values : int
+        Distinct values, a missing value among them.
+    uniques : float or None
+        Of a key: percentage points by which the share of sample uniques falls without it.
+    """
+
+    name: str
+    role: str
+    why: str
+    n_values: int
+    uniques: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSuggestions(Result):
+    """Suggested roles of all columns of a file.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnRole
+        In the order of the file.
+    n_records : int
+    unique_share : float
+        Share of records that are unique in all suggested keys; NaN without keys.
+    """
+
+    columns: tuple[ColumnRole, ...]
+    n_records: int
+    unique_share: float
+
+    def _named(self, role: str) -> tuple[str, ...]:
+        return tuple(item.name for item in self.columns if item.role == role)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Categorical key variables."""
+        return self._named("key")
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Continuous key variables."""
+        return self._named("numeric")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Sensitive variables."""
+        return self._named("sensitive")
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Direct identifiers: no release should have them."""
+        return self._named("identifier")
+
+    @property
+    def weights(self) -> str | None:
+        """Column of sampling weights."""
+        return next(iter(self._named("weights")), None)
+
+    @property
+    def household(self) -> str | None:
+        """Column of household ids."""
+        return next(iter(self._named("household")), None)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the roles as arguments of `ProtectionSession`, those without a column left out."""
+        roles = {
+            "keys": list(self.keys),
+            "numeric": list(self.numeric),
+            "sensitive": list(self.sensitive),
+            "weights": self.weights,
+            "household": self.household,
+        }
+        return {role: value for role, value in roles.items() if value}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return column, role, why, values, and the share of uniques that a key adds."""
+        rows = [
+            {
+                "column": item.name,
+                "role": item.role,
+                "why": item.why,
+                "values": item.n_values,
+                "uniques": np.nan if item.uniques is None else item.uniques,
+            }
+            for item in self.columns
+        ]
+        return pd.DataFrame(rows, columns=["column", "role", "why", "values", "uniques"])
+
+    def summary(self) -> str:
+        """Say which keys are suggested and how many records they single out."""
+        if not self.keys:
+            return (
+                f"No key variable was recognised among {plural(len(self.columns), 'column')}: "
+                "name what an intruder may know of a person."
+            )
+        text = (
+            f"{plural(len(self.keys), 'key variable')}: {join(self.keys)}. Together they single "
+            f"out {percent(self.unique_share, 1)} of {plural(self.n_records, 'record')}."
+        )
+        if self.identifiers:
+            text += f" Leave out of any release: {join(self.identifiers)}."
+        return f"{text} The suggestions rest on names, labels and values: check them."
+
+
+def suggest_roles(data: Any, *, dictionary: Dictionary | None = None) -> RoleSuggestions:
+    """Suggest which columns are identifiers, key variables, weights and sensitive, with reasons.
+
+    Parameters
+    ----------
+    data : DataFrame or another table, n records
+    dictionary : Dictionary, optional
+        Labels of the variables; default: the one that travels with the frame.
+
+    Returns
+    -------
+    RoleSuggestions
+
+    Raises
+    ------
+    InputError
+        The table has no rows.
+
+    Notes
+    -----
+    Weights, households and persons are recognised by the usual names and by what such a column
+    must hold: positive numbers, repeated or unique ids. What a variable measures is looked up in
+    its name, then in its label (English and German words, names of EU-SILC). Columns that nothing
+    is known of become numeric keys where more than half of the values occur once. For each key the
+    percentage points are given by which the share of sample uniques falls when it is left out. A
+    missing value counts as a level. No randomness.
+
+    A suggestion is no decision: who may know what is a question about the world, not the file.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"id": range(6), "age": [31, 31, 40, 40, 52, 52],
+    ...                        "sex": list("mfmfmm"), "income": [1.5, 2, 3, 4, 5, 6]})
+    >>> roles = suggest_roles(people)
+    >>> roles.keys, roles.numeric, roles.identifiers
+    (('age', 'sex'), ('income',), ('id',))
+    >>> print(roles.summary())
+    2 key variables: age and sex. Together they single out 66.7 % of 6 records. Leave out of any \
+release: id. The suggestions rest on names, labels and values: check them.
+    """
+    frame = as_frame(data, "data")
+    labels = dictionary_of(frame) if dictionary is None else dictionary
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if frame.empty:
+        faults = Faults("suggest_roles")
+        faults.add("data", "there are no rows", remedy="Give a file with one row a record.")
+        faults.raise_if_any()
+    special = _roles_by_name(frame)
+    columns = [
+        special.get(name) or _role_of(frame[name], labels[name].label) for name in frame.columns
+    ]
+    return _with_uniques(frame, _without_copies(frame, columns))
+
+
+def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
+    """Return weights, household, person and sampling units: usual names, fitting values."""
+    columns: dict[str, ColumnRole] = {}
+    weight = _weight(frame)
+    if weight is not None:
+        columns[weight] = _column(frame[weight], "weights", "positive numbers, named like a weight")
+    for role, suggested, why in (
+        ("household", "household", "ids that repeat, named like those of households"),
+        ("person", "identifier", "another value in each record"),
+        ("psu", "design", "a sampling unit: it tells where a person lives"),
+    ):
+        for name in ROLES[role]:
+            column = first_named([name], [c for c in frame.columns if c not in columns])
+            if column is not None and _suits(role, frame[column]):
+                columns[column] = _column(frame[column], suggested, why)
+                break
+    if not any(item.role == "household" for item in columns.values()):
+        for name in frame.columns:
+            named = name not in columns and HOUSEHOLD_ID.search(words_of(name))
+            if named and _suits("household", frame[name]):
+                columns[name] = _column(frame[name], "household", "ids that repeat")
+                break
+    for name in frame.columns:
+        if name not in columns and WEIGHT_NAME.search(name) and _suits("weight", frame[name]):
+            columns[name] = _column(frame[name], "design", "a further weight")
+    return columns
+
+
+def _weight(frame: pd.DataFrame) -> str | None:
+    """Return the column of weights: the usual names first, equal weights last."""
+    usual = [name for known in ROLES["weight"] if (name := first_named([known], frame.columns))]
+    named = [name for name in frame.columns if WEIGHT_NAME.search(name)]
+    suitable = [n for n in dict.fromkeys([*usual, *named]) if _suits("weight", frame[n])]
+    return min(suitable, key=lambda name: frame[name].nunique() == 1, default=None)
+
+
+def _suits(role: str, column: pd.Series) -> bool:
+    if role == "weight":
+        return is_number(column) and bool((as_numbers(column) > 0).all())
+    if column.isna().any():
+        return False
+    unique = column.nunique() == len(column)
+    return unique if role == "person" else not unique
+
+
+def _column(column: pd.Series, role: str, why: str) -> ColumnRole:
+    return ColumnRole(str(column.name), role, why, int(column.nunique(dropna=False)))
+
+
+def _role_of(column: pd.Series, label: str) -> ColumnRole:
+    n, n_values = len(column), int(column.nunique())
+    if n_values <= 1:
+        return _column(column, "none", "one value only" if n_values else "it has no value")
+    match = concept_of(str(column.name), label)
+    numeric = is_number(column)
+    singles = float((column.value_counts() == 1).sum()) / n
+    if match is not None:
+        return _role_of_concept(column, *match)
+    if n_values == n and (not numeric or _whole(column)):
+        return _column(column, "identifier", "another value in each record")
+    if numeric and n_values > FEW_NUMBERS and singles > NEARLY_UNIQUE:
+        why = f"{percent(singles, 0)} of the records have a value that no other has"
+        return _column(column, "numeric", why)
+    if numeric and n_values > FEW_NUMBERS:
+        why = f"a number with {count(n_values)} values; a numeric key where others know it"
+        return _column(column, "none", why)
+    if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
+        why = f"text with {count(n_values)} values: read it before you release it"
+        return _column(column, "identifier", why)
+    return _column(column, "none", "neither name nor label says what it measures")
+
+
+def _role_of_concept(column: pd.Series, concept: Concept, by_name: bool) -> ColumnRole:
+    """Return the role of a concept as far as the values allow it."""
+    why = f"{concept.name}: {concept.why}"
+    if not by_name:
+        why += " (by its label)"
+    n_values, role, numeric = int(column.nunique()), concept.role, is_number(column)
+    if role == "numeric" and not (numeric and n_values > min(FEW_NUMBERS, len(column) / 2)):
+        return _column(column, "sensitive", f"{concept.name} in classes")
+    if role == "identifier" and n_values <= FEW_NUMBERS:
+        return _column(column, "none", f"named like {concept.name}, with {n_values} values only")
+    if role == "key" and n_values > MOST_LEVELS:
+        if numeric and not _whole(column):
+            return _column(column, "numeric", f"{why}; {count(n_values)} values")
+        why += f"; {count(n_values)} values: group them first"
+    return _column(column, role, why)
+
+
+def _whole(column: pd.Series) -> bool:
+    values = as_numbers(column)
+    known = values[np.isfinite(values)]
+    return bool(np.all(known == np.rint(known)))
+
+
+def _without_copies(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> list[ColumnRole]:
+    """Take the role from keys and ids that tell the same as an earlier one of them."""
+    kept: list[ColumnRole] = []
+    first = sorted(columns, key=lambda item: item.role != "household")
+    for item in first:
+        if item.role in ("key", "none") and item.n_values > 2:
+            for other in kept:
+                if other.role not in ("key", "household") or other.n_values != item.n_values:
+                    continue
+                if len(tabulate(frame, [item.name, other.name]).counts) == item.n_values:
+                    item = replace(item, role="none", why=f"tells the same as {other.name}")
+                    break
+        kept.append(item)
+    by_name = {item.name: item for item in kept}
+    return [by_name[item.name] for item in columns]
+
+
+def _with_uniques(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> RoleSuggestions:
+    """Add to each key how much it adds to the share of records that are unique."""
+    keys = [item.name for item in columns if item.role == "key"]
+    n = len(frame)
+    share = _unique_share(frame, keys)
+    complete = [
+        replace(
+            item,
+            uniques=100 * (share - _unique_share(frame, [k for k in keys if k != item.name])),
+        )
+        if item.role == "key"
+        else item
+        for item in columns
+    ]
+    return RoleSuggestions(tuple(complete), n, share if keys else float("nan"))
+
+
+def _unique_share(frame: pd.DataFrame, keys: Sequence[str]) -> float:
+    return float((tabulate(frame, keys).counts == 1).sum()) / len(frame) if keys else 0.0
