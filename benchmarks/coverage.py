@@ -1,14 +1,16 @@
-"""Coverage of intervals from replicates: `python -m benchmarks.coverage --samples 100`.
+"""Coverage of intervals from replicates: `python -m benchmarks.coverage --samples 300`.
 
 Samples of a population that is known are drawn again and again; each is synthesised with
 ``replicates(refit="bootstrap")``, and the intervals of `estimate_over_replicates` are compared with
-the truth. The truth is the population behind the demo survey (435,024 persons). The results go into
+the truth. The truth is the population behind the demo survey (435,024 persons), or with ``--truth
+eusilcP`` the population of that name (58,654 persons) beside the repository. The results go into
 a CSV file, one row a sample and estimand, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +28,54 @@ from synthpop import (
 )
 from synthpop.microdata.streams import Streams
 from synthpop.sampling import Cluster, Proportional, SimpleRandom, Stratified
-from synthpop.sampling.draw import prepare
+from synthpop.sampling.draw import Sampler, prepare
 
 COLUMNS = ["db030", "db040", "hsize", "age", "rb090", "relation", "pl030", "netIncome"]
 STATUS = ("full-time", "part-time", "unemployed", "retired", "education", "disabled", "domestic")
-SCALE = 0.1
+EUSILC = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilcP.parquet"
+PARTS = [f"py{number}n" for number in ("010", "050", "090", "100", "110", "120", "130", "140")]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A population, its largest and its smallest region, and the scale of its replicates."""
+
+    people: pd.DataFrame
+    largest: str
+    smallest: str
+    scale: float
+
+
+def demo() -> Truth:
+    """The population behind the demo survey."""
+    return Truth(with_design(load_demo_population()[COLUMNS]), "Capital", "Westhaven", 0.1)
+
+
+def eusilc() -> Truth:
+    """The population eusilcP in the terms of the demo; income is the sum of its parts."""
+    source = pd.read_parquet(EUSILC)
+    codes = source["ecoStat"].astype("Int64")
+    people = pd.DataFrame(
+        {
+            "db030": source["hid"],
+            "db040": source["region"],
+            "hsize": source["hsize"].astype(str).astype(int),
+            "age": source["age"],
+            "rb090": source["gender"],
+            "relation": np.where(source["main"], "main", "other"),
+            "pl030": pd.Categorical.from_codes(
+                (codes - 1).fillna(-1).astype(int), ["full-time", "part-time", "unemployed",
+                "education", "retired", "disabled", "domestic"]),
+            "netIncome": source[PARTS].sum(axis=1, min_count=len(PARTS)),
+        }
+    )  # fmt: skip
+    return Truth(with_design(people), "Vienna", "Burgenland", 0.5)
+
+
+def with_design(people: pd.DataFrame) -> pd.DataFrame:
+    """Add the number of households of the region, for the finite population correction."""
+    households = people.groupby("db040", observed=True)["db030"].transform("nunique")
+    return people.assign(households=households)
 
 
 def recipe() -> Pipeline:
@@ -47,13 +92,16 @@ def recipe() -> Pipeline:
     )
 
 
-def estimands(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
+def estimands(
+    data: pd.DataFrame, weights: np.ndarray, largest: str, smallest: str
+) -> dict[str, float]:
     """Thirty numbers of a population, or of a survey with weights."""
     w = np.asarray(weights, dtype=np.float64)
     age, size = data["age"].to_numpy(float), data["hsize"].to_numpy(float)
-    region = data["db040"].astype(str).to_numpy()
-    woman = (data["rb090"].astype(str) == "female").to_numpy()
-    status = data["pl030"].astype(str).to_numpy()
+    large = (data["db040"] == largest).to_numpy(bool)
+    small = (data["db040"] == smallest).to_numpy(bool)
+    woman = (data["rb090"] == "female").to_numpy(bool)
+    status = {level: (data["pl030"] == level).to_numpy(bool) for level in STATUS}
     income = data["netIncome"].to_numpy(float)
     adult = np.isfinite(income)
     x, v = income[adult], w[adult]
@@ -66,10 +114,10 @@ def estimands(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
         "share of women": np.average(woman, weights=w),
         "share living alone": np.average(size == 1, weights=w),
         "share in households of 4+": np.average(size >= 4, weights=w),
-        "share in the Capital": np.average(region == "Capital", weights=w),
+        f"share in {largest}": np.average(large, weights=w),
     }
     for level in STATUS:
-        result[f"share {level}"] = np.average(status[adult] == level, weights=v)
+        result[f"share {level}"] = np.average(status[level][adult], weights=v)
     result |= {
         "mean income": np.average(x, weights=v),
         "median income": _quantile(x, v, 0.5),
@@ -80,18 +128,18 @@ def estimands(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
         "share below 60 % of median": np.average(x < 0.6 * _quantile(x, v, 0.5), weights=v),
     }
     groups = {
-        "Capital": region == "Capital",
-        "Westhaven": region == "Westhaven",
+        largest: large,
+        smallest: small,
         "women": woman,
-        "full-time": status == "full-time",
-        "retired": status == "retired",
+        "full-time": status["full-time"],
+        "retired": status["retired"],
     }
     for name, rows in groups.items():
         part = adult & rows
         result[f"mean income, {name}"] = np.average(income[part], weights=w[part])
-    capital = adult & (region == "Capital")
-    result["share retired, Capital"] = np.average(status[capital] == "retired", weights=w[capital])
-    slopes = _slopes(income, age, woman, w, status == "full-time")
+    part = adult & large
+    result[f"share retired, {largest}"] = np.average(status["retired"][part], weights=w[part])
+    slopes = _slopes(income, age, woman, w, status["full-time"])
     return result | {"slope on age, full-time": slopes[0], "slope on sex, full-time": slopes[1]}
 
 
@@ -118,21 +166,30 @@ def _slopes(
     return np.linalg.lstsq(z * root[:, None], y[rows] * root, rcond=None)[0][1:]
 
 
-def one_sample(sampler, number: int, n_replicates: int) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+def one_sample(truth: Truth, sampler: Sampler, number: int, n_replicates: int) -> pd.DataFrame:
     """Estimates and intervals of one sample."""
-    drawn = sampler.draw(Streams(number).at("coverage"))
-    frame = drawn.frame
-    survey = Survey(frame, weight="design_weight", household="db030", strata="db040")
+    frame = sampler.draw(Streams(number).at("coverage")).frame
+    survey = Survey(
+        frame, weight="design_weight", household="db030", strata="db040", fpc="households"
+    )
     fitted = recipe().fit(survey, seed=number)
 
-    def scaled(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
-        return estimands(data, weights / SCALE)
+    def numbers(data: pd.DataFrame, weights: np.ndarray) -> dict[str, float]:
+        return estimands(data, weights, truth.largest, truth.smallest)
 
-    made = fitted.replicates(n_replicates, refit="bootstrap", scale=SCALE)
-    table = estimate_over_replicates(scaled, made).table
-    noise = [scaled(p.frame(), np.ones(p.n_persons)) for p in fitted.replicates(3, scale=SCALE)]
-    table["noise"] = pd.DataFrame(noise).std()
-    table["direct"] = pd.Series(estimands(frame, survey.weights))
+    table = estimate_over_replicates(
+        numbers,
+        fitted.replicates(n_replicates, refit="bootstrap", scale=truth.scale),
+        survey=survey,
+        bootstrap_samples=2,
+        seed=number,
+    ).table
+    one_fit = [
+        numbers(p.frame(), np.full(p.n_persons, 1 / truth.scale))
+        for p in fitted.replicates(3, scale=truth.scale)
+    ]
+    table["noise"] = pd.DataFrame(one_fit).std()
+    table["direct"] = pd.Series(numbers(frame, survey.weights))
     return table.assign(sample=number).rename_axis("estimand").reset_index()
 
 
@@ -179,6 +236,7 @@ def draw(table: pd.DataFrame, n_samples: int, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--truth", choices=["demo", "eusilcP"], default="demo")
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--replicates", type=int, default=20)
@@ -186,8 +244,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("coverage.csv"))
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
-    people = load_demo_population()[COLUMNS]
-    truth = estimands(people, np.ones(len(people)))
+    truth = {"demo": demo, "eusilcP": eusilc}[options.truth]()
+    people = truth.people
+    values = estimands(people, np.ones(len(people)), truth.largest, truth.smallest)
     households = Cluster("db030", SimpleRandom(1))
     design = Stratified(Proportional(options.households), by="db040", within=households)
     sampler = prepare(people, design)
@@ -196,10 +255,10 @@ def main() -> None:
         finished = set(pd.read_csv(options.out)["sample"])
     for number in range(options.first, options.first + options.samples):
         if number not in finished:
-            rows = one_sample(sampler, number, options.replicates)
+            rows = one_sample(truth, sampler, number, options.replicates)
             rows.to_csv(options.out, mode="a", header=not options.out.exists(), index=False)
     rows = pd.read_csv(options.out)
-    table = summary(rows, truth)
+    table = summary(rows, values)
     if options.figure is not None:
         draw(table, rows["sample"].nunique(), options.figure)
     print(table.round(3).to_string())

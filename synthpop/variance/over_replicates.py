@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.design_variance import t_quantile
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import number, plural, short_percent
 from synthpop.variance.bootstrap import bootstrap, numbers_of_indicator
 from synthpop.variance.combine import combine
+from synthpop.variance.freedom import joint_degrees_of_freedom, sample_degrees_of_freedom
 
 PARTS = ("sampling", "modelling", "simulation")
 
@@ -108,15 +110,17 @@ def estimate_over_replicates(
     Parameters
     ----------
     function : function (data, weights) -> number, Indicator, mapping or Series
-        Of the persons of a population and their weights, which are one; of the survey and its
-        weights with `survey`.
+        Of the persons of a population and their weights, which are 1/scale (one at full size and
+        for a frame); of the survey and its weights with `survey`.
     replicates : iterable of Population (or DataFrame)
         Of ``fitted.replicates(n, refit="bootstrap")``, each looked at once.
     simulations : iterable of Population (or DataFrame), optional
         Of ``fitted.replicates(n)``, without refit: their variance is the part of the simulation.
     survey : Survey, optional
         The survey that the populations were learned from: the rescaled bootstrap variance of the
-        same function of it is the part of the sampling.
+        same function of it is the part of the sampling, and its degrees of freedom widen the
+        interval. Give it wherever it is at hand: without it the intervals of means of skewed
+        variables are too short.
     columns : list of str, optional
         Columns that the function needs: populations on disk are read faster.
     level : float
@@ -138,12 +142,15 @@ def estimate_over_replicates(
     Notes
     -----
     The total variance is (1 + 1/m) b with the variance b between the m replicates and m - 1 degrees
-    of freedom (Dong, Elliott and Raghunathan 2014; see `combine`). Its parts: sampling, the
-    bootstrap variance of the weighted estimate of the survey; simulation, the variance between
-    populations of one fit; modelling, what is left. They are estimated each with its own error, so
-    that the rest can come out negative: it is reported as zero then, the others are scaled to the
-    total, and a note says so. A replicate without a number for an estimate (an empty domain) is
-    left out there.
+    of freedom (Dong, Elliott and Raghunathan 2014; see `combine`). With `survey` the degrees of
+    freedom are those of both steps, 1 / (1/(m - 1) + 1/d), where d are those that the survey leaves
+    for the variance of this estimate (Satterthwaite; few where one household decides).
+
+    Parts of the variance: sampling, the bootstrap variance of the weighted estimate of the survey;
+    simulation, the variance between populations of one fit; modelling, what is left. They are
+    estimated each with its own error, so that the rest can come out negative: it is reported as
+    zero then, the others are scaled to the total, and a note says so. A replicate without a number
+    for an estimate (an empty domain) is left out there.
 
     Examples
     --------
@@ -156,8 +163,9 @@ def estimate_over_replicates(
     names = None if columns is None else list(columns)
     values = _values(function, replicates, names, "replicates")
     noise = None if simulations is None else _values(function, simulations, names, "simulations")
-    sampling = None
+    sampling, freedom = None, pd.Series(dtype=np.float64)
     if survey is not None:
+        freedom = sample_degrees_of_freedom(function, survey)
         result = bootstrap(function, survey, replicates=bootstrap_samples, seed=seed)
         sampling = pd.Series(result.variances, index=list(result.labels))
     rows, notes = {}, []
@@ -167,15 +175,17 @@ def estimate_over_replicates(
             rows[name] = {"estimate": float(column.mean()) if len(column) else float("nan")}
             continue
         total = combine(column, kind="bootstrap", level=level)
-        low, high = total.interval
+        sampled = float(freedom.get(name, np.inf))
+        joint = joint_degrees_of_freedom(total.degrees_of_freedom, sampled)
+        half = t_quantile((1 + level) / 2, joint) * total.standard_error
         parts, note = _parts(name, total.variance, noise, sampling)
         notes += note
         rows[name] = {
             "estimate": total.estimate,
             "standard_error": total.standard_error,
-            "lower": low,
-            "upper": high,
-            "degrees_of_freedom": total.degrees_of_freedom,
+            "lower": total.estimate - half,
+            "upper": total.estimate + half,
+            "degrees_of_freedom": joint,
             **parts,
         }
     order = ["estimate", "standard_error", "lower", "upper", "degrees_of_freedom", *PARTS]
@@ -199,7 +209,8 @@ def _values(
             faults.add(argument, what, remedy=remedy)
             faults.raise_if_any()
         frame = population if manifest is None else population.frame(columns)
-        rows.append(numbers_of_indicator(function(frame, np.ones(len(frame)))))
+        scale = 1.0 if manifest is None else manifest.identity.scale
+        rows.append(numbers_of_indicator(function(frame, np.full(len(frame), 1.0 / scale))))
     if len(rows) < 2:
         faults.add(argument, plural(len(rows), "population"), remedy="Give two or more.")
     faults.raise_if_any()
