@@ -10,83 +10,40 @@ from markupsafe import Markup
 
 from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
-from riskeval.report.values import AUDIENCES, ROUNDING, judged, limit_text, shown, visible
+from riskeval.report import assessment_charts as charts
+from riskeval.report.advice import advice
+from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
+from riskeval.report.values import AUDIENCES, ROUNDING, limit_text, shown, visible
+from synthpop.microdata.charts import value_bar
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.page_facts import (
+    card,
+    finding,
+    folding_row,
+    limit_mark,
+    row_id,
+    table,
+    verdict,
+)
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import count, number, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.assessment import Assessment
 
-HEAD = ("Number", "What it means", "Value", "Limit", "Judgement")
 MOST_ROWS = 10
-FIGURE_OF = {
-    "risk_distribution": "individual_risk",
-    "sample_against_population": "frequencies",
-    "cell_sizes": "k_anonymity",
-    "suda_by_record": "suda",
+MOST_FINDINGS = 5
+ATTRIBUTES = ("l_diversity", "t_closeness", "beta_likeness", "alpha_k_anonymity")
+"""Measures of what the keys tell about sensitive variables."""
+CHART_OF = {
+    "individual_risk": ("risk_distribution", charts.risk_chart),
+    "frequencies": ("sample_against_population", charts.frequencies_chart),
+    "k_anonymity": ("cell_sizes", charts.cell_sizes_chart),
+    "suda": ("suda_by_record", charts.suda_chart),
 }
-"""Measure in whose section a figure stands."""
-MARKS = {
-    "met": Markup('<span style="color:#00664a">✓ met</span>'),
-    "exceeded": Markup('<strong style="color:#b3261e">▲ exceeded</strong>'),
-}
-CAPTIONS = {
-    "risk_distribution": (
-        "Number of records by their individual risk; households, where they are known, by the risk "
-        "that an intruder links at least one member. The dashed line is where records begin to "
-        "stand out from the main part (benchmark rule)."
-    ),
-    "sample_against_population": (
-        "Each point is a distinct key: how many records have it, and how many persons of the "
-        "population these stand for by the weights. On the dashed line nobody else has the key, "
-        "so that a match is certain to be right. Files of many keys show an even part of them."
-    ),
-    "cell_sizes": (
-        "Distinct keys by the number of records that share them; keys of fewer than three records "
-        "in orange."
-    ),
-    "suda_by_record": (
-        "DIS-SUDA scores of the records with minimal sample uniques, in descending order. The "
-        "scores rank records; there is no published threshold."
-    ),
-}
-RULES = (
-    ("k-anonymity", "k = 3 or 5", "SDC practice guide of the World Bank"),
-    ("Individual risk, one record", "at most 0.09", "European Medicines Agency, Policy 0070"),
-    (
-        "Individual risk, one record",
-        "the benchmark rule (0.1 or 2 (mean + 2 MAD)) marks records that stand out; it is no limit",
-        "Templ 2017, equation 3.5",
-    ),
-    ("Individual risk, mean", "at most 0.01", "default of sdcMicro"),
-    (
-        "Household risk",
-        "mean and largest value by the limits of persons: the risk of a person is that of the "
-        "household",
-        "Templ 2017, section 3.6",
-    ),
-    ("Distinct l-diversity", "at least 2 values", "Machanavajjhala et al. 2007"),
-    (
-        "Log-linear model",
-        "|z| of the minimum error at most 2: above it the model is too simple, below -2 too rich",
-        "Skinner and Shlomo 2008",
-    ),
-    (
-        "Population uniqueness",
-        "Pitman up to a sampling fraction of 0.1, else the smaller of Zayatz and the slide "
-        "negative binomial",
-        "Dankar et al. 2012",
-    ),
-    ("SUDA2, t-closeness, beta-likeness", "none agreed: a decision of the office", "–"),
-)
-NOT_HERE = (
-    "Three measures compare the file with another table and are not part of an assessment of one "
-    "file: delta-presence (a table of the population), the classification risk (original and "
-    "protected file), and the intruder scenarios (original and synthetic file)."
-)
+"""Measure -> name of its caption, and the chart, which stands in its first row."""
 
 
 def write_assessment(
@@ -131,77 +88,129 @@ def write_assessment(
     faults.raise_if_any()
     external = audience == "external"
     measurements = visible(assessment.measurements, external)
-    pictures = {} if external else _pictures(assessment)
-    facts = {
-        "title": title or "Disclosure risk of a file",
-        "external": external,
-        "cards": _cards(assessment, measurements, external),
-        "first": _first(assessment, measurements),
-        "rounding": ROUNDING if external else "",
-        "exceeded": [_exceeds(one, external) for one in measurements if one.within is False],
-        "keys": ", ".join(assessment.keys),
-        "sensitive": ", ".join(assessment.sensitive),
-        "numeric": ", ".join(assessment.numeric),
-        "measures": [
-            _section(assessment, name, measurements, pictures, external)
-            for name in assessment.results
-        ],
-        "riskiest": None if external else riskiest_records(assessment),
-        "contributions": None if external else _contributions(assessment),
-        "skipped": [
-            (MEASURES[name].title, "" if external else why)
-            for name, why in assessment.skipped.items()
-        ],
-        "captions": CAPTIONS,
-        "rules": _table(("Measure", "Rule of thumb", "Source"), 3, RULES),
-        "not_here": NOT_HERE,
-        "pictures": pictures,
-    }
+    facts = assessment_facts(assessment, measurements, external)
+    facts["title"] = title or "Disclosure risk of a file"
     page = render_page("riskeval", "assess.html.j2", facts)
     return write_page(path, page, private=not external)
 
 
-def _table(head: Any, text_columns: int, rows: Any) -> dict[str, Any]:
-    return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
+def assessment_facts(
+    assessment: Assessment, measurements: list[Measurement], external: bool
+) -> dict[str, Any]:
+    """Return everything that the page says but its title, as text ready to be set."""
+    return {
+        "external": external,
+        "cards": _cards(assessment, measurements, external),
+        "verdicts": verdict_rows(assessment, measurements, external),
+        "worst": [
+            finding(_exceeds(one, external), f"#{row_id(one.key)}", advice(one))
+            for one in _by_excess(measurements)[:MOST_FINDINGS]
+        ],
+        "rounding": ROUNDING if external else "",
+        "keys": ", ".join(assessment.keys),
+        "sensitive": ", ".join(assessment.sensitive),
+        "numeric": ", ".join(assessment.numeric),
+        "rows": _rows(assessment, measurements, external),
+        "sorts": [] if external else [("over", "value over limit")],
+        "riskiest": None if external else riskiest_records(assessment),
+        "contributions": None if external else _contributions(assessment),
+        "sizes": None if external else _msu_sizes(assessment),
+        "skipped": [
+            (MEASURES[name].title, "" if external else why)
+            for name, why in assessment.skipped.items()
+        ],
+        "rules": table(("Measure", "Rule of thumb", "Source"), RULES, text_columns=3),
+        "not_here": NOT_HERE,
+    }
 
 
 def _cards(
     assessment: Assessment, measurements: list[Measurement], external: bool
 ) -> list[dict[str, str]]:
-    within = [one.within for one in measurements if one.within is not None]
     n = assessment.n_records
-    cards = [
-        {"title": "Records", "value": rounded(n) if external else count(n), "note": "in the file"},
-        {
-            "title": "Limits met",
-            "value": f"{sum(within)} of {len(within)}",
-            "note": "of the limits that were set",
-        },
-    ]
-    wanted = ("below_3", "global_risk", "household_risk")
+    cards = [card("Records", rounded(n) if external else count(n), "in the file")]
+    wanted = ("below_3", "global_risk", "expected_reidentifications", "household_risk")
     cards += [
-        {"title": one.title, "value": shown(one, external), "note": one.info.meaning.split(";")[0]}
+        card(one.title, shown(one, external), one.info.meaning.split(";")[0])
         for one in measurements
         if one.info.name in wanted
     ]
     return cards
 
 
-def _first(assessment: Assessment, measurements: list[Measurement]) -> str:
+def verdict_rows(
+    assessment: Assessment, measurements: list[Measurement], external: bool
+) -> list[dict[str, str]]:
+    """Return the three rows: limits, identity disclosure and attribute disclosure.
+
+    A row is "met" or "exceeded" by the limits that were set for its measures; without one it says
+    what was measured and judges nothing.
+    """
+    attribute = {
+        one.info.name for one in measurements if _measure_of(assessment, one) in ATTRIBUTES
+    }
+    identity = [one for one in measurements if one.info.name not in attribute]
+    about = [one for one in measurements if one.info.name in attribute]
     within = [one.within for one in measurements if one.within is not None]
-    measures = plural(len(assessment.results), "measure")
+    exceeded = within.count(False)
     if not within:
-        return f"{measures} of the disclosure risk; no limit was set."
-    exceeded = [one.title for one in measurements if one.within is False]
-    if not exceeded:
-        return (
-            f"{measures}: all {len(within)} limits are met, for intruders who know these keys and "
-            "no more."
-        )
-    return (
-        f"{measures}: {len(exceeded)} of {len(within)} limits "
-        f"{'is' if len(exceeded) == 1 else 'are'} exceeded."
-    )
+        limits = verdict("Limits", "none set", "none", "Set limits in the table [assess.limits].")
+    elif exceeded:
+        of = f"{exceeded} of {plural(len(within), 'limit')}"
+        text = f"{of} {'is' if exceeded == 1 else 'are'} exceeded."
+        limits = verdict("Limits", "exceeded", "bad", text, "#measures")
+    else:
+        text = f"{_all(len(within))} met, for intruders who know these keys and no more."
+        limits = verdict("Limits", "met", "good", text, "#measures")
+    return [
+        limits,
+        _judged_group("Identity disclosure", identity, IDENTITY, external),
+        _judged_group("Attribute disclosure", about, ATTRIBUTES, external)
+        if about
+        else verdict(
+            "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
+        ),
+    ]
+
+
+def _all(n: int) -> str:
+    return "The only limit is" if n == 1 else f"All {n} limits are"
+
+
+NO_SENSITIVE = "Declare sensitive variables."
+IDENTITY = ("below_3", "expected_reidentifications", "global_risk", "below_2")
+
+
+def _judged_group(
+    what: str, group: list[Measurement], first: tuple[str, ...], external: bool
+) -> dict[str, str]:
+    within = [one.within for one in group if one.within is not None]
+    word, level = "no limit", "none"
+    if within:
+        word, level = ("met", "good") if all(within) else ("exceeded", "bad")
+    chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
+    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen)
+    return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")
+
+
+def _measure_of(assessment: Assessment, one: Measurement) -> str:
+    rows = assessment.table
+    known = rows.loc[rows["name"] == one.info.name, "measure"]
+    return str(known.iloc[0]) if len(known) else ""
+
+
+def _by_excess(measurements: list[Measurement]) -> list[Measurement]:
+    """Return what exceeds its limit, the farthest beyond first."""
+    exceeded = [one for one in measurements if one.within is False]
+    return sorted(exceeded, key=lambda one: -over_limit(one))
+
+
+def over_limit(one: Measurement) -> float:
+    """Return a value as a multiple of its limit; NaN without a limit."""
+    if one.limit is None or one.value != one.value:
+        return float("nan")
+    value, limit = (one.limit, one.value) if one.at_least else (one.value, one.limit)
+    return value / limit if limit else (float("inf") if value else 0.0)
 
 
 def _exceeds(one: Measurement, external: bool) -> str:
@@ -209,44 +218,95 @@ def _exceeds(one: Measurement, external: bool) -> str:
     return f"{text} ({one.limit_source})" if one.limit_source else text
 
 
-def _section(
-    assessment: Assessment,
-    name: str,
-    measurements: list[Measurement],
-    pictures: dict[str, str],
-    external: bool,
-) -> dict[str, Any]:
-    measure = MEASURES[name]
-    keys = set(assessment.table.loc[assessment.table["measure"] == name, "name"])
-    rows = [
-        (
-            one.title,
-            _meaning(one, external),
-            shown(one, external),
-            limit_text(one),
-            MARKS.get(judged(one), judged(one)),
-        )
-        for one in measurements
-        if one.info.name in keys
+def _rows(
+    assessment: Assessment, measurements: list[Measurement], external: bool
+) -> list[dict[str, Any]]:
+    """One folding row a number; those that exceed a limit first, then in the order of measures."""
+    first_of: dict[str, Measurement] = {}
+    for one in measurements:
+        first_of.setdefault(_measure_of(assessment, one), one)
+    order = sorted(measurements, key=lambda one: one.within is not False)
+    return [
+        _row(assessment, one, first_of[_measure_of(assessment, one)] is one, external)
+        for one in order
     ]
-    return {
-        "name": name,
-        "title": measure.title,
-        "question": measure.question,
-        "summary": "" if external else assessment.results[name].summary(),
-        "source": measure.source,
-        "figures": [key for key, owner in FIGURE_OF.items() if owner == name and key in pictures],
-        "table": _table(HEAD, 2, rows),
-    }
+
+
+def _row(
+    assessment: Assessment, one: Measurement, is_first: bool, external: bool
+) -> dict[str, Any]:
+    name = _measure_of(assessment, one)
+    measure = MEASURES.get(name)
+    sentences = [_meaning(one, external)]
+    if measure is not None:
+        sentences.append(f"{measure.question} Source: {one.info.source or measure.source}.")
+    drawn = []
+    if is_first and not external and name in assessment.results:
+        sentences.append(assessment.results[name].summary())
+        drawn = _drawn(assessment, name)
+    over = over_limit(one)
+    mark = limit_mark(one.within, one.applies)
+    return folding_row(
+        one.key,
+        one.title,
+        measure.title if measure is not None else one.info.group,
+        "" if external else _bar(one),
+        [shown(one, external), limit_text(one), limit(mark)],
+        {} if external else {"over": min(over, 1e9)},
+        flagged=one.within is False,
+        sentences=sentences,
+        charts=drawn,
+    )
+
+
+def limit(mark: dict[str, str]) -> Markup:
+    """Return a limit mark as markup: word, shape and colour."""
+    return Markup('<span class="limit-mark {kind}">{text}</span>').format(**mark)
+
+
+def _bar(one: Measurement) -> str:
+    """Return the value on a line from zero, with its limit."""
+    value = one.share if one.info.unit == "records" else one.value
+    reach = 1.0
+    bound = float("nan")
+    if one.limit is not None:
+        of = one.records if one.info.unit == "records" and one.records else 1
+        bound = one.limit / of
+        reach = max(1.25 * bound, value) if value == value else 1.25 * bound
+    elif one.info.unit not in ("records", "share", "probability", "overlap"):
+        return ""
+    text = f"{one.title}: {shown(one)}"
+    text += f", limit {limit_text(one)}" if one.limit is not None else ""
+    return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
+
+
+def _drawn(assessment: Assessment, name: str) -> list[dict[str, str]]:
+    if name not in CHART_OF:
+        return []
+    key, draw = CHART_OF[name]
+    counts = assessment.results.get("frequencies")
+    result = counts if name == "k_anonymity" else assessment.results[name]
+    if result is None or (name == "frequencies" and not result.weighted):
+        return []
+    return [{"chart": draw(result, CAPTIONS[key]), "caption": CAPTIONS[key]}]
 
 
 def _meaning(one: Measurement, external: bool) -> str:
-    parts = [one.info.meaning]
+    text = one.info.meaning[0].upper() + one.info.meaning[1:]
     if one.note and not external:
-        parts.append(one.note)
+        text += f"; {one.note}"
     if one.limit_source and one.limit is not None:
-        parts.append(f"limit: {one.limit_source}")
-    return "; ".join(parts)
+        text += f"; limit: {one.limit_source}"
+    return f"{text}."
+
+
+def _msu_sizes(assessment: Assessment) -> dict[str, Any] | None:
+    """How many minimal sample uniques there are by the number of their keys."""
+    suda = assessment.results.get("suda")
+    if suda is None or not len(suda.msu_sizes):
+        return None
+    rows = [[count(size), count(n)] for size, n in suda.msu_sizes[["size", "n_msu"]].to_numpy()]
+    return table(("Keys of a minimal unique", "Minimal uniques"), rows)
 
 
 def riskiest_records(assessment: Assessment) -> dict[str, Any] | None:
@@ -254,22 +314,22 @@ def riskiest_records(assessment: Assessment) -> dict[str, Any] | None:
     risk = assessment.results.get("individual_risk")
     if risk is None or not len(risk.risk):
         return None
-    table = risk.counts.keys
+    keys = risk.counts.keys
     order = np.argsort(-risk.risk, kind="stable")
-    _, first = np.unique(table.cell[order], return_index=True)
+    _, first = np.unique(keys.cell[order], return_index=True)
     records = order[np.sort(first)][:MOST_ROWS]
-    levels = table.frame()
+    levels = keys.frame()
     rows = []
     for record in records:
-        cell = table.cell[record]
+        cell = keys.cell[record]
         values = [str(value) if value == value else "missing" for value in levels.iloc[cell]]
         numbers = [number(risk.risk[record]), number(risk.f[record]), number(risk.F[record])]
         if risk.household_risk is not None:
             numbers.append(number(risk.household_risk[record]))
         rows.append((str(record + 1), *values, *numbers))
     household = ("Household risk",) if risk.household_risk is not None else ()
-    head = ("Record", *table.names, "Risk", "f", "F", *household)
-    return _table(head, 1 + len(table.names), rows)
+    head = ("Record", *keys.names, "Risk", "f", "F", *household)
+    return table(head, rows, text_columns=1 + len(keys.names))
 
 
 def _contributions(assessment: Assessment) -> dict[str, Any] | None:
@@ -291,11 +351,5 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))
-    return _table(("Key", "Values that contribute most", "Part of all scores"), 2, rows)
-
-
-def _pictures(assessment: Assessment) -> dict[str, str]:
-    from synthpop.microdata.pictures import to_svg
-
-    figures = assessment.figures()
-    return {key: to_svg(figure, key, CAPTIONS.get(key, key)) for key, figure in figures.items()}
+    head = ("Key", "Values that contribute most", "Part of all scores")
+    return table(head, rows, text_columns=2)

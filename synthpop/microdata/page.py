@@ -11,6 +11,7 @@ from typing import Any
 
 from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
+from synthpop.microdata.language import current_language, gettext
 
 PAGES = "synthpop.microdata"
 
@@ -30,7 +31,8 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     Notes
     -----
     The page has a content security policy: nothing is loaded, and of scripts only the one of the
-    shell runs (known by its hash), in templates that have the block ``script``.
+    shell runs (known by its hash). Templates are written in the language of the block of
+    `synthpop.microdata.language.use_language`.
     """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -42,15 +44,17 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["_"] = gettext
     style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
     script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
     known = {
         **facts,
         "generator": f"{package} {__version__}",
+        "language": current_language(),
         "style": Markup(style),
         "script": Markup(script),
         "script_hash": _source_hash(script),
-        "pictures": {key: Markup(svg) for key, svg in facts["pictures"].items()},
+        "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
     }
     return environment.get_template(template).render(known)
 

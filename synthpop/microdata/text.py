@@ -1,7 +1,8 @@
 """Numbers as text: the only place where numbers become part of a sentence, a table or an axis.
 
 Every page, summary, message and figure of both packages writes counts with thousands separators,
-shares as "12.3 %", negative numbers with a true minus and missing numbers as a dash.
+shares as "12.3 %", negative numbers with a true minus and missing numbers as a dash, with the
+separators of the language (`synthpop.microdata.language`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from synthpop.microdata.language import gettext, localised, ngettext
 
 BLANK = "–"
 MINUS = "−"
@@ -48,7 +51,7 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
     '0 records are'
     """
     whole = int(_finite(value))
-    return f"{count(whole)} {noun if whole == 1 else many or noun + 's'}"
+    return f"{count(whole)} {ngettext(noun, many or noun + 's', whole)}"
 
 
 def number(value: Number, digits: int = 3) -> str:
@@ -86,7 +89,7 @@ def percent(value: Number, decimals: int = 2) -> str:
         return BLANK
     share = _finite(value)
     if 0 < share < 0.5 * 10.0 ** -(decimals + 2):
-        return f"< {10.0**-decimals:.{decimals}f} %"
+        return localised(f"< {10.0**-decimals:.{decimals}f} %")
     return _signed(_without_sign_of_zero(f"{share * 100:,.{decimals}f}")) + " %"
 
 
@@ -170,7 +173,9 @@ def join(items: Iterable[object]) -> str:
     ('a, b and c', 'a', '')
     """
     texts = [str(item) for item in items]
-    return ", ".join(texts[:-1]) + " and " + texts[-1] if len(texts) > 1 else "".join(texts)
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {gettext('and')} {texts[-1]}"
 
 
 def _finite(value: Number) -> float:
@@ -186,4 +191,4 @@ def _without_sign_of_zero(text: str) -> str:
 
 
 def _signed(text: str) -> str:
-    return text.replace("-", MINUS, 1) if text.startswith("-") else text
+    return localised(text.replace("-", MINUS, 1) if text.startswith("-") else text)

@@ -9,11 +9,11 @@ import pandas as pd
 
 from synthpop.evaluation.ranking import KINDS
 from synthpop.evaluation.result import FitReport
-from synthpop.figures import svg
 from synthpop.figures.style import Names
+from synthpop.microdata import charts as svg
+from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import BLANK, number, short_percent
-from synthpop.report.tables import Svg, table
 
 MEASURES = {"tvd": "TVD", "ks": "KS", "agreement": "agreement", "correlation": "correlation",
             "indicator": "indicator"}  # fmt: skip

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures import svg
 from synthpop.figures.style import Names
+from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
+from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.text import BLANK, number, percent, points, short_percent
-from synthpop.report.tables import Svg, table
 
 MOST_SHOWN = 6
 MOST_CELLS = 400

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.style import Names
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import count, number, percent, plural
 from synthpop.population.population import Population
-from synthpop.report.tables import table
 
 KINDS = {
     "structure": "Household structure",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.figures import svg
+from synthpop.microdata import charts as svg
+from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_share
 from synthpop.microdata.text import BLANK, count, number, percent
-from synthpop.report.tables import Svg, table
 
 MODEL_SCENARIO = 5
 

@@ -10,6 +10,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.style import Names
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import (
     BLANK,
     change,
@@ -20,7 +21,6 @@ from synthpop.microdata.text import (
     points,
     short_percent,
 )
-from synthpop.report.tables import table
 
 STATISTICS = {
     "mean": ("Mean", number),

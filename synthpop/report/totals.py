@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.objective_trace import objective_trace
 from synthpop.figures.style import Names
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.manifest import StepRecord
 from synthpop.population.population import Population
-from synthpop.report.tables import table
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5

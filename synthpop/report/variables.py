@@ -8,16 +8,20 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures import svg
 from synthpop.figures.style import Names
 from synthpop.figures.tables import shown_groups
+from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import share_errors
+from synthpop.microdata.page_facts import Svg, folding_row, table
 from synthpop.microdata.text import change, count, number, percent, points, short_percent
 from synthpop.report.sections import quantile_table, statistics_table
-from synthpop.report.tables import Svg, table
-from synthpop.report.verdicts import variable_id
 
 MOST_LEVELS = 60
+BEYOND = 2.0
+CURVE = (
+    "Difference of the distribution functions, in percentage points: population less survey. The "
+    "band is two sampling errors of the survey."
+)
 
 
 def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
@@ -26,8 +30,7 @@ def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``id``, ``name``, ``title``, ``type``, ``distance`` and ``ratio`` (texts and numbers),
-        ``plot`` and ``chart`` (SVG), ``sentence``, ``tables`` (title and table each).
+        One `folding_row` a variable, with a small plot, the sentence and all tables.
     """
     parts = {part: total for total, group in fit.components.items() for part in group}
     ranking = fit.ranking
@@ -42,21 +45,21 @@ def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
         facts = _category(fit, name, one_way[name], names) if coded else _number(fit, name, names)
         if name in parts:
             kind = f"part of {names.short(parts[name])}"
+        ratio, largest = float(row["ratio"]), float(worst[name])
+        distance = f"{short_percent(row['value'], 2)} {row['measure'].upper()}"
         rows.append(
-            {
-                "id": variable_id(name),
-                "name": name,
-                "title": names.title(name),
-                "type": kind,
-                "measure": row["measure"].upper(),
-                "distance": short_percent(row["value"], 2),
-                "ratio": number(row["ratio"], 2),
-                "ratio_value": round(float(row["ratio"]), 4),
-                "worst": number(float(worst[name]), 2),
-                "worst_value": round(float(worst[name]), 4),
-                "sentence": _sentence(fit, name, row),
-                **facts,
-            }
+            folding_row(
+                name,
+                names.title(name),
+                kind,
+                facts["plot"],
+                [distance, number(ratio, 2), number(largest, 2)],
+                {"worst": largest, "ratio": ratio},
+                flagged=largest > BEYOND,
+                sentences=[_sentence(fit, name, row)],
+                charts=facts["charts"],
+                tables=facts["tables"],
+            )
         )
     return rows
 
@@ -102,8 +105,7 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: Names) -> di
     text = f"Differences of the shares of {len(rows)} categories with their sampling error"
     shown = np.sort(farthest)
     plot = svg.spark_bars(gaps[shown].tolist(), errors[shown].tolist(), text)
-    return {"plot": Svg(plot), "chart": "",
-            "tables": tables}  # fmt: skip
+    return {"plot": plot, "charts": [], "tables": tables}
 
 
 def _strata(fit: FitReport, name: str) -> dict[str, Any] | None:
@@ -142,8 +144,8 @@ def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
             {"title": f"By {names.title(by)}", "table": _groups(fit, name, by, names)}
             for by in shown_groups(fit, name)
         ]
-    return {"plot": Svg(svg.spark_curve(x, p - q, errors, text)), "chart": Svg(chart),
-            "tables": tables}  # fmt: skip
+    charts = [{"chart": chart, "caption": CURVE}]
+    return {"plot": svg.spark_curve(x, p - q, errors, text), "charts": charts, "tables": tables}
 
 
 def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.style import Names
+from synthpop.microdata.page_facts import finding, row_id, verdict
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
 from synthpop.microdata.text import number, percent
 from synthpop.report.advice import advice
@@ -26,8 +26,8 @@ def verdict_rows(
     fit: FitReport, risk: Any, totals: Mapping[str, Any] | None, external: bool
 ) -> list[dict[str, str]]:
     """Return the three rows: what is judged, the word, its level and its reason."""
-    verdict = fit.verdict()
-    rows = [_row("Fit", "#variables", verdict.word, f"{verdict.reason} {_auc(fit)}".strip())]
+    judgement = fit.verdict()
+    rows = [_row("Fit", "#variables", judgement.word, f"{judgement.reason} {_auc(fit)}".strip())]
     word, reason = risk_verdict(risk, fit.n_sample, external)
     rows.append(_row("Disclosure risk", "#risk" if risk is not None else "", word, reason))
     word, reason = totals_verdict(totals)
@@ -36,8 +36,7 @@ def verdict_rows(
 
 
 def _row(what: str, link: str, word: str, reason: str) -> dict[str, str]:
-    level = LEVELS.get(word, "none")
-    return {"what": what, "link": link, "word": word, "level": level, "reason": reason}
+    return verdict(what, word, LEVELS.get(word, "none"), reason, link)
 
 
 def _auc(fit: FitReport) -> str:
@@ -93,11 +92,7 @@ def worst_items(
 ) -> list[dict[str, str]]:
     """Return what most needs a look: a sentence, where to look, and what to do."""
     return [
-        {
-            "sentence": comparison_sentence(row, names.short),
-            "link": f"#{link_of(row)}",
-            "advice": advice(row, recipe),
-        }
+        finding(comparison_sentence(row, names.short), f"#{link_of(row)}", advice(row, recipe))
         for row in fit.verdict().worst.to_dict("records")
     ]
 
@@ -113,19 +108,4 @@ def link_of(row: Mapping[Any, Any]) -> str:
         return "pairs"
     if kind == "components":
         return "components"
-    return variable_id(str(row["variable"]))
-
-
-def variable_id(name: str) -> str:
-    """Return the id of a variable on the page: letters, digits and a number for the rest.
-
-    Examples
-    --------
-    >>> variable_id("pl030"), variable_id("a b")
-    ('v-pl030', 'v-a-b-1c7')
-    """
-    plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
-    if plain == name:
-        return f"v-{name}"
-    mark = sum((k + 1) * ord(c) for k, c in enumerate(name)) % 4096
-    return f"v-{plain}-{mark:x}"
+    return row_id(str(row["variable"]))

@@ -12,7 +12,7 @@
       const text = search.value.toLowerCase();
       for (const v of vars) {
         const named = v.dataset.name.toLowerCase().includes(text);
-        v.hidden = !named || (beyond.checked && !(+v.dataset.worst > 2));
+        v.hidden = !named || (beyond && beyond.checked && !v.dataset.flagged);
       }
     };
     const order = () => {
@@ -23,27 +23,31 @@
       box.append(...sorted);
     };
     search.addEventListener("input", update);
-    beyond.addEventListener("change", update);
+    if (beyond) beyond.addEventListener("change", update);
     sort.addEventListener("change", order);
+    const words = [open.textContent, open.dataset.close];
     open.addEventListener("click", () => {
       const all = vars.every((v) => v.open);
       vars.forEach((v) => { v.open = !all; });
-      open.textContent = all ? "Open all" : "Close all";
+      open.textContent = all ? words[0] : words[1];
     });
   }
   const show = () => {
     const id = decodeURIComponent(location.hash.slice(1));
     const target = id && document.getElementById(id);
-    if (target && target.tagName === "DETAILS") { target.hidden = false; target.open = true; }
+    const fold = target && target.closest("details");
+    if (fold) { fold.hidden = false; fold.open = true; target.scrollIntoView(); }
   };
   addEventListener("hashchange", show);
   show();
+  const groups = document.documentElement.lang === "de" ? /\./g : /,/g;
   const value = (cell) => {
-    const text = cell.textContent.replace(/[,\s%<+]/g, "").replace("\u2212", "-");
+    const plain = cell.textContent.replace(groups, "").replace(",", ".");
+    const text = plain.replace(/[\s%<+\u25b2()]/g, "").replace("\u2212", "-");
     const number = parseFloat(text);
     return isNaN(number) ? cell.textContent : number;
   };
-  for (const head of document.querySelectorAll("th[scope=col]")) {
+  for (const head of document.querySelectorAll("table:not(.cells) th[scope=col]")) {
     head.tabIndex = 0;
     const sorted = () => {
       const body = head.closest("table").tBodies[0];

@@ -51,7 +51,7 @@ def text_of(page: str) -> str:
 def test_one_file_with_the_decision_first(found: riskeval.Comparison, tmp_path: Path) -> None:
     page = found.report(tmp_path / "page.html", title="Five files").read_text(encoding="utf-8")
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert page.count("<svg") == 5
     heads = re.findall(r"<h[12][^>]*>(.*?)</h", page)
     assert heads == [

@@ -20,7 +20,8 @@ from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
 from riskeval.measures.registry import MEASURES, Limits
 from riskeval.measures.uniqueness import population_uniqueness
-from riskeval.report.assessment import CAPTIONS, RULES, riskiest_records, write_assessment
+from riskeval.report.assessment import riskiest_records, write_assessment
+from riskeval.report.assessment_texts import CAPTIONS, RULES
 from riskeval.runfiles.runfile import assess_file
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
@@ -326,11 +327,11 @@ def test_the_page_shows_each_number_once_and_the_riskiest_records(tmp_path):
     )
     text = write_assessment(tmp_path / "a.html", result).read_text(encoding="utf-8")
     for one in result.measurements:
-        assert text.count(f'<td class="t">{escape(one.title)}</td>') == 1
-    assert "▲ exceeded" in text
-    assert "✓ met" in text
+        assert text.count(f'<span class="title">{escape(one.title)}</span>') == 1
+    assert '<span class="limit-mark bad">exceeded</span>' in text
+    assert '<span class="limit-mark good">met</span>' in text
     table = riskiest_records(result)
-    assert table["head"][:4] == ("Record", *KEYS)
+    assert table["head"][:4] == ["Record", *KEYS]
     risk = result.results["individual_risk"].risk
     shown = [int(row[0]) - 1 for row in table["rows"]]
     assert risk[shown[0]] == risk.max()
@@ -346,7 +347,7 @@ def test_external_pages_show_no_small_count_and_nothing_to_compute_one_from(tmp_
     result = assess(data, keys=["key"], weights="w", sensitive="ill", k=(2, 4, 41))
     page = write_assessment(tmp_path / "a.html", result, audience="external")
     body = page.read_text(encoding="utf-8").split("<main")[1]
-    cells = re.findall(r"<td>([^<]*)</td>", body)
+    cells = re.findall(r'<span class="n[^"]*">([^<]*)</span>', body)
     numbers = [int(cell) for cell in cells if cell.isdigit()]
     assert all(value == 0 or value % 5 == 0 for value in numbers)
     assert "&lt; 5" in cells

@@ -178,7 +178,7 @@ def test_title_labels_and_units(survey: Survey, population: Any, fit: FitReport)
     assert facts["title"] == "My <country>"
     number = next(item for item in facts["variables"] if item["name"] == "income")
     assert number["title"] == "Net income (income)"
-    assert "euros a year" in number["chart"]
+    assert "euros a year" in number["charts"][0]["chart"]
     assert facts["risk"] is None
 
 
@@ -246,8 +246,8 @@ def test_a_page_says_first_what_is_broken(survey: Survey, population: Any) -> No
     facts = report_facts(survey, frame, fit)
     assert facts["verdicts"][0]["word"] != "close"
     assert "job" in facts["worst"][0]["sentence"]
-    assert facts["variables"][0]["worst_value"] > 2
-    assert facts["variables"][0]["worst_value"] == pytest.approx(
+    assert facts["variables"][0]["order"]["worst"] > 2
+    assert facts["variables"][0]["order"]["worst"] == pytest.approx(
         fit.ranking["ratio"].max(), abs=0.01
     )
     ids = {item["id"] for item in facts["variables"]} | {"members", "households", "pairs"}

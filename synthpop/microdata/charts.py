@@ -168,6 +168,106 @@ def part_bar(parts: Sequence[tuple[float, str]], reach: float, text: str) -> str
     return _svg(BAR_WIDTH, BAR_HEIGHT, text, body)
 
 
+def value_bar(
+    value: float, limit: float, reach: float, text: str, *, at_least: bool = False
+) -> str:
+    """Return a bar from zero to a value with a mark at its limit, on a linear axis.
+
+    Parameters
+    ----------
+    value : float
+    limit : float
+        NaN for none.
+    reach : float
+        End of the axis.
+    at_least : bool
+        Whether values below the limit are those that exceed it.
+    """
+    if not (np.isfinite(value) and reach > 0):
+        return ""
+    scale = (SPARK_WIDTH - 6) / reach
+    beyond = bool(np.isfinite(limit)) and (value < limit if at_least else value > limit)
+    body = '<rect class="track" x="0" y="12" width="150" height="6"/>'
+    width = max(min(abs(value), reach) * scale, 1.0)
+    body += f'<rect class="{"far" if beyond else "mark"}" x="0" y="9" width="{width:.1f}" '
+    body += 'height="12"/>'
+    if np.isfinite(limit):
+        at = min(limit, reach) * scale
+        body += f'<path class="limit" d="M{at:.1f} 3V27"/>'
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+
+
+def interval_dot(
+    value: float, lower: float, upper: float, yardstick: float, ends: tuple[float, float], text: str
+) -> str:
+    """Return a dot with its interval, and a vertical line at what it is compared with.
+
+    Parameters
+    ----------
+    value, lower, upper : float
+        NaN for no interval.
+    yardstick : float
+        Baseline or true value; NaN for none. The dot stands out where the interval excludes it.
+    ends : (float, float)
+        Low and high end of the axis.
+    """
+    low, high = ends
+    if not (np.isfinite(value) and high > low):
+        return ""
+
+    def at(x: float) -> float:
+        return 4 + (float(np.clip(x, low, high)) - low) / (high - low) * (SPARK_WIDTH - 8)
+
+    body = f'<path class="grid" d="M0 15H{SPARK_WIDTH}"/>'
+    apart = np.isfinite(yardstick) and np.isfinite(lower) and not lower <= yardstick <= upper
+    kind = "far" if apart else "mark"
+    if np.isfinite(yardstick):
+        body += f'<path class="limit" d="M{at(yardstick):.1f} 3V27"/>'
+    if np.isfinite(lower) and np.isfinite(upper):
+        body += f'<path class="{kind}" d="M{at(lower):.1f} 15H{at(upper):.1f}"/>'
+    body += f'<circle class="{kind}" cx="{at(value):.1f}" cy="15" r="4"/>'
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+
+
+def before_after(before: Sequence[float], after: Sequence[float], text: str) -> str:
+    """Return two distributions over the same classes: grey columns before, a coloured line after.
+
+    Examples
+    --------
+    >>> before_after([3, 1], [2, 2], "ages").count('class="band"')
+    2
+    """
+    q, p = (np.nan_to_num(np.asarray(values, dtype=float)) for values in (before, after))
+    top = float(max(q.max(initial=0.0), p.max(initial=0.0)))
+    if not len(q) or top <= 0:
+        return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
+    step, scale = SPARK_WIDTH / len(q), (SPARK_HEIGHT - 2) / top
+    body, points = "", []
+    for k, (a, b) in enumerate(zip(q, p, strict=True)):
+        height, width = a * scale, max(step - 1, 0.6)
+        body += f'<rect class="band" x="{k * step:.1f}" y="{SPARK_HEIGHT - height:.1f}" '
+        body += f'width="{width:.1f}" height="{height:.1f}"/>'
+        level = f"{SPARK_HEIGHT - 1 - b * scale:.1f}"
+        points.append(f"{k * step:.1f},{level} {k * step + width:.1f},{level}")
+    kind = "mark line" if np.allclose(q, p) else "far line"
+    body += f'<polyline class="{kind}" points="{" ".join(points)}"/>'
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+
+
+def columns(values: Sequence[float], text: str) -> str:
+    """Return a distribution as small columns."""
+    x = np.nan_to_num(np.asarray(values, dtype=float))
+    top = float(x.max(initial=0.0))
+    body = ""
+    if len(x) and top > 0:
+        step = SPARK_WIDTH / len(x)
+        for k, value in enumerate(x):
+            height, width = value / top * (SPARK_HEIGHT - 2), max(step - 1, 0.6)
+            body += f'<rect class="mark" x="{k * step:.1f}" y="{SPARK_HEIGHT - height:.1f}" '
+            body += f'width="{width:.1f}" height="{height:.1f}"/>'
+    return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
+
+
 def nice_ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Return at most `most` round numbers from low to high.
 

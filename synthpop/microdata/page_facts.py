@@ -1,0 +1,132 @@
+"""What pages are made of: tables, verdict rows and folding rows, as text ready to be set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synthpop.microdata.text import BLANK
+
+LEVELS = ("good", "look", "bad", "none")
+
+
+class Svg(str):
+    """Text that a page shows as it is: a chart made here, never something of the data."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "",
+          text_columns: int = 1) -> dict[str, Any]:  # fmt: skip
+    """Return what the template needs for a table; columns after the first ones are numbers."""
+    return {
+        "head": list(head),
+        "rows": [list(row) for row in rows],
+        "caption": caption,
+        "text_columns": text_columns,
+    }
+
+
+def card(title: str, value: str, note: str = "") -> dict[str, str]:
+    """Return a key figure for the head of a page."""
+    return {"title": title, "value": value, "note": note}
+
+
+def verdict(what: str, word: str, level: str, reason: str, link: str = "") -> dict[str, str]:
+    """Return a verdict row: what is judged, one word, its level and the reason.
+
+    Parameters
+    ----------
+    level : {"good", "look", "bad", "none"}
+        Colour and shape of the row; "none" where nothing is judged.
+    link : str
+        Where the page says more, such as ``"#risk"``.
+    """
+    return {"what": what, "word": word, "level": level, "reason": reason, "link": link}
+
+
+def finding(sentence: str, link: str, advice: str = "") -> dict[str, str]:
+    """Return something that needs a look: a sentence, where it is shown, and what to do."""
+    return {"sentence": sentence, "link": link, "advice": advice}
+
+
+def folding_row(
+    key: str,
+    title: str,
+    kind: str,
+    plot: str,
+    cells: Sequence[str],
+    order: Mapping[str, float],
+    *,
+    flagged: bool = False,
+    **body: Any,
+) -> dict[str, Any]:
+    """Return a row of a list that can be searched, sorted and folded out.
+
+    Parameters
+    ----------
+    key : str
+        Unique on the page; its id is `row_id` of it.
+    title, kind : str
+    plot : str
+        Small chart (SVG), or empty.
+    cells : sequence of str
+        Three texts at most, to the right of the plot.
+    order : mapping of str to float
+        Numbers by which the list can be sorted.
+    flagged : bool
+        Whether the row needs a look: the filter keeps it, and its last cell stands out.
+    **body
+        What the row shows when it is open: `sentences`, `tables` (title and table each), `charts`
+        (chart and caption each).
+    """
+    return {
+        "id": row_id(key),
+        "name": key,
+        "title": title,
+        "kind": kind,
+        "plot": Svg(plot),
+        "cells": list(cells),
+        "order": {name: round(float(value), 6) if value == value else -1.0
+                  for name, value in order.items()},
+        "flagged": flagged,
+        "sentences": [text for text in body.pop("sentences", ()) if text],
+        "tables": list(body.pop("tables", ())),
+        "charts": [{"chart": Svg(one["chart"]), "caption": one["caption"]}
+                   for one in body.pop("charts", ()) if one["chart"]],
+        **body,
+    }  # fmt: skip
+
+
+def row_id(name: str) -> str:
+    """Return the id of a row on the page: letters, digits and a number for the rest.
+
+    Examples
+    --------
+    >>> row_id("pl030"), row_id("a b")
+    ('v-pl030', 'v-a-b-1c7')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", name)
+    if plain == name:
+        return f"v-{name}"
+    mark = sum((k + 1) * ord(c) for k, c in enumerate(name)) % 4096
+    return f"v-{plain}-{mark:x}"
+
+
+def limit_mark(within: bool | None, applies: bool = True) -> dict[str, str]:
+    """Return how a limit is marked: by a word, a shape and a colour.
+
+    Examples
+    --------
+    >>> limit_mark(False)["text"], limit_mark(None)["text"], limit_mark(None, applies=False)["kind"]
+    ('exceeded', '–', 'grey')
+    """
+    if not applies:
+        return {"text": "does not apply", "kind": "grey"}
+    if within is None:
+        return {"text": BLANK, "kind": "none"}
+    return {"text": "met", "kind": "good"} if within else {"text": "exceeded", "kind": "bad"}
