@@ -294,7 +294,7 @@ def _drawn(assessment: Assessment, name: str) -> list[dict[str, str]]:
 def _meaning(one: Measurement, external: bool) -> str:
     text = one.info.meaning[0].upper() + one.info.meaning[1:]
     if one.note and not external:
-        text += f"; {one.note}"
+        text += f"; {one.note.rstrip('.')}"
     if one.limit_source and one.limit is not None:
         text += f"; limit: {one.limit_source}"
     return f"{text}."

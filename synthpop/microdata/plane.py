@@ -82,7 +82,8 @@ class Axis:
         first, last = np.floor(np.log10(max(bottom, 1e-300))), np.ceil(np.log10(top))
         step = max(1, int(np.ceil((last - first + 1) / most)))
         sizes = [10.0**p for p in np.arange(first, last + 1, step)]
-        if last - first <= 1 and most > 3:
+        inside = [size for size in sizes if self.low <= size <= self.high]
+        if len(inside) < 3 and step == 1:
             sizes = sorted({s * k for s in sizes for k in (1, 2, 5)})
         values = sizes if self.scale == "log" else [-s for s in sizes[::-1]] + [0.0, *sizes]
         slack = 1e-9 * top
