@@ -21,15 +21,17 @@ def sweep_margins(levels, totals, target, factors, probabilities, margin):
     """
     n_cells, m = levels.shape
     n_classes = probabilities.shape[1]
+    margin[:] = 0.0
+    for c in range(n_cells):
+        level, weight = levels[c, 0], totals[c]
+        for r in range(n_classes):
+            margin[level, r] += weight * probabilities[c, r]
     gap = 0.0
+    # the pass that scales to a predictor adds up the margin of the next one
     for j in range(m):
         low, high = levels[0, j], levels[0, j] + 1
         for c in range(n_cells):
             low, high = min(low, levels[c, j]), max(high, levels[c, j] + 1)
-        margin[low:high] = 0.0
-        for c in range(n_cells):
-            for r in range(n_classes):
-                margin[levels[c, j], r] += totals[c] * probabilities[c, r]
         for level in range(low, high):
             for r in range(n_classes):
                 gap = max(gap, abs(margin[level, r] - target[level, r]))
@@ -39,12 +41,20 @@ def sweep_margins(levels, totals, target, factors, probabilities, margin):
                 margin[level, r] = ratio
                 factors[level, r] *= ratio
         for c in range(n_cells):
-            total = 0.0
+            level, total = levels[c, j], 0.0
             for r in range(n_classes):
-                probabilities[c, r] *= margin[levels[c, j], r]
-                total += probabilities[c, r]
-            for r in range(n_classes):
-                probabilities[c, r] /= total
+                p = probabilities[c, r] * margin[level, r]
+                probabilities[c, r] = p
+                total += p
+            if j + 1 < m:
+                following, weight = levels[c, j + 1], totals[c]
+                for r in range(n_classes):
+                    p = probabilities[c, r] / total
+                    probabilities[c, r] = p
+                    margin[following, r] += weight * p
+            else:
+                for r in range(n_classes):
+                    probabilities[c, r] /= total
     return gap
 
 

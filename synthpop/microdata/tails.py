@@ -12,13 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from synthpop.microdata.amse import AmseThreshold, amse_threshold
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.pareto import ParetoTail, drawn_between, fit_pareto, van_kerm_threshold
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 from synthpop.microdata.weighted import check_option, clean
 
-__all__ = ["GpdTail", "ParetoTail", "fit_gpd", "fit_pareto", "van_kerm_threshold"]
+__all__ = [
+    "AmseThreshold",
+    "GpdTail",
+    "ParetoTail",
+    "amse_threshold",
+    "fit_gpd",
+    "fit_pareto",
+    "van_kerm_threshold",
+]
 
 NEARLY_EXPONENTIAL = 1e-9
 LEAST_SHAPE = -1.0
