@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks._measure import measure
+from riskeval.protection.methods import MahalanobisGroups, MdavGroups
 from riskeval.protection.microaggregate import microaggregate
 from riskeval.protection.noise import add_noise
 from riskeval.protection.rank_swap import rank_swap
@@ -53,7 +54,7 @@ def main() -> None:
     names = ["x0", "x1", "x2"]
     for method in ("mdav", "univariate-optimal", "gower", "mahalanobis", "cluster"):
         microaggregate(warm, names, method=method, seed=1)
-    microaggregate(warm, names, block=50)
+    microaggregate(warm, names, method=MdavGroups(block=50))
     rank_swap(warm, names, seed=1)
 
     small = firms(20_000, 3)
@@ -63,17 +64,17 @@ def main() -> None:
     middle = firms(100_000, 3)
     loss_of("MDAV, exact", middle, names)
     for block in (20_000, 5_000, 1_000):
-        loss_of(f"MDAV, boxes of {block:,}", middle, names, block=block)
+        loss_of(f"MDAV, boxes of {block:,}", middle, names, method=MdavGroups(block))
     wide = firms(100_000, 10)
     ten = [f"x{j}" for j in range(10)]
     loss_of("MDAV, exact", wide, ten)
-    loss_of("MDAV, boxes of 5,000", wide, ten, block=5_000)
+    loss_of("MDAV, boxes of 5,000", wide, ten, method=MdavGroups(5_000))
     large = firms(1_000_000, 3)
     for block in (20_000, 5_000):
-        loss_of(f"MDAV, boxes of {block:,}", large, names, block=block)
+        loss_of(f"MDAV, boxes of {block:,}", large, names, method=MdavGroups(block))
     for method in ("individual", "univariate-optimal", "pca", "robust-pca", "cluster"):
         loss_of(method, large, names, method=method, seed=1)
-    loss_of("mahalanobis, boxes of 5,000", large, names, method="mahalanobis", block=5_000, seed=1)
+    loss_of("mahalanobis, boxes of 5,000", large, names, method=MahalanobisGroups(5_000), seed=1)
     loss_of("gower", small, [*names, "group"], method="gower", seed=1)
 
     others: dict[str, Callable[[], object]] = {

@@ -95,7 +95,7 @@ def main(folder: Path) -> None:
     # by members of three households, and the income of a household is that of three. The keys are
     # 3-anonymous: groups are kept. Another office may well decide for the noise.
     session.microaggregate(k=3, seed=SEED)
-    session.pram(min_diagonal=0.8, seed=SEED)
+    session.pram(seed=SEED)
     tell(session, "Incomes in threes, education by PRAM")
 
     print(session.history()[["step", "verb", "cells", "records"]].to_string(index=False))

@@ -40,6 +40,38 @@ HELPERS = {
     "write_release": "release",
 }
 
+_METHODS = (
+    "NoiseMethod",
+    "AdditiveNoise",
+    "CorrelatedNoise",
+    "Correlated2Noise",
+    "RestrictedNoise",
+    "RommNoise",
+    "OutlierNoise",
+    "GroupingMethod",
+    "MdavGroups",
+    "SingleAxisGroups",
+    "IndividualRanking",
+    "UnivariateOptimal",
+    "PcaGroups",
+    "RobustPcaGroups",
+    "MahalanobisGroups",
+    "ClusterGroups",
+    "GowerGroups",
+    "Aggregate",
+    "MeanValue",
+    "MedianValue",
+    "TrimmedMean",
+    "InvariantMatrix",
+    "RandomMatrix",
+    "WeightMethod",
+    "SmoothWeights",
+    "RoundedWeights",
+    "NoisyWeights",
+    "METHODS",
+)
+HELPERS |= dict.fromkeys(_METHODS, "methods")
+
 _WHERE = {name: f"riskeval.protection.{module}" for name, module in (VERBS | HELPERS).items()}
 
 if TYPE_CHECKING:
@@ -48,6 +80,34 @@ if TYPE_CHECKING:
     from riskeval.protection.household_file import household_file as household_file
     from riskeval.protection.household_file import merge_household_file as merge_household_file
     from riskeval.protection.identifiers import create_new_id as create_new_id
+    from riskeval.protection.methods import METHODS as METHODS
+    from riskeval.protection.methods import AdditiveNoise as AdditiveNoise
+    from riskeval.protection.methods import Aggregate as Aggregate
+    from riskeval.protection.methods import ClusterGroups as ClusterGroups
+    from riskeval.protection.methods import Correlated2Noise as Correlated2Noise
+    from riskeval.protection.methods import CorrelatedNoise as CorrelatedNoise
+    from riskeval.protection.methods import GowerGroups as GowerGroups
+    from riskeval.protection.methods import GroupingMethod as GroupingMethod
+    from riskeval.protection.methods import IndividualRanking as IndividualRanking
+    from riskeval.protection.methods import InvariantMatrix as InvariantMatrix
+    from riskeval.protection.methods import MahalanobisGroups as MahalanobisGroups
+    from riskeval.protection.methods import MdavGroups as MdavGroups
+    from riskeval.protection.methods import MeanValue as MeanValue
+    from riskeval.protection.methods import MedianValue as MedianValue
+    from riskeval.protection.methods import NoiseMethod as NoiseMethod
+    from riskeval.protection.methods import NoisyWeights as NoisyWeights
+    from riskeval.protection.methods import OutlierNoise as OutlierNoise
+    from riskeval.protection.methods import PcaGroups as PcaGroups
+    from riskeval.protection.methods import RandomMatrix as RandomMatrix
+    from riskeval.protection.methods import RestrictedNoise as RestrictedNoise
+    from riskeval.protection.methods import RobustPcaGroups as RobustPcaGroups
+    from riskeval.protection.methods import RommNoise as RommNoise
+    from riskeval.protection.methods import RoundedWeights as RoundedWeights
+    from riskeval.protection.methods import SingleAxisGroups as SingleAxisGroups
+    from riskeval.protection.methods import SmoothWeights as SmoothWeights
+    from riskeval.protection.methods import TrimmedMean as TrimmedMean
+    from riskeval.protection.methods import UnivariateOptimal as UnivariateOptimal
+    from riskeval.protection.methods import WeightMethod as WeightMethod
     from riskeval.protection.microaggregate import microaggregate as microaggregate
     from riskeval.protection.mondrian import mondrian as mondrian
     from riskeval.protection.noise import add_noise as add_noise

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-AGGREGATES = ("mean", "median", "trimmed")
-
 
 def group_values(
     values: np.ndarray,

@@ -15,8 +15,6 @@ from riskeval.protection.numeric import standardised
 from riskeval.protection.univariate import consecutive
 from synthpop.microdata.robust import Scatter, scatter, whitened
 
-WITHIN = ("pca", "robust-pca", "mdav", "influence")
-
 
 def mdav_groups(values: np.ndarray, k: int, *, block: int | None = None) -> np.ndarray:
     """MDAV with Euclidean distances between the values as they are.

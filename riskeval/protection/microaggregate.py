@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.aggregating import AGGREGATES, group_levels, group_values
+from riskeval.protection.aggregating import group_levels, group_values
 from riskeval.protection.group_households import households_of, with_households
-from riskeval.protection.grouping import WITHIN
+from riskeval.protection.methods import (
+    AGGREGATES,
+    GROUPINGS,
+    Aggregate,
+    GowerGroups,
+    GroupingMethod,
+    MeanValue,
+    SingleAxisGroups,
+)
 from riskeval.protection.numeric import (
     check_integers,
-    check_whole,
     put_numbers,
     read_numbers,
     read_seed,
@@ -23,28 +30,16 @@ from riskeval.protection.numeric import (
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from riskeval.recovery.columns import names_of
-from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
+from synthpop.microdata.methods import read_method
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams
 
-METHODS = (
-    "mdav",
-    "single",
-    "individual",
-    "univariate-optimal",
-    "pca",
-    "robust-pca",
-    "mahalanobis",
-    "cluster",
-    "gower",
-)
 ONE_BY_ONE = ("individual", "univariate-optimal")
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
-CLUSTERS = 8
-TRIM = 0.2
 
 
 def microaggregate(
@@ -52,18 +47,23 @@ def microaggregate(
     variables: Sequence[str],
     *,
     k: int = 3,
-    method: str = "mdav",
+    method: Literal[
+        "mdav",
+        "single",
+        "individual",
+        "univariate-optimal",
+        "pca",
+        "robust-pca",
+        "mahalanobis",
+        "cluster",
+        "gower",
+    ]
+    | GroupingMethod
+    | Mapping[str, Any] = "mdav",
     strata: str | Sequence[str] | None = None,
-    aggregate: str = "mean",
-    trim: float | None = None,
+    aggregate: Literal["mean", "median", "trimmed"] | Aggregate | Mapping[str, Any] = "mean",
     weights: str | None = None,
-    axis: str | None = None,
-    clusters: int | None = None,
-    within: str | None = None,
-    distance: Sequence[str] | None = None,
-    zeros: Sequence[str] = (),
-    block: int | None = None,
-    integers: str = "real",
+    integers: Literal["real", "round"] = "real",
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
@@ -79,37 +79,27 @@ def microaggregate(
         categorical first.
     k : int
         Smallest group, at least 1.
-    method : str
+    method : str or GroupingMethod
         Groups over all variables at once: "mdav" (maximum distance to average vector, on
         standardised values), "mahalanobis" (MDAV with robust Mahalanobis distances), "single"
         (neighbours in the order of one column), "pca", "robust-pca" (neighbours along the first
         principal component), "cluster" (k-means, then groups inside the clusters), "gower" (MDAV
         for numbers and levels side by side). Each variable for itself: "individual" (ranking),
         "univariate-optimal" (least information loss, exactly).
+
+        Options of one method are those of its object: ``MdavGroups`` and ``MahalanobisGroups``
+        (`block`, for millions of records), ``SingleAxisGroups`` (`axis`), ``ClusterGroups``
+        (`clusters`, `within`), ``GowerGroups`` (`distance`, `zeros`); or a table as
+        ``{"type": "cluster", "clusters": 4}``, which run files have.
     strata : column or columns, optional
         Groups do not span strata, and values are standardised within them. Strata with fewer
         than k complete records are pooled; this is noted.
-    aggregate : {"mean", "median", "trimmed"}
-        What a group of numbers gets. Ordered levels get their lower median, other levels the
-        most frequent one ("gower").
-    trim : float in (0, 0.5), optional
-        Share dropped at each end by "trimmed". Default 0.2.
+    aggregate : {"mean", "median", "trimmed"} or TrimmedMean
+        What a group of numbers gets; "trimmed" drops a fifth at each end, ``TrimmedMean(share)``
+        another share. Ordered levels get their lower median, other levels the most frequent one
+        ("gower").
     weights : column, optional
         Weighted means, which keep weighted totals.
-    axis : column, optional
-        Numeric column to sort by ("single"). Default: the first variable.
-    clusters : int, optional
-        Number of clusters ("cluster"). Default 8; fewer if there are not so many groups.
-    within : {"pca", "robust-pca", "mdav", "influence"}, optional
-        How groups are made in a cluster ("cluster"); "influence" sorts by the variable that
-        varies most in the cluster. Default "pca".
-    distance : columns, optional
-        Columns that decide which records are similar ("gower"). Default: `variables`.
-    zeros : columns, optional
-        Semi-continuous columns ("gower"): 0 is 0 away from 0 and 1 away from any other value.
-    block : int, at least 2 k, optional
-        For millions of records ("mdav", "mahalanobis"): cut the records into boxes of at most so
-        many and make groups inside them, in almost linear time.
     integers : {"real", "round"}
         Columns of whole numbers become reals when a group value is not whole, or it is rounded.
     household : str, optional
@@ -136,7 +126,7 @@ def microaggregate(
     Raises
     ------
     InputError
-        Faulty columns or options, an option that the method does not use, fewer than k complete
+        Faulty columns or options, an option that the method does not have, fewer than k complete
         records.
 
     Notes
@@ -164,9 +154,15 @@ def microaggregate(
     frame = own_frame(data)
     faults = Faults("microaggregate")
     names = as_names(faults, variables, "variables")
-    _check_options(
-        faults, k, method, aggregate, trim, weights, axis, clusters, within, distance, zeros, block
-    )
+    grouping = read_method(faults, "method", method, GROUPINGS)
+    average = read_method(faults, "aggregate", aggregate, AGGREGATES)
+    check(faults, {"k": Whole(1)}, {"k": k})
+    block = getattr(grouping, "block", None)
+    if block is not None and Whole(1).allows(k) and block < 2 * k:
+        faults.add("method: block", f"is {block}", remedy=f"Give at least 2 k = {2 * k}.")
+    if weights is not None and average is not None and not isinstance(average, MeanValue):
+        faults.add("weights", f"are not used by aggregate {average.type!r}")
+    axis, mixed = getattr(grouping, "axis", None), isinstance(grouping, GowerGroups)
     check_integers(faults, integers)
     resolved = read_seed(faults, seed)
     order, homes = read_order(
@@ -174,59 +170,48 @@ def microaggregate(
         components=components, strata=strata,
     )  # fmt: skip
     read_strata(faults, frame, strata)
-    if method != "gower":
+    if not mixed:
         read_numbers(faults, frame, names, "variable")
     if axis is not None:
         read_numbers(faults, frame, [axis], "column to sort by")
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
-    if method == "gower" and order.asks:
+    if mixed and order.asks:
         faults.add("household, components", "are not for method 'gower'")
     faults.raise_if_any()
+    assert grouping is not None
+    assert average is not None
+    drawn = resolved if grouping.type in DRAWING else None
     parameters = {
-        "variables": list(names), "k": int(k), "method": method, "strata": strata,
-        "aggregate": aggregate, "trim": trim, "weights": weights, "axis": axis,
-        "clusters": clusters, "within": within,
-        "distance": None if distance is None else names_of(distance), "zeros": names_of(zeros),
-        "block": block, "integers": integers, "seed": resolved if method in DRAWING else None,
+        "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
+        "weights": weights, "integers": integers, "seed": drawn,
     }  # fmt: skip
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        return _grouped(table, tuple(some), members, {**parameters, "variables": some}, resolved)
+        job = Job(tuple(some), int(k), grouping, average, Streams(resolved))
+        return _grouped(table, members, {"variables": some, **parameters}, job)
 
     return once_a_household(frame, names, order, homes, run)
 
 
 def _grouped(
-    frame: pd.DataFrame,
-    names: tuple[str, ...],
-    members: np.ndarray | None,
-    parameters: dict[str, Any],
-    resolved: int,
+    frame: pd.DataFrame, members: np.ndarray | None, parameters: dict[str, Any], job: Job
 ) -> Protected:
     """Group the records (of at least k households, where members are given) and fill values in."""
     faults = Faults("microaggregate")
-    method, weights, axis = (parameters[name] for name in ("method", "weights", "axis"))
-    trim, clusters = parameters["trim"], parameters["clusters"]
-    ids, labels = read_strata(faults, frame, parameters["strata"])
-    axes = None
-    if axis is not None:
-        axes = read_numbers(faults, frame, [axis], "column to sort by")
-    weight = None
+    names, weights = job.names, parameters["weights"]
+    ids, job.strata = read_strata(faults, frame, parameters["strata"])
+    if isinstance(job.grouping, SingleAxisGroups) and job.grouping.axis is not None:
+        axes = read_numbers(faults, frame, [job.grouping.axis], "column to sort by")
+        job.axis = None if axes is None else axes[:, 0]
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
-        weight = check_weights(faults, frame[weights], weights)
-    job = Job(
-        names, parameters["k"], method, parameters["aggregate"], TRIM if trim is None else trim,
-        weight, None if axes is None else axes[:, 0], CLUSTERS if clusters is None else clusters,
-        parameters["within"] or "pca", tuple(parameters["zeros"]), parameters["block"], labels,
-        Streams(resolved),
-    )  # fmt: skip
-    distance = parameters["distance"]
+        job.weights = check_weights(faults, frame[weights], weights)
+    distance = getattr(job.grouping, "distance", None)
     near = names if distance is None else as_names(faults, distance, "distance")
     values = _read(faults, frame, names, near, job)
     faults.raise_if_any()
     released = frame.copy(deep=False)
-    if method in ONE_BY_ONE:
+    if job.method in ONE_BY_ONE:
         groups = group_each(faults, values, ids, job)
         if members is not None:
             columns = [
@@ -235,14 +220,13 @@ def _grouped(
             ]
             groups = np.column_stack(columns)
         loss = _fill_each(frame, released, values, groups, job, parameters["integers"])
-        found: Any = pd.DataFrame(groups, columns=list(names), index=frame.index)
+        shown: Any = pd.DataFrame(groups, columns=list(names), index=frame.index)
     else:
         joined = group_all(faults, frame, near, values, ids, job)
         if members is not None:
             joined = with_households(values, joined, members, ids, job.k)
         loss = _fill_all(frame, released, values, joined, job, parameters["integers"])
-        found, groups = joined, joined[:, None]
-    seed = parameters["seed"]
+        shown, groups = joined, joined[:, None]
     in_households = [] if members is None else [_household_note(groups, members, job.k)]
     return protected(
         frame,
@@ -250,7 +234,7 @@ def _grouped(
         names,
         method="microaggregate",
         parameters=parameters,
-        seed=seed,
+        seed=parameters["seed"],
         notes=[
             *_verified(job, frame, released, groups),
             *in_households,
@@ -258,7 +242,7 @@ def _grouped(
             *dict.fromkeys(job.notes),
             *type_notes(frame, released, names),
         ],
-        details={"groups": found, "group_sizes": _sizes(groups), "information_loss": loss},
+        details={"groups": shown, "group_sizes": _sizes(groups), "information_loss": loss},
     )
 
 
@@ -267,39 +251,6 @@ def _household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
         int(households_of(column, members)[1].min(initial=len(column))) for column in groups.T
     )
     return f"Every group has members of at least {least} households (k = {k})."
-
-
-def _check_options(
-    faults: Faults, k: int, method: str, aggregate: str, trim: float | None, weights: str | None,
-    axis: str | None, clusters: int | None, within: str | None, distance: Sequence[str] | None,
-    zeros: Sequence[str], block: int | None,
-) -> None:  # fmt: skip
-    check_choice(faults, "method", method, METHODS)
-    check_choice(faults, "aggregate", aggregate, AGGREGATES)
-    fine = check_whole(faults, "k", k, 1)
-    only = {
-        "axis": (axis is not None, ("single",)),
-        "clusters": (clusters is not None, ("cluster",)),
-        "within": (within is not None, ("cluster",)),
-        "distance": (distance is not None, ("gower",)),
-        "zeros": (len(zeros) > 0, ("gower",)),
-        "block": (block is not None, ("mdav", "mahalanobis")),
-    }
-    for name, (given, methods) in only.items():
-        if given and method in METHODS and method not in methods:
-            faults.add(name, f"is not used by method {method!r}", remedy=f"It is for {methods}.")
-    if trim is not None and aggregate != "trimmed":
-        faults.add("trim", f"is not used by aggregate {aggregate!r}")
-    elif trim is not None and not 0 < trim < 0.5:
-        faults.add("trim", f"{trim!r} is not between 0 and 0.5 (exclusive)")
-    if weights is not None and aggregate != "mean":
-        faults.add("weights", f"are not used by aggregate {aggregate!r}")
-    if clusters is not None:
-        check_whole(faults, "clusters", clusters, 1)
-    if within is not None:
-        check_choice(faults, "within", within, WITHIN)
-    if block is not None and fine:
-        check_whole(faults, "block", block, 2 * k)
 
 
 def _read(
@@ -360,7 +311,11 @@ def _aggregated(values: np.ndarray, groups: np.ndarray, filled: np.ndarray, job:
     if filled.any():
         weights = None if job.weights is None else job.weights[filled]
         by_group = group_values(
-            values[filled], groups[filled], aggregate=job.aggregate, trim=job.trim, weights=weights
+            values[filled],
+            groups[filled],
+            aggregate=job.average.type,
+            trim=getattr(job.average, "share", 0.0),
+            weights=weights,
         )
         new[filled] = by_group[groups[filled]]
     return new

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNoise
 from riskeval.protection.numeric import (
     MANY_OUTLIERS,
-    check_between,
     check_integers,
-    check_whole,
     put_numbers,
     read_numbers,
     read_seed,
@@ -22,43 +21,47 @@ from riskeval.protection.numeric import (
 from riskeval.protection.once import magnitude_note, once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
-from synthpop.microdata.robust import COVARIANCES, root, scatter, squared_distances
+from synthpop.microdata.methods import read_method
+from synthpop.microdata.parameters import Between
+from synthpop.microdata.robust import root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
 
-METHODS = ("additive", "correlated", "correlated2", "restricted", "romm", "outlier")
-MOMENTS = ("expected", "exact")
 MOST = 4.0
-CUTOFF = 0.975
-ROWS_TOGETHER = 100
+LEVEL = Between(0, MOST, open="low")
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    method: str
+    noise: NoiseMethod
     level: float
-    covariance: str
-    moments: str
-    cutoff: float
-    rows_together: int
     streams: Streams
+
+    @property
+    def method(self) -> str:
+        return self.noise.type
+
+    @property
+    def covariance(self) -> str:
+        return getattr(self.noise, "covariance", "classical")
+
+    @property
+    def moments(self) -> str:
+        return getattr(self.noise, "moments", "expected")
 
 
 def add_noise(
     data: Any,
     variables: Sequence[str],
     *,
-    method: str = "additive",
+    method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
+    | NoiseMethod
+    | Mapping[str, Any] = "additive",
     level: float = 0.1,
-    covariance: str | None = None,
-    moments: str = "expected",
     keep_zeros: Sequence[str] = (),
-    cutoff: float | None = None,
-    rows_together: int | None = None,
-    integers: str = "real",
+    integers: Literal["real", "round"] = "real",
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
@@ -71,7 +74,7 @@ def add_noise(
     ----------
     data : DataFrame or Arrow table, one row a record
     variables : names of numeric columns
-    method : str
+    method : str or NoiseMethod
         With X the data, S their covariance, a the `level` and m the mean:
 
         "additive": X + E, E with variances a diag(S), independent between variables.
@@ -82,25 +85,18 @@ def add_noise(
         "romm": random orthogonal matrices mix the records; sample mean and covariance are kept
         exactly.
         "outlier": correlated noise for records with a large robust distance only.
+
+        Options of one method are those of its object: ``AdditiveNoise``, ``CorrelatedNoise``,
+        ``Correlated2Noise`` and ``RestrictedNoise`` (`moments`, all but the first `covariance`),
+        ``RommNoise`` (`rows_together`), ``OutlierNoise`` (`covariance`, `cutoff`); or a table as
+        ``{"type": "romm", "rows_together": 50}``, which run files have.
     level : float, above 0 and at most 4
         Variance of the noise as a share of the variance of the variable, for every method: 0.1
         means a standard deviation of 0.32. For "romm": mean squared change as a share of the
         variance, below 2. A share, never a percentage: numbers above 4 are refused.
-    covariance : {"classical", "robust"}, optional
-        S of the noise ("correlated", "correlated2", "restricted", "outlier"): of all records, or
-        the MCD, which outliers do not inflate (Templ and Meindl 2008); the released covariance is
-        then c^2 (S + a MCD), as stated in the result. Default "classical".
-    moments : {"expected", "exact"}
-        "exact": the noise is made to have mean 0, no covariance with X, and its stated
-        covariance in the sample at hand, so that what is said about the result holds to rounding.
-        Not for "romm" (which is exact) and "outlier".
     keep_zeros : columns, optional
         Zeros of these columns stay zero (semi-continuous variables). What is said about means
         and covariances does not hold for them.
-    cutoff : float in (0, 1), optional
-        "outlier": records beyond this quantile of the chi-squared distribution. Default 0.975.
-    rows_together : int, at least 3, optional
-        "romm": records are mixed in random sets of about so many. Default 100.
     integers : {"real", "round"}
         Columns of whole numbers become reals, or the result is rounded.
     household : str, optional
@@ -128,7 +124,7 @@ def add_noise(
     Raises
     ------
     InputError
-        Faulty columns or options, an option that the method does not use, too few complete
+        Faulty columns or options, an option that the method does not have, too few complete
         records.
 
     Notes
@@ -147,9 +143,9 @@ def add_noise(
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal(size=1000)
     >>> people = pd.DataFrame({"income": x, "rent": x + rng.normal(size=1000)})
-    >>> noisy = add_noise(
-    ...     people, ["income", "rent"], method="correlated", level=0.25, moments="exact", seed=1
-    ... )
+    >>> from riskeval.protect import CorrelatedNoise
+    >>> exact = CorrelatedNoise(moments="exact")
+    >>> noisy = add_noise(people, ["income", "rent"], method=exact, level=0.25, seed=1)
     >>> bool(np.allclose(noisy.data.cov(), 1.25 * people.cov()))
     True
     """
@@ -165,17 +161,15 @@ def add_noise(
     for name in keep_zeros:
         if name not in names:
             faults.add("keep_zeros", f"{name!r} is not among the variables")
-    _check_options(faults, method, level, covariance, moments, cutoff, rows_together)
+    noise = read_method(faults, "method", method, NOISE)
+    _check_level(faults, level, noise)
     check_integers(faults, integers)
     read_numbers(faults, frame, names, "variable")
     faults.raise_if_any()
-    job = _Job(
-        method, level, covariance or "classical", moments, cutoff or CUTOFF,
-        rows_together or ROWS_TOGETHER, Streams(resolved),
-    )  # fmt: skip
+    assert noise is not None
+    job = _Job(noise, level, Streams(resolved))
     parameters = {
-        "method": method, "level": float(level), "covariance": covariance, "moments": moments,
-        "keep_zeros": list(keep_zeros), "cutoff": cutoff, "rows_together": rows_together,
+        "method": noise.plain(), "level": float(level), "keep_zeros": list(keep_zeros),
         "integers": integers, "seed": resolved,
     }  # fmt: skip
 
@@ -237,36 +231,15 @@ def _with_noise(
     )  # fmt: skip
 
 
-def _check_options(
-    faults: Faults, method: str, level: float, covariance: str | None, moments: str,
-    cutoff: float | None, rows_together: int | None,
-) -> None:  # fmt: skip
-    check_choice(faults, "method", method, METHODS)
-    check_choice(faults, "moments", moments, MOMENTS)
-    known = method in METHODS
-    number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not number or not 0 < level <= MOST:
+def _check_level(faults: Faults, level: float, noise: NoiseMethod | None) -> None:
+    if not LEVEL.allows(level):
         faults.add(
             "level",
             f"{level!r} is not above 0 and at most {MOST:g}",
             remedy="It is a share of the variance, not a percentage: 0.1 is 10 percent.",
         )
-    elif method == "romm" and level >= 2:
+    elif isinstance(noise, RommNoise) and level >= 2:
         faults.add("level", f"{level!r} is not below 2", remedy="romm cannot change more.")
-    if covariance is not None:
-        check_choice(faults, "covariance", covariance, COVARIANCES)
-        if method in ("additive", "romm"):
-            faults.add("covariance", f"is not used by method {method!r}")
-    if moments == "exact" and method in ("romm", "outlier"):
-        faults.add("moments", f"'exact' is not for method {method!r}")
-    if cutoff is not None:
-        check_between(faults, "cutoff", cutoff, 0, 1)
-        if known and method != "outlier":
-            faults.add("cutoff", f"is not used by method {method!r}")
-    if rows_together is not None:
-        check_whole(faults, "rows_together", rows_together, 3)
-        if known and method != "romm":
-            faults.add("rows_together", f"is not used by method {method!r}")
 
 
 def _check_size(faults: Faults, n_complete: int, values: np.ndarray, job: _Job) -> None:
@@ -295,16 +268,16 @@ def _noisy(
     )
     new = values.copy()
     before = _covariance(x)
-    if job.method == "romm":
+    if isinstance(job.noise, RommNoise):
         rng = job.streams.at("add_noise", "romm")
-        new[complete] = rotated(x, job.level, job.rows_together, rng)
+        new[complete] = rotated(x, job.level, job.noise.rows_together, rng)
         return new, before, left_notes
     cloud = scatter(x, job.covariance)
     notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
-    if job.method == "outlier":
+    if isinstance(job.noise, OutlierNoise):
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
         far = np.zeros(len(values), dtype=bool)
-        far[complete], extra = _outlying(x, job)
+        far[complete], extra = _outlying(x, job.noise.cutoff)
         new[far] += noise[far]
         found = f"{int(far.sum())} outlying records of {n} got noise."
         found += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
@@ -356,12 +329,12 @@ def _noise(
     return drawn @ root(covariance)
 
 
-def _outlying(x: np.ndarray, job: _Job) -> tuple[np.ndarray, list[str]]:
+def _outlying(x: np.ndarray, cutoff: float) -> tuple[np.ndarray, list[str]]:
     """Which complete records are far from the robust centre, and a sentence if it is not robust."""
     from scipy.stats import chi2
 
     cloud = scatter(x, "robust")
-    far = squared_distances(x, cloud) > chi2.ppf(job.cutoff, x.shape[1])
+    far = squared_distances(x, cloud) > chi2.ppf(cutoff, x.shape[1])
     return far, [f"Classical distances: {cloud.fallback}."] if cloud.fallback else []
 
 

@@ -15,8 +15,17 @@ from riskeval.protection.grouping import (
     mdav_groups,
     pca_groups,
 )
+from riskeval.protection.methods import (
+    Aggregate,
+    ClusterGroups,
+    GroupingMethod,
+    MahalanobisGroups,
+    MdavGroups,
+    SingleAxisGroups,
+)
 from riskeval.protection.numeric import read_numbers, standardised
 from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
+from riskeval.recovery.columns import names_of
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import is_number
@@ -30,18 +39,23 @@ class Job:
 
     names: tuple[str, ...]
     k: int
-    method: str
-    aggregate: str
-    trim: float
-    weights: np.ndarray | None
-    axis: np.ndarray | None
-    clusters: int
-    within: str
-    zeros: tuple[str, ...]
-    block: int | None
-    strata: list[str]
+    grouping: GroupingMethod
+    average: Aggregate
     streams: Streams
+    weights: np.ndarray | None = None
+    axis: np.ndarray | None = None
+    strata: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def method(self) -> str:
+        """Short name of the grouping."""
+        return self.grouping.type
+
+    @property
+    def zeros(self) -> tuple[str, ...]:
+        """Semi-continuous columns."""
+        return tuple(names_of(getattr(self.grouping, "zeros", ())))
 
 
 def strata_rows(
@@ -133,18 +147,18 @@ def _former(
     inside: np.ndarray, job: Job, rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
     """Groups of the complete records of one stratum, from 0."""
-    x, k, note = values[inside], job.k, ""
+    x, k, note, grouping = values[inside], job.k, "", job.grouping
     if mixed is not None:
         groups = gower_groups(mixed[0][inside], mixed[1][inside], mixed[2][inside], k)
-    elif job.method == "mdav":
-        groups = mdav_groups(standardised(x), k, block=job.block)
-    elif job.method == "single":
+    elif isinstance(grouping, MahalanobisGroups):
+        groups, note = mahalanobis_groups(x, k, block=grouping.block)
+    elif isinstance(grouping, MdavGroups):
+        groups = mdav_groups(standardised(x), k, block=grouping.block)
+    elif isinstance(grouping, SingleAxisGroups):
         key = x[:, 0] if job.axis is None else job.axis[inside]
         groups = consecutive(np.argsort(key, kind="stable"), k)
-    elif job.method == "mahalanobis":
-        groups, note = mahalanobis_groups(x, k, block=job.block)
-    elif job.method == "cluster":
-        groups, note = cluster_groups(x, k, job.clusters, job.within, rng)
+    elif isinstance(grouping, ClusterGroups):
+        groups, note = cluster_groups(x, k, grouping.clusters, grouping.within, rng)
     else:
         kind = "robust" if job.method == "robust-pca" else "classical"
         groups, note = pca_groups(x, k, kind)

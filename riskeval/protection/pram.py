@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.methods import MATRICES, InvariantMatrix, RandomMatrix
 from riskeval.protection.pram_matrix import invariant_matrix, random_matrix
 from riskeval.protection.result import (
     Protected,
@@ -21,11 +22,10 @@ from riskeval.protection.result import (
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.methods import TYPE, Method, read_method
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
 
-KINDS = ("invariant", "random")
-MIN_DIAGONAL, ALPHA = 0.8, 0.5
 TOLERANCE = 1e-9
 Pairs = Iterable[tuple[Any, Any]]
 
@@ -34,9 +34,7 @@ def pram(
     data: Any,
     columns: str | Sequence[str],
     *,
-    matrix: Any = None,
-    min_diagonal: float | Mapping[str, float] = 0.8,
-    alpha: float | Mapping[str, float] = 0.5,
+    matrix: Literal["invariant", "random"] | InvariantMatrix | Any = "invariant",
     strata: str | Sequence[str] | None = None,
     forbidden: Mapping[str, Pairs] | Pairs = (),
     weights: str | None = None,
@@ -51,18 +49,16 @@ def pram(
     data : DataFrame or Arrow table, n records
     columns : str or sequence of str
         Categorical columns; each is perturbed on its own.
-    matrix : None, "invariant", "random", a matrix, or a mapping column -> one of these
-        - "invariant" (None): a matrix drawn so that the frequencies of the file are kept in
-          expectation (see Notes);
-        - "random": the first stage of it alone; frequencies are not kept;
+    matrix : {"invariant", "random"}, InvariantMatrix, a matrix, or a mapping column -> one of these
+        - "invariant": a matrix drawn so that the frequencies of the file are kept in expectation
+          (see Notes); ``InvariantMatrix(min_diagonal, alpha)`` sets how much changes;
+        - "random": the first stage of it alone; frequencies are not kept; with options
+          ``RandomMatrix(min_diagonal, alpha)``;
+        - a table as ``{"type": "invariant", "alpha": 0.3}``, which run files have;
         - a DataFrame (row and column labels are the categories) or an array of shape (L, L) in
           the order of the categories: row k has the probabilities of what category k becomes.
-    min_diagonal : float, or mapping column -> float
-        Drawn matrices: the diagonal of the first stage is uniform between this and 1. Columns
-        that a mapping does not name have 0.8.
-    alpha : float, or mapping column -> float
-        Drawn matrices: share of the drawn matrix; 1 - alpha goes to the identity, 0 to 1. Columns
-        that a mapping does not name have 0.5.
+
+        Columns that a mapping does not name have "invariant".
     strata : str or sequence of str, optional
         Columns within whose combinations everything is done on its own; only categories that
         occur in a stratum are used there.
@@ -89,8 +85,7 @@ def pram(
     Raises
     ------
     InputError
-        Unknown columns, a matrix that is not one of probabilities over all categories, options
-        of drawn matrices beside a given one.
+        Unknown columns, a matrix that is not one of probabilities over all categories.
     GuaranteeError
         An invariant matrix does not keep the frequencies to 1e-9 (this is never expected).
 
@@ -114,13 +109,11 @@ def pram(
     names = [columns] if isinstance(columns, str) else list(columns)
     by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
     faults = Faults("pram")
-    diagonals = _by_column(faults, names, "min_diagonal", min_diagonal, MIN_DIAGONAL)
-    alphas = _by_column(faults, names, "alpha", alpha, ALPHA)
-    plan = _plan(faults, frame, names, by, matrix, diagonals, alphas, forbidden)
+    plan = _plan(faults, frame, names, by, matrix, forbidden)
     weight = None
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         weight = check_weights(faults, frame[weights], weights)
-        if "invariant" not in [kind for kind, _ in plan.values() if isinstance(kind, str)]:
+        if not any(_keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", remedy="Leave them out.")
     check_seed(faults, seed)
     homes = None
@@ -154,8 +147,6 @@ def pram(
             None if weight is None else weight[rows],
             Streams(seed),
             name,
-            diagonals[name],
-            alphas[name],
         )
         if len(rows) < len(codes):
             assert homes is not None
@@ -163,9 +154,9 @@ def pram(
         released[name] = _recoded(frame[name], codes, new, levels)
         transitions[name] = _crossed(codes, new, levels)
         notes.append(f"{name}: {expected[name]:.1f} changes were expected.")
-        if isinstance(plan[name][0], str) and plan[name][0] == "invariant":
-            kept = "weighted frequencies" if weights is not None else "frequencies"
-            notes.append(f"Its {kept} are kept in expectation (largest gap {gap:.1g}).")
+        if _keeps_frequencies(plan[name][0]):
+            what = "weighted frequencies" if weights is not None else "frequencies"
+            notes.append(f"Its {what} are kept in expectation (largest gap {gap:.1g}).")
     return protected(
         frame,
         released,
@@ -174,10 +165,6 @@ def pram(
         parameters={
             "columns": names,
             "matrix": {name: _shown(plan[name][0]) for name in names},
-            "min_diagonal": dict(min_diagonal)
-            if isinstance(min_diagonal, Mapping)
-            else min_diagonal,
-            "alpha": dict(alpha) if isinstance(alpha, Mapping) else alpha,
             "strata": by or None,
             "forbidden": {name: [list(pair) for pair in plan[name][1]] for name in names},
             "weights": weights,
@@ -203,8 +190,6 @@ def _column(
     weight: np.ndarray | None,
     streams: Streams,
     name: str,
-    min_diagonal: float,
-    alpha: float,
 ) -> tuple[np.ndarray, dict[str, pd.DataFrame], float, float]:
     kind, pairs = plan
     closed = np.zeros((len(levels), len(levels)), dtype=bool)
@@ -219,47 +204,37 @@ def _column(
         counts = np.bincount(codes[rows], minlength=len(levels)).astype(np.float64)
         masses = counts if weight is None else np.bincount(codes[rows], weight[rows], len(levels))
         used = np.flatnonzero(counts > 0)
-        if isinstance(kind, str):
+        if isinstance(kind, InvariantMatrix):
             rng = streams.at("pram", name, labels[group], "matrix")
-            diagonal = rng.uniform(min_diagonal, 1.0, len(used))
+            diagonal = rng.uniform(kind.min_diagonal, 1.0, len(used))
             shut = closed[np.ix_(used, used)]
             shares = masses[used] / max(masses.sum(), 1e-300)
-            if kind == "invariant":
-                table = invariant_matrix(shares, diagonal, alpha, shut)
+            if _keeps_frequencies(kind):
+                table = invariant_matrix(shares, diagonal, kind.alpha, shut)
                 gap = max(gap, float(np.abs(shares @ table - shares).max(initial=0.0)))
             else:
-                table = alpha * random_matrix(diagonal, shut) + (1 - alpha) * np.eye(len(used))
+                table = kind.alpha * random_matrix(diagonal, shut)
+                table += (1 - kind.alpha) * np.eye(len(used))
         else:
             used = np.arange(len(levels))
             table = kind
         if gap > TOLERANCE:
             raise GuaranteeError(f"pram: the matrix of {name!r} changes frequencies by {gap:.2g}")
-        kept = [levels[code] for code in used]
-        matrices[labels[group]] = pd.DataFrame(table, index=kept, columns=kept)
+        names = [levels[code] for code in used]
+        matrices[labels[group]] = pd.DataFrame(table, index=names, columns=names)
         expected += float(counts[used] @ (1.0 - np.diag(table)))
         uniforms = streams.at("pram", name, labels[group], "draws").random(len(rows))
         limits = np.cumsum(table, axis=1)
         for place, code in enumerate(used):
-            mine = codes[rows] == code
+            of_code = codes[rows] == code
             last = np.flatnonzero(table[place] > 0)[-1]
-            drawn = np.searchsorted(limits[place], uniforms[mine], side="right")
-            new[rows[mine]] = used[np.minimum(drawn, last)]
+            drawn = np.searchsorted(limits[place], uniforms[of_code], side="right")
+            new[rows[of_code]] = used[np.minimum(drawn, last)]
     return new, matrices, expected, gap
 
 
-def _by_column(
-    faults: Faults, names: list[str], argument: str, value: Any, usual: float
-) -> dict[str, float]:
-    """Return a setting for each column; note those outside 0 to 1 and unknown columns."""
-    given = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value)
-    for name in given:
-        check_choice(faults, argument, name, names)
-    for name, one in given.items() if isinstance(value, Mapping) else [("", value)]:
-        number = isinstance(one, (int, float, np.number)) and not isinstance(one, bool)
-        if not number or not 0 <= one <= 1:
-            where = f"{argument}[{name!r}]" if name else argument
-            faults.add(where, f"is {one!r}", remedy="Give a number from 0 to 1.")
-    return {name: given.get(name, usual) for name in names}
+def _keeps_frequencies(kind: Any) -> bool:
+    return isinstance(kind, InvariantMatrix) and not isinstance(kind, RandomMatrix)
 
 
 def _first_filled(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
@@ -276,8 +251,6 @@ def _plan(
     names: list[str],
     by: list[str],
     matrix: Any,
-    diagonals: Mapping[str, float],
-    alphas: Mapping[str, float],
     forbidden: Mapping[str, Pairs] | Pairs,
 ) -> dict[str, tuple[Any, list[tuple[Any, Any]]]]:
     if not names or len(set(names)) < len(names):
@@ -286,7 +259,8 @@ def _plan(
     check_columns(faults, frame, by, "strata")
     for column in set(by) & set(names):
         faults.add(column, "is perturbed and a stratum", remedy="Choose one of the two.")
-    of_column = matrix if isinstance(matrix, Mapping) else dict.fromkeys(names, matrix)
+    by_column = isinstance(matrix, Mapping) and (TYPE not in matrix or TYPE in names)
+    of_column = matrix if by_column else dict.fromkeys(names, matrix)
     shut = (
         forbidden if isinstance(forbidden, Mapping) else {name: list(forbidden) for name in names}
     )
@@ -303,19 +277,16 @@ def _plan(
         for pair in pairs:
             if len(pair) != 2 or pair[0] not in levels or pair[-1] not in levels:
                 faults.add(f"forbidden[{name!r}]", f"{pair} is no pair of its categories")
-        kind = of_column.get(name)
-        kind = "invariant" if kind is None else kind
-        if isinstance(kind, str):
-            check_choice(faults, f"matrix[{name!r}]", kind, KINDS)
+        kind = of_column.get(name, InvariantMatrix.type)
+        if isinstance(kind, (str, Mapping, Method)):
+            kind = read_method(faults, f"matrix[{name!r}]", kind, MATRICES)
         else:
-            kind = _given(faults, name, kind, levels, pairs)
-            if (diagonals[name], alphas[name]) != (MIN_DIAGONAL, ALPHA):
-                faults.add("min_diagonal, alpha", f"have no meaning with a matrix for {name!r}")
+            kind = _read_matrix(faults, name, kind, levels, pairs)
         plan[name] = (kind, [(pair[0], pair[-1]) for pair in pairs])
     return plan
 
 
-def _given(
+def _read_matrix(
     faults: Faults, name: str, matrix: Any, levels: tuple[Any, ...], pairs: list[tuple[Any, ...]]
 ) -> np.ndarray:
     where = f"matrix[{name!r}]"
@@ -391,4 +362,4 @@ def _crossed(codes: np.ndarray, new: np.ndarray, levels: tuple[Any, ...]) -> pd.
 
 
 def _shown(kind: Any) -> Any:
-    return kind if isinstance(kind, str) else np.asarray(kind).tolist()
+    return kind.plain() if isinstance(kind, Method) else np.asarray(kind).tolist()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.methods import (
+    WEIGHTINGS,
+    NoisyWeights,
+    RoundedWeights,
+    WeightMethod,
+)
 from riskeval.protection.numeric import read_seed
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
@@ -16,20 +22,13 @@ from synthpop.microdata.checks import check_columns, check_numeric, check_weight
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.design_variance import design_variance
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import NONE, Between, OneOf, check
+from synthpop.microdata.methods import read_method
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import join, number, percent
 
-METHODS = ("round", "noise", "smooth")
 NEIGHBOURS = 5
 STEPS = 30
 ROUNDS = 100
-
-PARAMETERS = {
-    "method": OneOf(*METHODS),
-    "base": Between(0, None, open="low") | NONE,
-    "level": Between(0, 4, open="low") | NONE,
-}
 
 
 def weights(
@@ -37,10 +36,7 @@ def weights(
     column: str,
     *,
     strata: str | Sequence[str],
-    method: str = "smooth",
-    base: float | None = None,
-    level: float | None = None,
-    predictors: str | Sequence[str] = (),
+    method: Literal["smooth", "round", "noise"] | WeightMethod | Mapping[str, Any] = "smooth",
     estimates: str | Sequence[str] = (),
     household: str | None = None,
     seed: int | None = None,
@@ -54,17 +50,12 @@ def weights(
         The weights.
     strata : str or sequence of str
         Columns that the weights must not tell: each combination is a stratum.
-    method : {"smooth", "round", "noise"}
-        "smooth": the mean of the logarithm of the weights given `predictors` (least squares),
-        scaled to the total (Beaumont 2008). "round": multiples of `base`. "noise": multiplied by
-        lognormal noise, then raked so that every stratum keeps its total.
-    base : float, optional
-        "round": default the smallest of a geometric grid with which no weight occurs in one
-        stratum only.
-    level : float, above 0 and at most 4, optional
-        "noise": standard deviation of the logarithm of the factor. Default 0.5.
-    predictors : str or sequence of str
-        "smooth": columns that may explain the weights; not the strata. Default none: one weight.
+    method : {"smooth", "round", "noise"} or WeightMethod
+        "smooth": the mean of the logarithm of the weights given predictors (least squares), scaled
+        to the total (Beaumont 2008); "round": multiples of a base; "noise": multiplied by lognormal
+        noise, then raked so that every stratum keeps its total. Options are those of the objects
+        ``SmoothWeights`` (`predictors`, default none: one weight), ``RoundedWeights`` (`base`),
+        ``NoisyWeights`` (`level`), or of a table as ``{"type": "round", "base": 5}``.
     estimates : str or sequence of str
         Numeric columns whose weighted means are compared before and after.
     household : str, optional
@@ -82,7 +73,7 @@ def weights(
     Raises
     ------
     InputError
-        Faulty columns, options that the method does not use, weights that are not positive.
+        Faulty columns, options that the method does not have, weights that are not positive.
 
     Notes
     -----
@@ -101,17 +92,14 @@ def weights(
     """
     frame = own_frame(data)
     faults = Faults("weights")
-    by, given, watched = names_of(strata), names_of(predictors), names_of(estimates)
-    check(faults, PARAMETERS, {"method": method, "base": base, "level": level})
-    only = {"base": ("round", base), "level": ("noise", level), "predictors": ("smooth", given)}
-    for name, (use, value) in only.items():
-        if value and method in METHODS and method != use:
-            faults.add(name, f"is not used by method {method!r}", remedy=f"It is for {use!r}.")
-    check_columns(faults, frame, dict.fromkeys([*by, *given]), "column")
+    by, watched = names_of(strata), names_of(estimates)
+    change = read_method(faults, "method", method, WEIGHTINGS)
+    predictors = names_of(getattr(change, "predictors", ()))
+    check_columns(faults, frame, dict.fromkeys([*by, *predictors]), "column")
     check_numeric(faults, frame, watched, "estimate")
     if not by:
         faults.add("strata", "are not given", remedy="Name what the weights must not tell.")
-    for name in {*by} & {*given}:
+    for name in {*by} & {*predictors}:
         faults.add("predictors", f"{name!r} is a stratum, which the weights would tell again")
     before = None
     if check_columns(faults, frame, [column], "weights"):
@@ -120,10 +108,12 @@ def weights(
     resolved = read_seed(faults, seed)
     faults.raise_if_any()
     assert before is not None
+    assert change is not None
+    drawn = resolved if isinstance(change, NoisyWeights) else None
     coded = encode_keys(frame, by)
     stratum, _ = cell_ids(coded.codes, [len(levels) for levels in coded.levels])
     # 1. new weights, one for members that had one
-    after, used = _changed(frame, before, stratum, homes, method, (base, level, given), resolved)
+    after, used = _changed(frame, before, stratum, homes, change, resolved)
     released = frame.copy(deep=False)
     released[column] = pd.Series(after, index=frame.index)
     # 2. what they tell, and what is lost
@@ -137,12 +127,11 @@ def weights(
         [column],
         method="weights",
         parameters={
-            "column": column, "strata": by, "method": method, "base": base, "level": level,
-            "predictors": given, "estimates": watched, "household": household,
-            "seed": resolved if method == "noise" else None,
+            "column": column, "strata": by, "method": change.plain(), "estimates": watched,
+            "household": household, "seed": drawn,
         },
-        seed=resolved if method == "noise" else None,
-        notes=_notes(told, design, effects, by, method, used),
+        seed=drawn,
+        notes=_notes(told, design, effects, by, used),
         details={
             "told_before": told[0], "told_after": told[1], "design": design,
             "design_effect": effects, "base": used,
@@ -183,22 +172,20 @@ def _changed(
     before: np.ndarray,
     stratum: np.ndarray,
     homes: HouseholdRoles | None,
-    method: str,
-    options: tuple[float | None, float | None, Sequence[str]],
+    change: WeightMethod,
     seed: int,
 ) -> tuple[np.ndarray, float | None]:
     """New weights, and the base of rounding."""
-    base, level, given = options
-    if method == "round":
-        return _round(before, stratum, base)
-    if method == "smooth":
-        after = _smooth(frame, before, given)
-    else:
+    if isinstance(change, RoundedWeights):
+        return _round(before, stratum, change.base)
+    if isinstance(change, NoisyWeights):
         unit = np.arange(len(before)) if homes is None else homes.number
         draws = Streams(seed).at("weights", "noise").standard_normal(int(unit.max(initial=-1)) + 1)
-        after = before * np.exp((0.5 if level is None else level) * draws[unit])
+        after = before * np.exp(change.level * draws[unit])
         sums = np.bincount(stratum, before) / np.bincount(stratum, after)
         after = after * sums[stratum]
+    else:
+        after = _smooth(frame, before, names_of(getattr(change, "predictors", ())))
     after = _one_for_members(before, after, homes)
     return after * (before.sum() / after.sum()), None
 
@@ -217,9 +204,9 @@ def _round(before: np.ndarray, stratum: np.ndarray, base: float | None) -> tuple
     return rounded(step), step
 
 
-def _smooth(frame: pd.DataFrame, before: np.ndarray, given: Sequence[str]) -> np.ndarray:
+def _smooth(frame: pd.DataFrame, before: np.ndarray, predictors: Sequence[str]) -> np.ndarray:
     columns = [np.ones((len(before), 1))]
-    for name in given:
+    for name in predictors:
         values = frame[name]
         if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(
             values.dtype
@@ -284,7 +271,6 @@ def _notes(
     design: pd.DataFrame,
     effects: tuple[float, ...],
     by: Sequence[str],
-    method: str,
     used: float | None,
 ) -> list[str]:
     notes = [
@@ -292,7 +278,7 @@ def _notes(
         f"{percent(told[1])} now.",
         f"Design effect of the weights {number(effects[0])} before, {number(effects[1])} after.",
     ]
-    if method == "round" and used is not None:
+    if used is not None:
         notes.append(f"Weights are multiples of {number(used)}.")
     rows: list[Any] = list(design.itertuples())
     for row in rows:

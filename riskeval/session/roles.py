@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from synthpop.microdata.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import method_type
 
 FROM_ROLES: dict[str, dict[str, str]] = {
     "local_suppression": {
@@ -95,7 +96,7 @@ def fill_from_roles(
             value = [one for one in value if one in subjects]
         elif name == "components" and verb != "local_suppression":
             value = {t: p for t, p in value.items() if {t, *p} & {*subjects}}
-        if name in ("household", "components") and filled.get("method") == "gower":
+        if name in ("household", "components") and method_type(filled.get("method")) == "gower":
             continue
         if value:
             filled[name] = value

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import Method
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Step:
 def plain(where: str, value: Any) -> Any:
     """Return a value as None, bool, number, text, list, dict or DataFrame of these.
 
-    Arrays and series become lists, a result with the array ``risk`` becomes that list.
+    Arrays and series become lists, a method with options becomes a table, a result with the array
+    ``risk`` becomes that list.
 
     Examples
     --------
@@ -55,6 +57,8 @@ def plain(where: str, value: Any) -> Any:
         return plain(where, value.item())
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Method):
+        return plain(where, value.plain())
     if isinstance(value, Mapping):
         return {plain(where, key): plain(where, item) for key, item in value.items()}
     if isinstance(value, pd.DataFrame):

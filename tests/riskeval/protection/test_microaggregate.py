@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 from riskeval.kernels import microaggregation as kernels
 from riskeval.protection.aggregating import group_levels, group_values
 from riskeval.protection.grouping import by_range, mdav_groups
-from riskeval.protection.microaggregate import METHODS, microaggregate
+from riskeval.protection.methods import (
+    GROUPINGS,
+    ClusterGroups,
+    GowerGroups,
+    MahalanobisGroups,
+    MdavGroups,
+    SingleAxisGroups,
+    TrimmedMean,
+)
+from riskeval.protection.microaggregate import microaggregate
 from riskeval.protection.univariate import optimal_groups, ranked_groups
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
@@ -203,15 +212,14 @@ def test_robust_and_clustered_methods_lose_no_more_than_the_reference():
     ranges = {r["method"]: r for r in golden("sdc", "g9_random_methods_ranges.json")["results"]}
     data = survey_data("testdata").iloc[:300]
 
-    def loss(method, **options):
-        found = microaggregate(data, TESTDATA, method=method, seed=1, **options)
-        return found.details["information_loss"]
+    def loss(method):
+        return microaggregate(data, TESTDATA, method=method, seed=1).details["information_loss"]
 
     assert loss("mahalanobis") <= 1.05 * ranges["rmd"]["max"]  # groups follow the search
     assert loss("robust-pca") <= ranges["mcdpca"]["max"]
     assert loss("cluster") <= ranges["clustpca"]["max"]
-    assert loss("cluster", within="robust-pca") <= ranges["clustmcdpca"]["max"]
-    assert loss("cluster", within="influence") <= ranges["influence"]["max"]
+    assert loss(ClusterGroups(within="robust-pca")) <= ranges["clustmcdpca"]["max"]
+    assert loss(ClusterGroups(within="influence")) <= ranges["influence"]["max"]
 
 
 def test_gower_distances_are_those_of_the_reference():
@@ -366,7 +374,7 @@ def mixed_frame(n: int = 60, seed: int = 1) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", list(GROUPINGS))
 @pytest.mark.parametrize("k", [2, 7])
 def test_every_method_keeps_its_promise(method, k):
     data = mixed_frame()
@@ -577,18 +585,18 @@ def released(**options) -> pd.DataFrame:
         ({}, {"method": "individual"}),
         ({}, {"strata": "area"}),
         ({}, {"aggregate": "median"}),
-        ({"k": 7, "aggregate": "trimmed"}, {"trim": 0.4}),
+        ({"k": 7, "aggregate": "trimmed"}, {"aggregate": TrimmedMean(0.4)}),
         ({}, {"weights": "w"}),
-        ({"method": "single"}, {"axis": "age"}),
-        ({"method": "cluster", "seed": 1}, {"clusters": 2}),
-        ({"method": "cluster", "seed": 1}, {"within": "mdav"}),
-        ({"method": "cluster", "seed": 1}, {"within": "influence"}),
-        ({"method": "gower", "seed": 1}, {"distance": ["income", "area"]}),
-        ({"method": "gower", "seed": 1}, {"zeros": ["rent"]}),
-        ({}, {"block": 20}),
-        ({"method": "mahalanobis", "seed": 1}, {"block": 20}),
+        ({"method": "single"}, {"method": SingleAxisGroups("age")}),
+        ({"method": "cluster", "seed": 1}, {"method": ClusterGroups(2)}),
+        ({"method": "cluster", "seed": 1}, {"method": ClusterGroups(within="mdav")}),
+        ({"method": "cluster", "seed": 1}, {"method": ClusterGroups(within="influence")}),
+        ({"method": "gower", "seed": 1}, {"method": GowerGroups(distance=["income", "area"])}),
+        ({"method": "gower", "seed": 1}, {"method": GowerGroups(zeros=["rent"])}),
+        ({}, {"method": MdavGroups(block=20)}),
+        ({"method": "mahalanobis", "seed": 1}, {"method": MahalanobisGroups(block=20)}),
         ({"names": ["age"]}, {"integers": "round"}),
-        ({"method": "cluster", "seed": 1, "clusters": 5}, {"seed": 2}),
+        ({"method": ClusterGroups(5), "seed": 1}, {"seed": 2}),
     ],
 )
 def test_every_argument_is_honoured(base, changed):
@@ -606,7 +614,7 @@ def test_weighted_means_keep_weighted_totals():
 def test_single_sorts_by_the_first_variable_unless_told():
     data = mixed_frame()
     by_first = microaggregate(data, ["income", "rent"], method="single").data
-    same = microaggregate(data, ["income", "rent"], method="single", axis="income").data
+    same = microaggregate(data, ["income", "rent"], method=SingleAxisGroups("income")).data
     pd.testing.assert_frame_equal(by_first, same)
 
 
@@ -677,15 +685,13 @@ def test_blocks_are_boxes_of_at_most_the_size_asked_for():
         ({"k": 2.5}, "a whole number"),
         ({"method": "mdva"}, "Did you mean 'mdav'"),
         ({"aggregate": "mode"}, "not allowed"),
-        ({"axis": "age"}, "not used by method 'mdav'"),
-        ({"clusters": 3}, "not used by method"),
-        ({"within": "pca"}, "not used by method"),
-        ({"zeros": ["rent"]}, "not used by method"),
-        ({"distance": ["rent"]}, "not used by method"),
-        ({"block": 3}, "at least 6"),
-        ({"block": 30, "method": "pca"}, "not used by method"),
-        ({"trim": 0.1}, "not used by aggregate"),
-        ({"trim": 0.7, "aggregate": "trimmed"}, "between 0 and 0.5"),
+        ({"method": {"type": "mdav", "axis": "age"}}, "not an option of 'mdav'"),
+        ({"method": {"type": "single", "axis": "age2"}}, "Did you mean 'age'"),
+        ({"method": {"type": "gower", "distance": ["x"]}}, "variable of the distance"),
+        ({"method": MdavGroups(block=3)}, "at least 2 k = 6"),
+        ({"method": {"type": "pca", "block": 30}}, "It has none"),
+        ({"aggregate": {"type": "mean", "share": 0.1}}, "not an option of 'mean'"),
+        ({"aggregate": {"type": "trimmed", "share": 0.7}}, "between 0 and 0.5"),
         ({"weights": "w", "aggregate": "median"}, "not used by aggregate"),
         ({"strata": "nowhere"}, "not in the data"),
         ({"weights": "area"}, "not numbers"),
@@ -694,8 +700,8 @@ def test_blocks_are_boxes_of_at_most_the_size_asked_for():
         ({"variables": ["income", "area"]}, "must be numeric"),
         ({"variables": []}, "no column is named"),
         ({"variables": ["income", "income"]}, "given 2 times"),
-        ({"method": "gower", "zeros": ["age"]}, "not among the columns of the distance"),
-        ({"method": "cluster", "within": "axis"}, "not allowed"),
+        ({"method": GowerGroups(zeros=["age"])}, "not among the columns of the distance"),
+        ({"method": {"type": "cluster", "within": "axis"}}, "not allowed"),
     ],
 )
 def test_faults_are_named(options, text):

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.protection.noise import METHODS, add_noise
+from riskeval.protection.methods import (
+    NOISE,
+    AdditiveNoise,
+    Correlated2Noise,
+    CorrelatedNoise,
+    OutlierNoise,
+    RommNoise,
+)
+from riskeval.protection.noise import add_noise
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.errors import InputError
 from tests.reference_data import golden, survey_data
@@ -36,7 +44,9 @@ def stated(method: str, level: float, before: np.ndarray, n: int) -> np.ndarray:
 @pytest.mark.parametrize("level", [0.05, 1.5])
 def test_exact_moments_are_the_stated_ones(method, level):
     data = people(400)
-    result = add_noise(data, NAMES, method=method, level=level, moments="exact", seed=3)
+    result = add_noise(
+        data, NAMES, method={"type": method, "moments": "exact"}, level=level, seed=3
+    )
     expected = stated(method, level, data[NAMES].cov().to_numpy(), 400)
     np.testing.assert_allclose(result.data[NAMES].cov(), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(result.data[NAMES].mean(), data[NAMES].mean(), rtol=1e-9)
@@ -145,7 +155,7 @@ def test_noise_for_outliers_only():
     assert result.details["records_with_noise"].tolist() == touched.tolist()
     assert f"{touched.sum()} outlying records of 499 got noise" in result.summary()
     assert "1 record with missing values stayed as they were" in result.summary()
-    fewer = add_noise(data, NAMES, method="outlier", level=0.5, seed=2, cutoff=0.9999)
+    fewer = add_noise(data, NAMES, method=OutlierNoise(cutoff=0.9999), level=0.5, seed=2)
     assert fewer.records_changed < result.records_changed
 
 
@@ -153,16 +163,14 @@ def test_robust_noise_is_not_inflated_by_outliers():
     data = people(1000)
     data.iloc[:100, 2] += 1000
     loud = add_noise(data, NAMES, method="correlated", level=0.5, seed=1)
-    calm = add_noise(data, NAMES, method="correlated", level=0.5, covariance="robust", seed=1)
+    calm = add_noise(data, NAMES, method=CorrelatedNoise("robust"), level=0.5, seed=1)
     assert (loud.data["c"] - data["c"]).std() > 100
     assert (calm.data["c"] - data["c"]).std() == pytest.approx(np.sqrt(0.5), rel=0.3)
-    exact = add_noise(
-        data, NAMES, method="correlated2", covariance="robust", moments="exact", seed=1
-    )
+    exact = add_noise(data, NAMES, method=Correlated2Noise("robust", "exact"), seed=1)
     assert "millionth" in exact.summary()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", list(NOISE))
 def test_what_every_method_leaves_alone(method):
     data = people(300)
     data["d"] = np.arange(300)
@@ -210,11 +218,12 @@ def test_zeros_can_stay():
     [
         ({}, {"method": "correlated"}),
         ({}, {"level": 0.2}),
-        ({"method": "correlated"}, {"covariance": "robust"}),
-        ({}, {"moments": "exact"}),
+        ({"method": "correlated"}, {"method": CorrelatedNoise(covariance="robust")}),
+        ({}, {"method": AdditiveNoise(moments="exact")}),
         ({}, {"keep_zeros": ["b"]}),
-        ({"method": "outlier"}, {"cutoff": 0.5}),
-        ({"method": "romm"}, {"rows_together": 30}),
+        ({"method": "outlier"}, {"method": OutlierNoise(cutoff=0.5)}),
+        ({"method": "outlier"}, {"method": OutlierNoise(covariance="robust")}),
+        ({"method": "romm"}, {"method": RommNoise(rows_together=30)}),
         ({"method": "romm"}, {"level": 0.2}),
         ({}, {"integers": "round"}),
         ({}, {"seed": 2}),
@@ -231,7 +240,7 @@ def test_every_argument_is_honoured(base, changed):
 
 def test_degenerate_files():
     constant = pd.DataFrame({"x": np.ones(30), "y": np.arange(30.0)})
-    for method in METHODS:
+    for method in NOISE:
         result = add_noise(constant, ["x", "y"], method=method, seed=1)
         assert (result.data["x"] - 1).abs().max() < 1e-12
     line = pd.DataFrame({"x": np.arange(30.0), "y": 2 * np.arange(30.0)})
@@ -249,14 +258,12 @@ def test_degenerate_files():
         ({"level": 0}, "not above 0"),
         ({"level": "0.1"}, "not above 0"),
         ({"level": 2, "method": "romm"}, "not below 2"),
-        ({"covariance": "robust"}, "not used by method 'additive'"),
-        ({"covariance": "mcd", "method": "correlated"}, "not allowed"),
-        ({"moments": "exact", "method": "romm"}, "not for method"),
-        ({"moments": "sample"}, "not allowed"),
-        ({"cutoff": 0.9}, "not used by method"),
-        ({"cutoff": 1.0, "method": "outlier"}, "between 0 and 1"),
-        ({"rows_together": 50}, "not used by method"),
-        ({"rows_together": 2, "method": "romm"}, "at least 3"),
+        ({"method": {"type": "additive", "covariance": "robust"}}, "not an option of 'additive'"),
+        ({"method": {"type": "correlated", "covariance": "mcd"}}, "not allowed"),
+        ({"method": {"type": "romm", "moments": "exact"}}, "It has 'rows_together'"),
+        ({"method": {"type": "additive", "moments": "sample"}}, "not allowed"),
+        ({"method": {"type": "outlier", "cutoff": 1.0}}, "between 0 and 1"),
+        ({"method": {"type": "romm", "rows_together": 2}}, "at least 3"),
         ({"keep_zeros": ["z"]}, "not among the variables"),
         ({"variables": ["a", "name"]}, "must be numeric"),
         ({"seed": 1.5}, "whole number"),

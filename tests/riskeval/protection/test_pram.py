@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.protection.methods import InvariantMatrix, RandomMatrix
 from riskeval.protection.pram import pram
 from riskeval.protection.pram_matrix import estimate_counts, invariant_matrix, random_matrix
 from synthpop.microdata.errors import InputError
@@ -149,7 +150,13 @@ def test_invariance_holds_within_strata_and_for_weights():
 def test_forbidden_transitions_never_happen(kind):
     data = frame()
     pairs = {"c": [("a", "b"), ("c", "a")]}
-    result = pram(data, ["c", "x"], matrix=kind, forbidden=pairs, alpha=1, min_diagonal=0.1, seed=1)
+    result = pram(
+        data,
+        ["c", "x"],
+        matrix={"type": kind, "alpha": 1, "min_diagonal": 0.1},
+        forbidden=pairs,
+        seed=1,
+    )
     moved = result.details["transitions"]["c"]
     matrix = result.details["matrices"]["c"]["all"]
     assert moved.loc["a", "b"] == moved.loc["c", "a"] == 0
@@ -164,13 +171,17 @@ def test_forbidden_transitions_never_happen(kind):
 
 def test_options_of_drawn_matrices_are_used():
     data = frame()
-    few = pram(data, "c", min_diagonal=1.0, seed=1)
+    few = pram(data, "c", matrix=InvariantMatrix(min_diagonal=1.0), seed=1)
     assert few.cells_changed == 0
-    assert pram(data, "c", alpha=0.0, seed=1).cells_changed == 0
-    mild = pram(data, "c", alpha=0.2, seed=1).details["expected_changes"]["c"]
-    strong = pram(data, "c", alpha=1.0, seed=1).details["expected_changes"]["c"]
+    assert pram(data, "c", matrix=InvariantMatrix(alpha=0.0), seed=1).cells_changed == 0
+    mild = pram(data, "c", matrix=InvariantMatrix(alpha=0.2), seed=1).details["expected_changes"][
+        "c"
+    ]
+    strong = pram(data, "c", matrix=InvariantMatrix(alpha=1.0), seed=1).details["expected_changes"][
+        "c"
+    ]
     assert strong == pytest.approx(5 * mild)
-    drawn = pram(data, "c", matrix="random", min_diagonal=0.3, alpha=1.0, seed=1)
+    drawn = pram(data, "c", matrix=RandomMatrix(0.3, 1.0), seed=1)
     diagonal = np.diag(drawn.details["matrices"]["c"]["all"])
     assert (diagonal >= 0.3).all()
     np.testing.assert_allclose(
@@ -183,7 +194,7 @@ def test_given_matrices_by_label_and_by_position():
     swap = pd.DataFrame([[1.0, 0.0], [0.0, 1.0]], index=[*"ab"], columns=[*"ba"])
     assert pram(data, "c", matrix=swap, seed=1).data["c"].tolist() == [*"bbaa"]
     assert pram(data, "c", matrix=[[0, 1], [1, 0]], seed=1).data["c"].tolist() == [*"bbaa"]
-    named = pram(data.assign(d=data["c"]), ["c", "d"], matrix={"c": np.eye(2)}, alpha=0.5, seed=1)
+    named = pram(data.assign(d=data["c"]), ["c", "d"], matrix={"c": np.eye(2)}, seed=1)
     assert named.data["c"].tolist() == [*"aabb"]
 
 
@@ -194,8 +205,8 @@ def test_given_matrices_by_label_and_by_position():
         ({"matrix": [[1.0]]}, "has shape"),
         ({"matrix": [[0.5, 0.4], [0, 1]]}, "do not sum to 1"),
         ({"matrix": [[1.5, -0.5], [0, 1]]}, "no probabilities"),
-        ({"matrix": "words", "alpha": 3}, "from 0 to 1"),
-        ({"matrix": [[1, 0], [0, 1]], "alpha": 0.4}, "no meaning"),
+        ({"matrix": {"type": "random", "alpha": 3}}, "between 0 and 1"),
+        ({"matrix": {"c": {"type": "random", "beta": 3}}}, "not an option of 'random'"),
         ({"matrix": [[0.5, 0.5], [0, 1]], "forbidden": [("a", "b")]}, "allows the forbidden"),
         ({"matrix": pd.DataFrame(np.eye(2))}, "labels are not"),
         ({"matrix": [["x", 1], [0, 1]]}, "has shape"),
@@ -213,7 +224,7 @@ def test_every_fault_is_named(options, text):
 
 def test_a_stratum_with_one_category_is_left_alone():
     data = pd.DataFrame({"c": [*"aab"], "g": [1, 1, 2]})
-    assert pram(data, "c", strata="g", alpha=1, min_diagonal=0, seed=1).cells_changed == 0
+    assert pram(data, "c", strata="g", matrix=InvariantMatrix(0, 1), seed=1).cells_changed == 0
 
 
 def test_estimates_invert_the_matrix_and_check_it():
@@ -235,8 +246,10 @@ def test_frequencies_are_kept_and_estimates_unbiased_over_seeds():
     before = data["c"].value_counts().loc[[*"bca"]].to_numpy()
     kept, estimates, errors = [], [], []
     for seed in range(400):
-        kept.append(pram(data, "c", alpha=1, min_diagonal=0.5, seed=seed).data["c"].value_counts())
-        drawn = pram(data, "c", matrix="random", alpha=1, min_diagonal=0.5, seed=seed)
+        kept.append(
+            pram(data, "c", matrix=InvariantMatrix(0.5, 1), seed=seed).data["c"].value_counts()
+        )
+        drawn = pram(data, "c", matrix=RandomMatrix(0.5, 1), seed=seed)
         matrix = drawn.details["matrices"]["c"]["all"].loc[[*"bca"], [*"bca"]]
         table = estimate_counts(drawn.data["c"], matrix)
         estimates.append(table["estimate"].to_numpy())
@@ -272,12 +285,11 @@ def test_members_of_a_household_stay_in_one_region():
 
 def test_settings_can_differ_by_variable():
     people = homes()
-    result = pram(
-        people, ["region", "sex"], min_diagonal={"region": 1.0}, alpha={"sex": 1.0}, seed=2
-    )
+    matrices = {"region": InvariantMatrix(min_diagonal=1.0), "sex": {"type": "random", "alpha": 1}}
+    result = pram(people, ["region", "sex"], matrix=matrices, seed=2)
     assert (result.data["region"] == people["region"]).all()
     assert (result.data["sex"] != people["sex"]).any()
     with pytest.raises(InputError, match="'regoin'"):
-        pram(people, ["region"], min_diagonal={"regoin": 0.9}, seed=1)
+        pram(people, ["region"], matrix={"regoin": "random"}, seed=1)
     with pytest.raises(InputError, match="differs within a household"):
         pram(people, ["sex"], household="home", household_variables=["sex"], seed=1)

@@ -28,7 +28,7 @@ SIGNATURES = {
     "mondrian": (["keys"], {"k": EMPTY}),
     "pram": (
         ["columns"],
-        {"matrix": None, "min_diagonal": 0.8, "alpha": 0.5, "strata": None, "seed": None},
+        {"matrix": "invariant", "strata": None, "seed": None},
     ),
     "record_swap": (
         [],

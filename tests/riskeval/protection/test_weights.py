@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval import recover
+from riskeval.protection.methods import NoisyWeights, RoundedWeights, SmoothWeights
 from riskeval.protection.weights import share_told, weights
 from synthpop.microdata.errors import InputError
 
@@ -32,7 +33,7 @@ def told_regions(frame: pd.DataFrame, original: pd.DataFrame) -> int:
 
 @pytest.mark.parametrize(
     ("method", "options", "most"),
-    [("smooth", {}, 0.0), ("round", {}, 0.0), ("noise", {"level": 0.5, "seed": 1}, 0.35)],
+    [("smooth", {}, 0.0), ("round", {}, 0.0), (NoisyWeights(0.5), {"seed": 1}, 0.35)],
 )
 def test_the_weight_no_longer_tells_the_region(method, options, most):
     data = people()
@@ -58,7 +59,7 @@ def test_noise_keeps_the_total_of_every_stratum():
     result = weights(data, "w", strata="region", method="noise", seed=3)
     before, after = (frame.groupby("region")["w"].sum() for frame in (data, result.data))
     np.testing.assert_allclose(before, after)
-    strong = weights(data, "w", strata="region", method="noise", level=1.0, seed=3)
+    strong = weights(data, "w", strata="region", method=NoisyWeights(level=1.0), seed=3)
     assert strong.details["told_after"] < result.details["told_after"] + 0.05
 
 
@@ -66,7 +67,7 @@ def test_smoothing_follows_the_predictors():
     data = people().assign(w=lambda x: x["w"] * np.where(x["sex"] == "f", 2.0, 1.0))
     flat = weights(data, "w", strata="region")
     assert flat.data["w"].nunique() == 1
-    by_sex = weights(data, "w", strata="region", predictors="sex")
+    by_sex = weights(data, "w", strata="region", method=SmoothWeights("sex"))
     means = by_sex.data.groupby("sex")["w"].first()
     assert by_sex.data["w"].nunique() == 2
     assert means["f"] / means["m"] == pytest.approx(2.0, rel=0.05)
@@ -74,7 +75,7 @@ def test_smoothing_follows_the_predictors():
 
 
 def test_the_base_of_rounding_is_honoured():
-    result = weights(people(), "w", strata="region", method="round", base=10)
+    result = weights(people(), "w", strata="region", method=RoundedWeights(10))
     assert sorted(result.data["w"].unique()) == [10.0, 20.0, 30.0]
     assert result.details["told_after"] > 0
 
@@ -92,10 +93,10 @@ def test_share_told_looks_at_neighbours_of_single_weights():
     [
         ({"method": "hide"}, "method"),
         ({"strata": []}, "are not given"),
-        ({"base": 5.0}, "not used by method 'smooth'"),
-        ({"predictors": "region"}, "which the weights would tell again"),
+        ({"method": {"type": "smooth", "base": 5.0}}, "not an option of 'smooth'"),
+        ({"method": SmoothWeights("region")}, "which the weights would tell again"),
         ({"column": "income2"}, "income2"),
-        ({"level": 9, "method": "noise"}, "level"),
+        ({"method": {"type": "noise", "level": 9}}, "level"),
     ],
 )
 def test_faults_are_named(options, text):

@@ -64,7 +64,7 @@ def test_roles_of_a_household_reach_every_verb():
         assert after.groupby("home")["house"].nunique().max() == 1
         np.testing.assert_allclose(after["income"], after["wages"] + after["rent"])
         job.undo()
-    job.pram(seed=2, alpha=1.0)
+    job.pram(seed=2, matrix={"type": "invariant", "alpha": 1.0})
     assert job.data.groupby("home")["region"].nunique().max() <= 1
     job.weights(strata=["region"])
     assert job.data["w"].nunique() == 1

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from riskeval import protect
+from riskeval.protection.methods import InvariantMatrix
 from riskeval.session.session import ProtectionSession
 from riskeval.session.steps import Step, from_json, plain, source, to_json
 from synthpop.microdata.errors import GuaranteeError, InputError, OutputError
@@ -51,7 +52,7 @@ def worked(**options):
     job = session(**options)
     job.global_recode("age", breaks=[0, 14, 29, 44, 64, np.inf])
     job.local_suppression(k=4)
-    job.pram(alpha=0.9)
+    job.pram(matrix=InvariantMatrix(alpha=0.9))
     job.top_bottom_code("income", upper=1e5, replacement="mean", weights="w")
     job.suppress_risky("sex", threshold=0.02)
     return job
@@ -149,7 +150,7 @@ def test_a_fault_leaves_the_history_as_it_was():
     for wrong, text in (
         (lambda: job.global_recode("agee", breaks=3), "not in the data"),
         (lambda: job.apply("recode"), "Did you mean"),
-        (lambda: job.pram(alfa=1), "Did you mean 'alpha'"),
+        (lambda: job.pram(matrx=1), "Did you mean 'matrix'"),
         (lambda: job.global_recode("age", "sex", breaks=1), "arguments without a name"),
         (lambda: job.global_recode("age", column="age", breaks=1), "given twice"),
         (lambda: job.record_swap(similar=["hid"]), "needs 'hierarchy'"),
