@@ -442,8 +442,9 @@ ATTACKS: dict[str, AttackEntry] = {
         "Matching scenarios",
         "looks up somebody unique in the survey, or predicts with a linear model",
         "any", False, PREDICTED, False, _scenarios, _scenario_numbers,
-        "keys that are changed or suppressed; predictions that no linear model makes",
-        exact_keys=True, blind_to=("holes",),
+        "keys that are changed; amounts on which several matches differ; predictions that no "
+        "linear model makes",
+        exact_keys=True,
     ),
     "rapid": AttackEntry(
         "RAPID",

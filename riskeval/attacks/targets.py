@@ -18,6 +18,9 @@ from riskeval.attacks.levels import LevelCoder
 from synthpop.microdata.codes import MISSING, CodedKeys, encode_keys
 from synthpop.microdata.streams import Streams
 
+TREATMENTS = ("wildcard", "category", "unmatched")
+"""What a missing key of the release matches: anything, a missing key, nothing."""
+
 
 class Knowledge(Protocol):
     """The part of a Scenario (or of an `AttackRequest`) that this module reads."""

@@ -101,3 +101,19 @@ def fewest_holes(real, real_start, released, released_start, missing, chosen):
                 for other in range(j):
                     chosen[i, other] = False
             chosen[i, j] = holes == best
+
+
+@kernel
+def count_holes(real, released, missing, holes):
+    """Write the holes of every pair of households of one size, -1 where they do not match.
+
+    Parameters
+    ----------
+    real, released : int32, shapes (h, s, m) and (g, s, m)
+    missing : int32, shape (m,)
+    holes : int64, shape (h, g)
+        Filled, as in `holes_of_match`.
+    """
+    for i in range(len(real)):
+        for j in range(len(released)):
+            holes[i, j] = holes_of_match(real[i], released[j], missing)

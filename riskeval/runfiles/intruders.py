@@ -31,7 +31,7 @@ class IntruderOptions(Table):
     scenarios: list[int] = Field(default=[1, 2, 3, 4, 5])
     weights: str | None = None
     intervals: dict[str, tuple[str, str]] | None = None
-    missing: Literal["category", "unmatched"] = "category"
+    missing: Literal["wildcard", "category", "unmatched"] = "wildcard"
     open_interval: Literal["value", "zero"] = "value"
     model: Literal["linear", "stepwise", "forest", "boosting"] = "linear"
 

@@ -342,16 +342,17 @@ def samples() -> list[np.ndarray]:
 @case
 def nearest_despite_holes() -> list[np.ndarray]:
     """Nearest keys and households, some of them suppressed."""
-    from riskeval.attacks.counting.compatible import compatible_households
+    from riskeval.attacks.counting.compatible import compatible_households, household_holes
     from riskeval.attacks.prediction.nearest import NearestKeys
 
     rng = np.random.default_rng(8)
     real = [rng.integers(0, 3, (size, 2)).astype(np.int32) for size in (1, 2, 3, 2)]
     released = [np.where(rng.random(rows.shape) < 0.4, 9, rows)[::-1] for rows in real]
     pairs = compatible_households(real, released, np.array([9, 9], dtype=np.int32))
+    holes = household_holes(real, released, np.array([9, 9], dtype=np.int32))
     frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.choice(["x", "y", None], 40)})
     nearest = NearestKeys(frame.where(rng.random((40, 2)) < 0.8), ["a", "b"], ["a"])
-    return [*pairs, nearest.values(nearest.of(frame), np.arange(40.0))]
+    return [*pairs, *holes, nearest.values(nearest.of(frame), np.arange(40.0))]
 
 
 def results() -> dict[str, list[np.ndarray]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
@@ -10,6 +11,7 @@ from riskeval.attacks.indexer import RowIndexer
 
 MOST_PAIRS = 50_000_000
 """Pairs of distinct households that are compared; beyond, households with holes match nothing."""
+PAIRS_AT_ONCE = 1 << 20
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -39,12 +41,8 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
     >>> [part.tolist() for part in pairs]
     [[1, 0], [1, 0]]
     """
-    bits = 1 << np.arange(real.shape[1], dtype=object)
-    real_pattern, released_pattern = (
-        np.array([int(sum(bits[row])) for row in rows == missing], dtype=object)
-        for rows in (real, released)
-    )
-    everything = int(sum(bits))
+    real_pattern, released_pattern = (_hole_patterns(rows, missing) for rows in (real, released))
+    everything = (1 << real.shape[1]) - 1
     patterns = [p for p in set(released_pattern.tolist()) if p != everything]
     pairs: list[Pairs] = []
     for own in set(real_pattern.tolist()):
@@ -61,6 +59,55 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
         np.concatenate([empty, *(part[0] for part in pairs)]),
         np.concatenate([empty, *(part[1] for part in pairs)]),
     )
+
+
+def compatible_pairs(
+    real: np.ndarray, released: np.ndarray, missing: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Pairs of rows that agree wherever the released one has a key, by number of holes.
+
+    Parameters
+    ----------
+    real, released, missing
+        As in `compatible_rows`; rows may repeat.
+
+    Yields
+    ------
+    n_holes : int
+        Keys that the released row lacks and the real one has; ascending.
+    real_row, released_row : int64 arrays
+
+    Examples
+    --------
+    >>> real = np.array([[0, 1]], dtype=np.int32)
+    >>> released = np.array([[0, 9], [0, 1], [9, 9]], dtype=np.int32)
+    >>> pairs = compatible_pairs(real, released, np.array([9, 9], dtype=np.int32))
+    >>> [(n_holes, second.tolist()) for n_holes, _, second in pairs]
+    [(0, [1]), (1, [0])]
+    """
+    real_pattern, released_pattern = (_hole_patterns(rows, missing) for rows in (real, released))
+    everything = (1 << real.shape[1]) - 1
+    steps = [
+        ((p & ~own).bit_count(), own, p)
+        for own in set(real_pattern.tolist())
+        for p in set(released_pattern.tolist())
+        if p != everything and p & own == own
+    ]
+    for n_holes, level in groupby(sorted(steps), key=lambda step: step[0]):
+        pairs = [
+            _joined(real, released, np.flatnonzero(real_pattern == own), released_pattern, p)
+            for _, own, p in level
+        ]
+        yield n_holes, *(np.concatenate([part[k] for part in pairs]) for k in range(2))
+
+
+def _hole_patterns(rows: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """The missing keys of each row as the bits of one integer of any size."""
+    bits = 1 << np.arange(rows.shape[1], dtype=object)
+    if rows.shape[1] < 62:
+        numbers = (rows == missing) @ bits.astype(np.int64)
+        return numbers.astype(object)
+    return np.array([int(sum(bits[row])) for row in rows == missing], dtype=object)
 
 
 def _joined(
@@ -101,4 +148,59 @@ def compatible_households(
         np.concatenate(real), starts[0], np.concatenate(released), starts[1], missing, chosen
     )
     first, second = np.nonzero(chosen)
+    return first, second
+
+
+def household_holes(
+    real: list[np.ndarray], released: list[np.ndarray], missing: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of households that match only by holes, and how many holes each match has.
+
+    Parameters
+    ----------
+    real, released : lists of int32 arrays, shape (members, m)
+
+    Returns
+    -------
+    real_household, released_household, n_holes : int64 arrays
+        Households without any key match nothing.
+
+    Examples
+    --------
+    >>> one = [np.array([[1, 2], [3, 4]], dtype=np.int32)]
+    >>> two = [np.array([[9, 4], [1, 2]], dtype=np.int32)]
+    >>> found = household_holes(one, two, np.array([9, 9], dtype=np.int32))
+    >>> [part.tolist() for part in found]
+    [[0], [0], [1]]
+    """
+    from riskeval.kernels.households import count_holes
+
+    parts = [np.empty((3, 0), dtype=np.int64)]
+    sizes = [np.array([len(home) for home in homes], dtype=np.int64) for homes in (real, released)]
+    for size in np.intersect1d(sizes[0], sizes[1]):
+        mine, every = (np.flatnonzero(of == size) for of in sizes)
+        every = every[[not (released[h] == missing).all() for h in every]]
+        own = np.stack([real[h] for h in mine])
+        step = max(1, PAIRS_AT_ONCE // len(mine))
+        for begin in range(0, len(every), step):
+            theirs = every[begin : begin + step]
+            holes = np.empty((len(mine), len(theirs)), dtype=np.int64)
+            count_holes(own, np.stack([released[h] for h in theirs]), missing, holes)
+            first, second = np.nonzero(holes > 0)
+            parts.append(np.stack([mine[first], theirs[second], holes[first, second]]))
+    together = np.concatenate(parts, axis=1)
+    return together[0], together[1], together[2]
+
+
+def member_pairs(real: np.ndarray, released: np.ndarray, missing: np.ndarray) -> Pairs:
+    """Members of one household and those of another they may be, with the fewest holes for each.
+
+    Parameters
+    ----------
+    real, released : int32, shapes (s, m) and (s, m)
+    """
+    fits = ((real[:, None] == released[None]) | (released == missing)[None]).all(axis=2)
+    holes = ((released == missing)[None] & (real != missing)[:, None]).sum(axis=2)
+    fewest = np.where(fits, holes, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    first, second = np.nonzero(fits & (holes == fewest))
     return first, second

@@ -16,13 +16,16 @@ from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.attack import CHUNK
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import AttackRequest, check_households, check_request
-from riskeval.attacks.targets import AttackTargets, HouseholdNumbers, attack_targets, level_coders
+from riskeval.attacks.targets import (
+    TREATMENTS,
+    AttackTargets,
+    HouseholdNumbers,
+    attack_targets,
+    level_coders,
+)
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-
-TREATMENTS = ("wildcard", "category", "unmatched")
-"""What a missing key of the release matches: anything, a missing key, nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,10 @@ import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.household import WholeHouseholds, runs_of
-from riskeval.attacks.matching.lookup import PopulationLookup
+from riskeval.attacks.matching.lookup import BlockMatches, PopulationLookup
 from riskeval.attacks.matching.matchers import (
     CategoricalMatcher,
+    HoleMatcher,
     MatchEvidence,
     NumericMatcher,
     truth_intervals,
@@ -59,11 +60,12 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
     scenario = request.scenario
     coders = level_coders(list(files.values()), scenario.keys)
     targets = attack_targets(
-        files, scenario, coders, request.seed, match_missing=request.missing == "category"
+        files, scenario, coders, request.seed, match_missing=request.missing != "unmatched"
     )
-    radix = [coder.radix for coder in coders]
+    wildcard = request.missing == "wildcard"
     lookups = [
-        PopulationLookup(one, radix, scenario.household is not None) for one in targets.values()
+        PopulationLookup(one, coders, scenario.household is not None, wildcard)
+        for one in targets.values()
     ]
     for coder in coders:
         coder.start()
@@ -75,9 +77,9 @@ def attack(request: ScenarioRequest) -> tuple[FileEvidence, FileEvidence | None]
         codes = np.stack(
             [coder.code(chunk[key]) for coder, key in zip(coders, scenario.keys, strict=True)]
         )
-        states = [lookup.find(codes, starts) for lookup in lookups]
+        matches = [lookup.find(codes, starts) for lookup in lookups]
         for target in watched:
-            target.read(chunk, total, states, codes, [coder.size for coder in coders])
+            target.read(chunk, total, matches, codes, [coder.size for coder in coders])
         total += len(chunk)
         request.on_event(Event("progress", SUBJECT, total, detail="persons read"))
     _check_common_levels(request, coders, total)
@@ -145,22 +147,28 @@ class _Numbers:
     ) -> None:  # fmt: skip
         self.target, self.lookups, self.fitting = target, lookups, fitting
         self.bounds = request.bounds(target)
-        self.matchers = [
-            NumericMatcher(
-                _values(file[target], False), lookup.rows, lookup.cell, lookup.n_cells,
-                request.scenario.accuracy, request.open_interval,
-            )
-            for file, lookup in zip(files, lookups, strict=True)
-        ]  # fmt: skip
+        scenario = request.scenario
+
+        def matcher(file: pd.DataFrame, lookup: PopulationLookup) -> HoleMatcher:
+            truth = _values(file[target], False)
+            return HoleMatcher(
+                lambda: NumericMatcher(
+                    truth, lookup.rows, lookup.cell, lookup.n_cells, scenario.accuracy,
+                    request.open_interval,
+                ),
+                lookup,
+            )  # fmt: skip
+
+        self.matchers = [matcher(*pair) for pair in zip(files, lookups, strict=True)]
 
     def read(
-        self, chunk: pd.DataFrame, offset: int, states: list[np.ndarray], codes: np.ndarray,
-        sizes: list[int],
+        self, chunk: pd.DataFrame, offset: int, matches: list[list[BlockMatches]],
+        codes: np.ndarray, sizes: list[int],
     ) -> None:  # fmt: skip
         """Look at a chunk."""
         numbers = _numbers(chunk, self.target, self.bounds, offset)
-        for matcher, cells in zip(self.matchers, states, strict=True):
-            matcher.read(cells, numbers)
+        for matcher, blocks in zip(self.matchers, matches, strict=True):
+            matcher.read(blocks, numbers, ~np.isnan(numbers[0]))
         if self.fitting is not None:
             self.fitting.add(codes, sizes, numbers[0])
 
@@ -173,7 +181,9 @@ class _Numbers:
             if fitted is not None:
                 predicted = fitted.predict(lookup.targets.codes)
             text = "" if fitted is None else fitted.text
-            result.append(matcher.evidence(lookup.n_matches, predicted, lookup.rows, text))
+            result.append(
+                matcher.evidence(lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text)
+            )
         return result
 
 
@@ -188,12 +198,15 @@ class _Categories:
         self.coder = level_coders(files, [target])[0]
         self.missing = self.coder.n_known
         self.persons = np.zeros(self.coder.size, dtype=np.int64)
-        self.matchers = []
-        for file, lookup in zip(files, lookups, strict=True):
+
+        def matcher(file: pd.DataFrame, lookup: PopulationLookup) -> HoleMatcher:
             level = self._levels(file[target])
-            self.matchers.append(
-                CategoricalMatcher(level, lookup.rows, lookup.cell, lookup.n_cells)
-            )
+            return HoleMatcher(
+                lambda: CategoricalMatcher(level, lookup.rows, lookup.cell, lookup.n_cells),
+                lookup,
+            )  # fmt: skip
+
+        self.matchers = [matcher(*pair) for pair in zip(files, lookups, strict=True)]
         self.coder.start()
 
     def _levels(self, column: pd.Series) -> np.ndarray:
@@ -201,15 +214,15 @@ class _Categories:
         return np.where(codes == self.missing, -1, codes).astype(np.int64)
 
     def read(
-        self, chunk: pd.DataFrame, offset: int, states: list[np.ndarray], codes: np.ndarray,
-        sizes: list[int],
+        self, chunk: pd.DataFrame, offset: int, matches: list[list[BlockMatches]],
+        codes: np.ndarray, sizes: list[int],
     ) -> None:  # fmt: skip
         """Look at a chunk."""
         level = self._levels(chunk[self.target])
         count = np.bincount(level[level >= 0], minlength=self.coder.size)
         self.persons = np.pad(self.persons, (0, len(count) - len(self.persons))) + count
-        for matcher, cells in zip(self.matchers, states, strict=True):
-            matcher.read(cells, level)
+        for matcher, blocks in zip(self.matchers, matches, strict=True):
+            matcher.read(blocks, (level,), level >= 0)
         if self.fitting is not None:
             self.fitting.add(codes, sizes, level)
 
@@ -226,9 +239,10 @@ class _Categories:
             text = "" if fitted is None else fitted.text
             result.append(
                 matcher.evidence(
-                    lookup.n_matches, predicted, lookup.rows, text, commonest, self.coder.levels
+                    lookup.n_matches, lookup.n_holes, predicted, lookup.rows, text, commonest,
+                    self.coder.levels,
                 )
-            )
+            )  # fmt: skip
         return result
 
 

@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
+from riskeval.attacks.counting.compatible import compatible_pairs, household_holes, member_pairs
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.household import HouseholdFinder
 from riskeval.attacks.matching.key_tree import KeyTree, key_tree
 from riskeval.attacks.targets import AttackTargets
 from synthpop.microdata.codes import cell_ids
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockMatches:
+    """Persons of a block who match somebody looked for by keys with so many holes.
+
+    Attributes
+    ----------
+    n_holes : int
+        Suppressed keys of the person that the one looked for has; of a household all together.
+    person : int64, shape (k,)
+        Position in the block.
+    cell : int64, shape (k,)
+        Key combination that the person matches; -1 for none.
+    """
+
+    n_holes: int
+    person: np.ndarray
+    cell: np.ndarray
+
+
 class PopulationLookup:
     """Counts the persons, or households, of a population that match those looked for.
+
+    A suppressed key of the population matches anything where `wildcard` says so: whoever no person
+    matches exactly is matched by those with the fewest holes.
 
     Parameters
     ----------
     targets : AttackTargets
-    radix : int64, shape (m,)
-        Number of codes of each key.
+    coders : sequence of LevelCoder
+        One a key.
     households : bool
         Whether households are matched as a whole.
+    wildcard : bool
 
     Attributes
     ----------
@@ -32,43 +60,123 @@ class PopulationLookup:
         The last cell is that of rows which nothing can match.
     """
 
-    def __init__(self, targets: AttackTargets, radix: list[int], households: bool) -> None:
+    def __init__(
+        self, targets: AttackTargets, coders: Sequence[LevelCoder], households: bool, wildcard: bool
+    ) -> None:
         self.targets = targets
+        self.wildcard = wildcard
+        self.missing = np.array([coder.n_known for coder in coders], dtype=np.int32)
+        radix = [coder.radix for coder in coders]
         self.rows = np.flatnonzero(targets.looked_for[targets.unit])
-        self._can_match = targets.frequency[targets.unit[self.rows]] > 0
-        rows = self.rows[self._can_match]
+        can_match = targets.frequency[targets.unit[self.rows]] > 0
+        rows = self.rows[can_match]
         # codes from 0 are shifted by one in cell_ids, which takes -1 for missing
         states = cell_ids(targets.codes[rows], radix)[0]
         _, first, cell = np.unique(states, return_index=True, return_inverse=True)
         cell = cell.reshape(-1)
-        self.tree: KeyTree = key_tree(targets.codes[rows][first], radix)
-        n_cells = len(first)
+        self.combinations = targets.codes[rows][first]
+        self.tree: KeyTree = key_tree(self.combinations, radix)
+        n_cells, n_groups, group = len(first), len(first), cell
         self.finder: HouseholdFinder | None = None
         if households:
             self.finder = HouseholdFinder(self.tree, cell, targets.unit[rows])
             cell, n_cells = self.finder.slot, self.finder.n_slots
-        self.count = np.zeros(n_cells + 1, dtype=np.int64)
+            group, n_groups = self.finder.composition, len(self.finder.count)
         self.n_cells = n_cells + 1
         self.cell = np.full(len(self.rows), n_cells, dtype=np.int64)
-        self.cell[self._can_match] = cell
+        self.cell[can_match] = cell
+        # matches are counted by key combination, or by composition of a household
+        self._group = np.full(len(self.rows), n_groups, dtype=np.int64)
+        self._group[can_match] = group
+        self._count = np.zeros(n_groups + 1, dtype=np.int64)
+        self._holes = np.full(n_groups + 1, np.iinfo(np.int64).max)
 
     @property
     def n_matches(self) -> np.ndarray:
-        """Persons, or households, of the population that match each of `rows`: int64, (r,)."""
-        if self.finder is None:
-            return self.count[self.cell]
-        n_matches = np.zeros(len(self.rows), dtype=np.int64)
-        n_matches[self._can_match] = self.finder.count[self.finder.composition]
-        return n_matches
+        """Persons, or households, that match each of `rows` with the fewest holes: int64, (r,)."""
+        return self._count[self._group]
 
-    def find(self, codes: np.ndarray, starts: np.ndarray | None) -> np.ndarray:
-        """Count a chunk of the population; return the cell of each person, -1 where none."""
-        from riskeval.kernels.scenarios import count_block, find_block
+    @property
+    def n_holes(self) -> np.ndarray:
+        """Holes of the matches of each of `rows`, int64, (r,); the largest integer where none."""
+        return self._holes[self._group]
+
+    def find(self, codes: np.ndarray, starts: np.ndarray | None) -> list[BlockMatches]:
+        """Count a chunk of the population; return who matches, those with few holes first.
+
+        Parameters
+        ----------
+        codes : int32, shape (m, n)
+        starts : int64, shape (h + 1,), or None
+            Where the households begin.
+        """
+        from riskeval.kernels.scenarios import find_block
 
         tree = self.tree
+        everyone = np.arange(codes.shape[1])
         states = np.empty(codes.shape[1], dtype=np.int64)
         find_block(codes[list(tree.order)], tree.radix, tree.start, tree.tree, states)
-        if self.finder is not None and starts is not None:
-            return self.finder.find(states, starts)
-        count_block(states, self.count)
-        return states
+        holed = (codes == self.missing[:, None]).any(axis=0) & self.wildcard
+        if self.finder is None or starts is None:
+            self._note(0, states[states >= 0])
+            pairs = self._holed_persons(codes, np.flatnonzero(holed))
+        else:
+            count = self.finder.count.copy()
+            states = self.finder.find(states, starts)
+            new = np.repeat(np.arange(len(count)), self.finder.count - count)
+            self._note(0, new)
+            pairs = self._holed_households(codes, starts, holed)
+        return [BlockMatches(0, everyone, states), *pairs]
+
+    def _note(self, n_holes: int, group: np.ndarray) -> None:
+        """Count matches of groups; fewer holes than before make those before void."""
+        fewer = np.unique(group[self._holes[group] > n_holes])
+        self._count[fewer] = 0
+        self._holes[fewer] = n_holes
+        np.add.at(self._count, group, 1)
+
+    def _holed_persons(self, codes: np.ndarray, persons: np.ndarray) -> list[BlockMatches]:
+        """Persons with suppressed keys, and the combinations that no better match was met for."""
+        result = []
+        if len(persons):
+            released = np.ascontiguousarray(codes[:, persons].T)
+            waiting = np.flatnonzero(self._holes[:-1] > 0)
+            pairs = compatible_pairs(self.combinations[waiting], released, self.missing)
+            for n_holes, cell, person in pairs:
+                group = waiting[cell]
+                better = self._holes[group] >= n_holes
+                if n_holes and better.any():
+                    self._note(n_holes, group[better])
+                    result.append(BlockMatches(n_holes, persons[person[better]], group[better]))
+        return result
+
+    def _holed_households(
+        self, codes: np.ndarray, starts: np.ndarray, holed: np.ndarray
+    ) -> list[BlockMatches]:
+        """Members of households with suppressed keys, and the members they may be."""
+        if self.finder is None or not holed.any():
+            return []
+        # 1. the households with a hole, and the compositions that none matches exactly
+        of_person = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        homes = np.unique(of_person[holed])
+        waiting = np.flatnonzero(self._holes[:-1] > 0)
+        people = [np.arange(starts[h], starts[h + 1]) for h in homes]
+        begin, members = self.finder.begin, self.finder.members
+        real = [self.combinations[members[begin[c] : begin[c + 1]]] for c in waiting]
+        released = [np.ascontiguousarray(codes[:, rows].T) for rows in people]
+        # 2. pairs of them with the number of holes, and of their members
+        which, home, holes = household_holes(real, released, self.missing)
+        result = []
+        for n_holes in np.unique(holes):
+            at = np.flatnonzero((holes == n_holes) & (self._holes[waiting[which]] >= n_holes))
+            self._note(int(n_holes), waiting[which[at]])
+            person, cell = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+            for pair in at:
+                c, h = which[pair], home[pair]
+                mine, theirs = member_pairs(real[c], released[h], self.missing)
+                slots = self.finder.slots[begin[waiting[c]] : begin[waiting[c] + 1]]
+                distinct = np.unique(np.stack([slots[mine], people[h][theirs]]), axis=1)
+                cell.append(distinct[0])
+                person.append(distinct[1])
+            result.append(BlockMatches(int(n_holes), np.concatenate(person), np.concatenate(cell)))
+        return result

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from riskeval.attacks.matching.lookup import BlockMatches, PopulationLookup
 
 ROUNDING = 1e-9
 """Slack of predictions, as a share of the largest one: a fitted 0 is 0 up to rounding."""
@@ -164,10 +167,11 @@ class CategoricalMatcher:
         self.right = np.zeros(len(self.points.value), dtype=np.int64)
         self.persons = np.zeros(n_cells, dtype=np.int64)
 
-    def read(self, states: np.ndarray, codes: np.ndarray) -> None:
-        """Look at the persons of a chunk."""
+    def read(self, states: np.ndarray, levels: tuple[np.ndarray, ...]) -> None:
+        """Look at the persons of a chunk; `levels` holds one array of codes."""
         from riskeval.kernels.scenarios import count_block, levels_block
 
+        (codes,) = levels
         count_block(states, self.persons)
         levels_block(states, codes, self.points.first, self.points.value, self.right)
 
@@ -197,3 +201,70 @@ class CategoricalMatcher:
             zero=np.zeros(len(rows), dtype=np.bool_),
             model=model,
         )
+
+
+class HoleMatcher:
+    """One matcher for each number of holes; the matches with the fewest holes count.
+
+    Where suppressed values match anything, matches without a value of the target are left out
+    beside those that have one.
+
+    Parameters
+    ----------
+    make : function
+        Makes a matcher.
+    lookup : PopulationLookup
+    """
+
+    def __init__(
+        self, make: Callable[[], NumericMatcher | CategoricalMatcher], lookup: PopulationLookup
+    ) -> None:
+        self._make = make
+        self._lookup = lookup
+        self._matchers = {0: make()}
+        self._with_value = {0: np.zeros(lookup.n_cells, dtype=np.int64)}
+
+    def read(
+        self, blocks: Sequence[BlockMatches], values: tuple[np.ndarray, ...], known: np.ndarray
+    ) -> None:
+        """Look at the persons of a chunk; `known` marks those with a value of the target."""
+        from riskeval.kernels.scenarios import count_block
+
+        for block in blocks:
+            if block.n_holes not in self._matchers:
+                self._matchers[block.n_holes] = self._make()
+                self._with_value[block.n_holes] = np.zeros(self._lookup.n_cells, dtype=np.int64)
+            cells = block.cell
+            part = values
+            if block.n_holes:
+                part = tuple(of[block.person] if len(of) else of for of in values)
+            if self._lookup.wildcard:
+                cells = np.where(known[block.person], cells, -1)
+                count_block(cells, self._with_value[block.n_holes])
+            self._matchers[block.n_holes].read(cells, part)
+
+    def evidence(self, n_matches: np.ndarray, n_holes: np.ndarray, *rest: Any) -> MatchEvidence:
+        """Sum up after the last chunk.
+
+        Parameters
+        ----------
+        n_matches, n_holes : int64, shape (r,)
+            Matches of each row with the fewest holes, and how many holes these have.
+        rest
+            What the matchers want beside `n_matches`.
+        """
+        result: MatchEvidence = self._matchers[0].evidence(n_matches, *rest)
+        all_right, chance = result.all_right.copy(), result.chance.copy()
+        n_known = self._with_value[0][self._lookup.cell]
+        for holes, matcher in self._matchers.items():
+            at = n_holes == holes
+            if holes and at.any():
+                other = matcher.evidence(n_matches, *rest)
+                all_right[at], chance[at] = other.all_right[at], other.chance[at]
+                n_known[at] = self._with_value[holes][self._lookup.cell[at]]
+        if self._lookup.wildcard:
+            nothing = (n_matches > 0) & (n_known == 0)
+            all_right[nothing] = chance[nothing] = 0.0
+            if self._lookup.finder is None:
+                n_matches = np.where(n_known > 0, n_known, n_matches)
+        return replace(result, all_right=all_right, chance=chance, n_matches=n_matches)

@@ -113,7 +113,7 @@ def scenario_replicates(
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
     uniqueness: PopulationUniqueness | None = None,
-    missing: str = "category",
+    missing: str = "wildcard",
     open_interval: str = "value",
     holdout: Any = None,
     model: Any = "linear",

@@ -13,6 +13,7 @@ import pandas as pd
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.matching.models import check_model
 from riskeval.attacks.scenario import Scenario, to_scenario
+from riskeval.attacks.targets import TREATMENTS
 from synthpop.microdata.checks import (
     as_frame,
     check_choice,
@@ -117,7 +118,7 @@ def read_scenario_request(
     _check_scenarios(faults, asked, [name for name in numeric if name not in bounds])
     for name in sorted(set(bounds) & categorical):
         faults.add("intervals", f"{name!r} is a category, which has no intervals")
-    check_choice(faults, "missing", missing, ["category", "unmatched"])
+    check_choice(faults, "missing", missing, TREATMENTS)
     check_choice(faults, "open_interval", open_interval, ["value", "zero"])
     _check_persons(faults, survey, scenario, categorical, "sample")
     if others is not None:

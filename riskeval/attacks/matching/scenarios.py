@@ -221,7 +221,7 @@ def intruder_scenarios(
     scenarios: Sequence[int] = ALL_SCENARIOS,
     weights: str | np.ndarray | None = None,
     uniqueness: PopulationUniqueness | None = None,
-    missing: str = "category",
+    missing: str = "wildcard",
     open_interval: str = "value",
     holdout: Any = None,
     model: Any = "linear",
@@ -278,8 +278,12 @@ def intruder_scenarios(
         `tau_unique`: disclosed sample uniques that are in the register and unique in the
         population, each with the same probability (that of the method the estimate chose). It
         needs no weights of single records.
-    missing : {"category", "unmatched"}
-        Missing keys are a value of their own, or match nothing (such a record is never unique).
+    missing : {"wildcard", "category", "unmatched"}
+        What a missing key of the population matches. "wildcard": anything; where nobody has the
+        keys of a record exactly, the intruder takes those who agree wherever they have a key, and
+        of these the ones with the fewest holes. A match without a value of the target says nothing
+        beside those with one. "category": a missing key of the record. "unmatched": nothing, and
+        a record with a missing key is never unique.
     open_interval : {"value", "zero"}
         An interval with a missing or infinite bound (a drawn tail) has no length. "value": it
         counts 1 when the drawn value is close, an unbiased estimate of the probability under

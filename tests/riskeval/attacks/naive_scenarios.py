@@ -18,6 +18,28 @@ def matches(row: pd.Series, frame: pd.DataFrame, keys: list[str]) -> list[int]:
     return [j for j in range(len(frame)) if all(same(frame[k].iloc[j], row[k]) for k in keys)]
 
 
+def believed(row: pd.Series, frame: pd.DataFrame, keys: list[str], target: str) -> list[int]:
+    """Whom the intruder takes for somebody when a hole matches anything."""
+    exact = matches(row, frame, keys)
+    if not exact:
+        holes = {
+            j: sum(pd.isna(frame[k].iloc[j]) and not pd.isna(row[k]) for k in keys)
+            for j in range(len(frame))
+            if all(pd.isna(frame[k].iloc[j]) or same(frame[k].iloc[j], row[k]) for k in keys)
+            and not all(pd.isna(frame[k].iloc[j]) for k in keys)
+        }
+        exact = [j for j, count in holes.items() if count == min(holes.values())]
+    with_value = [j for j in exact if not pd.isna(frame[target].iloc[j])]
+    return with_value or exact
+
+
+def matched(row, frame, keys, target, missing):
+    """Those who match in one of the two ways to read a missing key."""
+    if missing == "wildcard":
+        return believed(row, frame, keys, target)
+    return matches(row, frame, keys)
+
+
 def ratio(low: float, high: float, value: float, lower: float, upper: float, rule: str) -> float:
     if math.isnan(value):
         return 0.0
@@ -43,7 +65,10 @@ def predictions(sample: pd.DataFrame, population: pd.DataFrame, keys: list[str],
     ]
 
 
-def naive(sample, population, keys, target, accuracy, intervals, rule="value", literal=False):
+def naive(
+    sample, population, keys, target, accuracy, intervals, rule="value", literal=False,
+    missing="category",
+):  # fmt: skip
     """tau of each scenario and accuracy, in a dict."""
     tau = {pair: 0.0 for pair in itertools.product((1, 2, 3, 4, 5), accuracy)}
     predicted = predictions(sample, population, keys, target)
@@ -51,7 +76,7 @@ def naive(sample, population, keys, target, accuracy, intervals, rule="value", l
         y = sample[target].iloc[c]
         if len(matches(sample.iloc[c], sample, keys)) != 1 or math.isnan(y):
             continue
-        found = matches(sample.iloc[c], population, keys)
+        found = matched(sample.iloc[c], population, keys, target, missing)
         for p in accuracy:
             low, high = sorted([y * (1 - p), y * (1 + p)])
             inside = [float(low <= population[target].iloc[j] <= high) for j in found]
@@ -78,12 +103,12 @@ def looked_for(sample: pd.DataFrame, keys: list[str], who: str) -> list[int]:
     ]
 
 
-def naive_numbers(sample, population, keys, target, p, who="everyone"):
+def naive_numbers(sample, population, keys, target, p, who="everyone", missing="category"):
     """Scenarios 2 and 4 of a target of numbers, record by record."""
     tau = {2: 0.0, 4: 0.0}
     for c in looked_for(sample, keys, who):
         y = sample[target].iloc[c]
-        found = matches(sample.iloc[c], population, keys)
+        found = matched(sample.iloc[c], population, keys, target, missing)
         if math.isnan(y) or not found:
             continue
         low, high = sorted([y * (1 - p), y * (1 + p)])
@@ -93,7 +118,7 @@ def naive_numbers(sample, population, keys, target, p, who="everyone"):
     return tau
 
 
-def naive_categories(sample, population, keys, target, who):
+def naive_categories(sample, population, keys, target, who, missing="category"):
     """Scenarios 1 to 4 of a target of categories, and the guess of the commonest level."""
     tau = {s: 0.0 for s in (1, 2, 3, 4)}
     guess = dict(tau)
@@ -101,7 +126,7 @@ def naive_categories(sample, population, keys, target, who):
     commonest = min(counts.index[counts == counts.max()]) if len(counts) else None
     for c in looked_for(sample, keys, who):
         truth = sample[target].iloc[c]
-        found = matches(sample.iloc[c], population, keys)
+        found = matched(sample.iloc[c], population, keys, target, missing)
         if pd.isna(truth) or not found:
             continue
         right = [population[target].iloc[j] == truth for j in found]
@@ -115,8 +140,24 @@ def naive_categories(sample, population, keys, target, who):
     return tau, guess
 
 
-def naive_households(sample, population, keys, target, household, p, members, who):
-    """Scenarios 2 and 4 for households, by comparing the sorted keys of their members."""
+def holes_between(own: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> int | None:
+    """Holes of another household that may be this one, by trying every way to pair members."""
+    if len(own) != len(other) or other[keys].isna().all(axis=None):
+        return None
+    for order in itertools.permutations(range(len(own))):
+        if all(
+            pd.isna(other[k].iloc[j]) or same(other[k].iloc[j], own[k].iloc[i])
+            for i, j in enumerate(order)
+            for k in keys
+        ):
+            return int(other[keys].isna().sum().sum() - own[keys].isna().sum().sum())
+    return None
+
+
+def naive_households(
+    sample, population, keys, target, household, p, members, who, missing="category"
+):  # fmt: skip
+    """Scenarios 2 and 4 for households, by comparing the keys of their members."""
 
     def composed(frame: pd.DataFrame) -> dict:
         return {
@@ -125,21 +166,42 @@ def naive_households(sample, population, keys, target, household, p, members, wh
         }
 
     ours, theirs = composed(sample), composed(population)
+    homes = dict(list(population.groupby(household, sort=False)))
     tau = {2: 0.0, 4: 0.0}
     for number, own in ours.items():
         if who == "sample uniques" and list(ours.values()).count(own) > 1:
             continue
+        people = sample[sample[household] == number]
         found = [other for other, keys_of in theirs.items() if keys_of == own]
+        if not found and missing == "wildcard":
+            holes = {h: holes_between(people, home, keys) for h, home in homes.items()}
+            holes = {h: n for h, n in holes.items() if n is not None}
+            found = [h for h, n in holes.items() if n == min(holes.values())]
         if not found:
             continue
         disclosed = []
-        for _, person in sample[sample[household] == number].iterrows():
+        for _, person in people.iterrows():
             y = person[target]
             if math.isnan(y):
                 continue
             low, high = sorted([y * (1 - p), y * (1 + p)])
-            alike = population[population[household].isin(found)]
-            seen = [alike[target].iloc[j] for j in matches(person, alike, keys)]
+            seen = []
+            for h in found:
+                alike = homes[h]
+                at = matches(person, alike, keys)
+                if missing == "wildcard":
+                    holes = {
+                        j: alike[keys].iloc[j].isna().sum() - person[keys].isna().sum()
+                        for j in range(len(alike))
+                        if all(
+                            pd.isna(alike[k].iloc[j]) or same(alike[k].iloc[j], person[k])
+                            for k in keys
+                        )
+                    }
+                    at = [j for j, n in holes.items() if n == min(holes.values())]
+                seen += [alike[target].iloc[j] for j in at]
+            if missing == "wildcard":
+                seen = [value for value in seen if not math.isnan(value)] or [math.nan]
             disclosed.append(all(low <= value <= high for value in seen))
         right = bool(disclosed) and (any if members == "any" else all)(disclosed)
         tau[4] += right

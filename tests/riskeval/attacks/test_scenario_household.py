@@ -215,12 +215,17 @@ def files(draw):
 
 
 @settings(max_examples=150, deadline=None)
-@given(files(), st.sampled_from(["any", "every"]), st.sampled_from(["sample uniques", "everyone"]))
-def test_agrees_with_loops_over_households(both, members: str, who: str) -> None:
+@given(
+    files(),
+    st.sampled_from(["any", "every"]),
+    st.sampled_from(["sample uniques", "everyone"]),
+    st.sampled_from(["wildcard", "category"]),
+)
+def test_agrees_with_loops_over_households(both, members: str, who: str, missing: str) -> None:
     own, other = both
     asked = intruder(members=members, who=who)
-    risk = intruder_scenarios(own, other, asked, scenarios=(2, 4))
-    expected = naive_households(own, other, ["k"], "y", "h", 0.1, members, who)
+    risk = intruder_scenarios(own, other, asked, scenarios=(2, 4), missing=missing)
+    expected = naive_households(own, other, ["k"], "y", "h", 0.1, members, who, missing)
     for scenario in (2, 4):
         assert tau(risk, scenario) == pytest.approx(expected[scenario])
 

@@ -49,7 +49,7 @@ class TestCategories:
     def test_worked_by_hand(self) -> None:
         """A: 2 of 3 no; B: one match, yes; C: one of two is missing, which is no level; D: no
         true value; E twice in the sample."""
-        risk = intruder_scenarios(sample(), population(), "k", "ill")
+        risk = intruder_scenarios(sample(), population(), "k", "ill", missing="category")
         assert taus(risk) == pytest.approx({1: 1, 2: 1, 3: 2 / 3 + 1 + 1 / 2, 4: 1, 5: 3})
         assert risk.table["accuracy"].isna().all()
         assert risk.table["n_attacked"].tolist() == [1, 1, 3, 3, 3]
@@ -57,8 +57,14 @@ class TestCategories:
         assert taus(risk, "tau_baseline") == {1: 0, 2: 0, 3: 2, 4: 2, 5: 2}
         assert taus(risk, "rate_baseline")[3] == pytest.approx(2 / 6)
 
+    def test_a_match_without_a_level_says_nothing_beside_others(self) -> None:
+        risk = intruder_scenarios(sample(), population(), "k", "ill")
+        assert taus(risk) == pytest.approx({1: 2, 2: 2, 3: 2 / 3 + 1 + 1, 4: 2, 5: 3})
+
     def test_per_record(self) -> None:
-        frame = intruder_scenarios(sample(), population(), "k", "ill").per_record
+        frame = intruder_scenarios(
+            sample(), population(), "k", "ill", missing="category"
+        ).per_record
         assert frame["predicted"].tolist() == ["no", "yes", "no", "no", "no", "no"]
         assert frame["scenario_3"].tolist() == pytest.approx([2 / 3, 1, 0.5, 0, 0, 0])
         assert frame["target"].iloc[1] == "yes"
@@ -84,15 +90,20 @@ class TestCategories:
             intruder_scenarios(sample(), population(), "k", "ill", intervals=("y", "y"))
 
     def test_summary(self) -> None:
-        text = intruder_scenarios(sample(), population(), "k", "ill").summary()
+        text = intruder_scenarios(sample(), population(), "k", "ill", missing="category").summary()
         assert "records whose ill is found, of all in the sample: 1 (16.67 %), guessing" in text
         assert "Scenario 3 (all matches in the synthetic population, one of them at random" in text
 
     def test_levels_that_blocks_bring(self) -> None:
-        whole = taus(intruder_scenarios(sample(), population(), "k", "ill"), "tau_baseline")
+        whole = taus(
+            intruder_scenarios(sample(), population(), "k", "ill", missing="category"),
+            "tau_baseline",
+        )
         blocks = [population().iloc[4:], population().iloc[:4]]
         blocks[0] = blocks[0].assign(ill=blocks[0]["ill"].where(blocks[0]["k"] != "C", "new"))
-        parts = taus(intruder_scenarios(sample(), blocks, "k", "ill"), "tau_baseline")
+        parts = taus(
+            intruder_scenarios(sample(), blocks, "k", "ill", missing="category"), "tau_baseline"
+        )
         assert parts == whole
 
 
@@ -155,19 +166,21 @@ VALUES = st.sampled_from([0.0, 10.0, 10.5, -10.0, math.nan])
     st.lists(st.tuples(KEYS, LEVELS, VALUES), max_size=8),
     st.lists(st.tuples(KEYS, LEVELS, VALUES), max_size=10),
     st.sampled_from(["sample uniques", "everyone"]),
+    st.sampled_from(["wildcard", "category"]),
 )
-def test_agrees_with_loops(own: list[tuple], other: list[tuple], who: str) -> None:
+def test_agrees_with_loops(own: list[tuple], other: list[tuple], who: str, missing: str) -> None:
     names = ["k", "t", "y"]
     ours = pd.DataFrame([*own, ("z", "p", 10.0)], columns=names)
     theirs = pd.DataFrame([*other, ("z", "p", 10.0)], columns=names)
     intruder = Scenario("k", ["t", "y"], who=who, accuracy=0.1)
-    table = intruder_scenarios(ours, theirs, intruder).table.set_index(["target", "scenario"])
-    expected, guess = naive_categories(ours, theirs, ["k"], "t", who)
+    risk = intruder_scenarios(ours, theirs, intruder, missing=missing)
+    table = risk.table.set_index(["target", "scenario"])
+    expected, guess = naive_categories(ours, theirs, ["k"], "t", who, missing)
     for scenario in (1, 2, 3, 4):
         row = table.loc[("t", scenario)]
         assert row["tau"] == pytest.approx(expected[scenario])
         assert row["tau_baseline"] == pytest.approx(guess[scenario])
-    for scenario, tau in naive_numbers(ours, theirs, ["k"], "y", 0.1, who).items():
+    for scenario, tau in naive_numbers(ours, theirs, ["k"], "y", 0.1, who, missing).items():
         assert table.loc[("y", scenario), "tau"] == pytest.approx(tau)
 
 

@@ -145,6 +145,31 @@ class TestDecisions:
         assert self.one(100, 120, low, high) == [0, 0, 0, 0]
         assert self.one(100, 105, low, high, open_interval="zero") == [0, 1, 0, 1]
 
+    def test_holes_of_the_population_match_anything(self) -> None:
+        sample = pd.DataFrame({"k": ["A", "B"], "m": ["u", "v"], "y": [10.0, 20.0]})
+        population = pd.DataFrame({"k": ["A", None, None], "m": [None, "v", None],
+                                   "y": [10.0, 20.0, 99.0]})  # fmt: skip
+        asked = {"accuracy": 0.1, "scenarios": (2, 4)}
+        risk = intruder_scenarios(sample, population, ["k", "m"], "y", **asked)
+        assert column(risk, "tau") == [2, 2]
+        assert risk.per_record["n_matches"].tolist() == [1, 1]
+        for missing in ("category", "unmatched"):
+            old = intruder_scenarios(sample, population, ["k", "m"], "y", missing=missing, **asked)
+            assert column(old, "tau") == [0, 0]
+
+    def test_fewer_holes_are_believed_in_whatever_block_they_come(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sample = pd.DataFrame({"k": ["A"], "m": ["u"], "n": ["p"], "y": [10.0]})
+        rows = [("A", None, None, 99.0), ("A", "u", None, 10.0), (None, "u", None, 98.0)]
+        rows.append(("B", "v", "p", 1.0))
+        asked = {"accuracy": 0.1, "scenarios": (2, 4)}
+        monkeypatch.setattr("riskeval.attacks.matching.attack.CHUNK", 1)
+        for order in ([0, 1, 2, 3], [1, 3, 0, 2], [2, 0, 3, 1]):
+            population = pd.DataFrame([rows[i] for i in order], columns=list("kmny"))
+            risk = intruder_scenarios(sample, population, list("kmn"), "y", **asked)
+            assert column(risk, "tau") == [1, 1]
+
     def test_missing_synthetic_value_is_not_close(self) -> None:
         assert self.one(100, math.nan, 90, 110) == [0, 0, 0, 0]
 
@@ -313,16 +338,18 @@ def tables(draw):
 
 
 @settings(max_examples=150, deadline=None)
-@given(tables(), st.sampled_from(["value", "zero"]))
-def test_agrees_with_the_double_loop_of_the_book(files, rule: str) -> None:
+@given(tables(), st.sampled_from(["value", "zero"]), st.sampled_from(["wildcard", "category"]))
+def test_agrees_with_the_double_loop_of_the_book(files, rule: str, missing: str) -> None:
     sample, population = files
     accuracy = (0.02, 0.1, 0.5)
     risk = intruder_scenarios(
         sample, population, ["k", "m"], "y", accuracy=accuracy, intervals=INTERVALS,
-        open_interval=rule,
+        open_interval=rule, missing=missing,
     )  # fmt: skip
-    expected = naive(sample, population, ["k", "m"], "y", accuracy, INTERVALS, rule)
-    literal = naive(sample, population, ["k", "m"], "y", accuracy, INTERVALS, rule, literal=True)
+    expected, literal = (
+        naive(sample, population, ["k", "m"], "y", accuracy, INTERVALS, rule, which, missing)
+        for which in (False, True)
+    )
     in_population = pd.MultiIndex.from_frame(population[population["y"].notna()][["k", "m"]])
     estimable = pd.MultiIndex.from_frame(sample[["k", "m"]]).isin(in_population)
     for row in risk.table.itertuples():

@@ -184,7 +184,9 @@ def naive_excess(
         )
     people = original, strangers
     if entry.target != "none":
-        certain = entry is ATTACKS["disco"]
+        # an amount is believed by the scenarios where all matches agree
+        amounts = entry is ATTACKS["scenarios"] and is_number(original["target"])
+        certain = entry is ATTACKS["disco"] or amounts
         success = [naive_success(it, release, certain).mean() for it in people]
         return {"share": success[0] - success[1], "area": (success[0] - success[1]) / 2}
     if entry is ATTACKS["replicated_uniques"]:
