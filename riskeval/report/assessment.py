@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from markupsafe import Markup
-
 from riskeval.measurement import Measurement
 from riskeval.measures.registry import MEASURES
 from riskeval.report import assessment_charts as charts
 from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
+from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import AUDIENCES, ROUNDING, limit_text, shown, visible
 from synthpop.microdata.charts import value_bar
 from synthpop.microdata.checks import check_choice
@@ -28,12 +26,11 @@ from synthpop.microdata.page_facts import (
     verdict,
 )
 from synthpop.microdata.suppression import rounded
-from synthpop.microdata.text import count, number, percent, plural
+from synthpop.microdata.text import count, percent, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.assessment import Assessment
 
-MOST_ROWS = 10
 MOST_FINDINGS = 5
 ATTRIBUTES = ("l_diversity", "t_closeness", "beta_likeness", "alpha_k_anonymity")
 """Measures of what the keys tell about sensitive variables."""
@@ -98,6 +95,7 @@ def assessment_facts(
     assessment: Assessment, measurements: list[Measurement], external: bool
 ) -> dict[str, Any]:
     """Return everything that the page says but its title, as text ready to be set."""
+    risk = assessment.results.get("individual_risk")
     return {
         "external": external,
         "cards": _cards(assessment, measurements, external),
@@ -112,7 +110,7 @@ def assessment_facts(
         "numeric": ", ".join(assessment.numeric),
         "rows": _rows(assessment, measurements, external),
         "sorts": [] if external else [("over", "value over limit")],
-        "riskiest": None if external else riskiest_records(assessment),
+        "riskiest": None if external else riskiest_records(risk),
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
         "skipped": [
@@ -259,11 +257,6 @@ def _row(
     )
 
 
-def limit(mark: dict[str, str]) -> Markup:
-    """Return a limit mark as markup: word, shape and colour."""
-    return Markup('<span class="limit-mark {kind}">{text}</span>').format(**mark)
-
-
 def _bar(one: Measurement) -> str:
     """Return the value on a line from zero, with its limit."""
     value = one.share if one.info.unit == "records" else one.value
@@ -307,29 +300,6 @@ def _msu_sizes(assessment: Assessment) -> dict[str, Any] | None:
         return None
     rows = [[count(size), count(n)] for size, n in suda.msu_sizes[["size", "n_msu"]].to_numpy()]
     return table(("Keys of a minimal unique", "Minimal uniques"), rows)
-
-
-def riskiest_records(assessment: Assessment) -> dict[str, Any] | None:
-    """Return the table of the records with the highest individual risk, one row a distinct key."""
-    risk = assessment.results.get("individual_risk")
-    if risk is None or not len(risk.risk):
-        return None
-    keys = risk.counts.keys
-    order = np.argsort(-risk.risk, kind="stable")
-    _, first = np.unique(keys.cell[order], return_index=True)
-    records = order[np.sort(first)][:MOST_ROWS]
-    levels = keys.frame()
-    rows = []
-    for record in records:
-        cell = keys.cell[record]
-        values = [str(value) if value == value else "missing" for value in levels.iloc[cell]]
-        numbers = [number(risk.risk[record]), number(risk.f[record]), number(risk.F[record])]
-        if risk.household_risk is not None:
-            numbers.append(number(risk.household_risk[record]))
-        rows.append((str(record + 1), *values, *numbers))
-    household = ("Household risk",) if risk.household_risk is not None else ()
-    head = ("Record", *keys.names, "Risk", "f", "F", *household)
-    return table(head, rows, text_columns=1 + len(keys.names))
 
 
 def _contributions(assessment: Assessment) -> dict[str, Any] | None:

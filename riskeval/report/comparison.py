@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from riskeval.report.comparison_figures import draw_overlaps
+from riskeval.report.advice import advice_on
+from riskeval.report.comparison_map import map_chart
 from riskeval.report.comparison_tables import (
     files_table,
     limits_table,
     meanings_table,
     notes_table,
     number_table,
+    overlap_cells,
     overlap_table,
     regression_tables,
     shared_table,
@@ -25,13 +27,14 @@ from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.pictures import to_svg
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.page_facts import Svg, finding, verdict
+from synthpop.microdata.text import count, join, plural
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
+MOST_FINDINGS = 5
 FILE, LINK, ATTRIBUTION, UTILITY = "file risk", "link risk", "attribution risk", "utility"
 MAPS = (
     (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), "The worst of all intruders"),
@@ -92,13 +95,13 @@ def write_comparison(
     maps = _maps(comparison)
     first = maps[0][1]
     level = f"{100 * comparison.level:g} %"
-    captions = {key: text.replace("95 %", level) for key, text in CAPTIONS.items()}
     facts = {
         "title": title or f"{plural(len(comparison.table) - 1, 'release')} compared",
         "external": external,
         "cards": _cards(comparison, first),
         "first": _first(comparison),
-        "sentences": _sentences(comparison, first),
+        "verdicts": verdict_rows(comparison, first, external),
+        "worst": _worst(comparison),
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "decision": _decision(comparison, [item for _, item in maps[:2]]),
         "decision_note": _decision_note(comparison, [item for _, item in maps[:2]]),
@@ -107,8 +110,9 @@ def write_comparison(
         "limits": limits_table(comparison),
         "caveats": _caveats(comparison),
         "maps": [
-            (f"map_{place}", _caption(comparison, item, text))
-            for place, (text, item) in enumerate(maps)
+            {"title": text, "chart": Svg(map_chart(item, item.summary())),
+             "caption": _caption(comparison, item, text)}
+            for text, item in maps
         ],
         "risks": [
             {"title": LEADS[group][0], "lead": LEADS[group][1],
@@ -117,6 +121,7 @@ def write_comparison(
         ],
         "utility": number_table(comparison, UTILITY),
         "overlaps": overlap_table(comparison),
+        "overlap_cells": overlap_cells(comparison),
         "overlaps_lead": _overlaps_lead(comparison),
         "regressions": regression_tables(comparison),
         "files": files_table(comparison, external),
@@ -124,8 +129,7 @@ def write_comparison(
         "notes": notes_table(comparison),
         "made": _made(comparison, external),
         "meanings": meanings_table(comparison),
-        "captions": captions,
-        "pictures": _pictures(comparison, maps, captions),
+        "overlap_caption": CAPTIONS["overlaps"].replace("95 %", level),
     }  # fmt: skip
     page = render_page("riskeval", "compare.html.j2", facts)
     return write_page(path, page, private=not external)
@@ -141,22 +145,6 @@ def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
         if risk and utility:
             found.append((text, comparison.risk_utility_map(risk=risk[0], utility=utility[0])))
     return found or [("Risk and utility", comparison.risk_utility_map())]
-
-
-def _pictures(
-    comparison: Comparison,
-    maps: list[tuple[str, RiskUtilityMap]],
-    captions: dict[str, str],
-) -> dict[str, str]:
-    pictures = {
-        f"map_{place}": to_svg(item.figure(), f"map_{place}", _caption(comparison, item, text))
-        for place, (text, item) in enumerate(maps)
-    }
-    estimates = comparison.overlaps[comparison.overlaps["original"].notna()]
-    if estimates["overlap"].notna().any():
-        figure = draw_overlaps(estimates)
-        pictures["overlaps"] = to_svg(figure, "overlaps", captions["overlaps"])
-    return pictures
 
 
 def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
@@ -212,20 +200,55 @@ def _first(comparison: Comparison) -> str:
     )
 
 
-def _sentences(comparison: Comparison, first: RiskUtilityMap) -> list[str]:
-    released = [name for name in comparison.table.index if name != "original"]
-    clean = []
-    for name in released:
-        rows = comparison.measures[comparison.measures["release"] == name]
-        asked = rows["within"].dropna()
-        if len(asked) and asked.astype(bool).all():
-            clean.append(str(name))
-    text = (
-        f"Every limit is met by {', '.join(clean)}."
-        if clean
-        else "No release meets every limit; the table says which are exceeded."
-    )
-    return [text, first.summary()]
+def verdict_rows(
+    comparison: Comparison, first: RiskUtilityMap, external: bool
+) -> list[dict[str, str]]:
+    """Return the three rows: limits, the trade-off of the first map, and what could be measured."""
+    names = [str(name) for name in comparison.table.index if name != "original"]
+    within = {name: _within(comparison, name) for name in names}
+    asked = {name: values for name, values in within.items() if values}
+    clean = [name for name, values in asked.items() if all(values)]
+    if not asked:
+        limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
+    elif clean:
+        word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
+        limits = verdict("Limits", word, level, f"Every limit is met by {join(clean)}.", "#limits")
+    else:
+        text = "No release meets every limit; the table below says which are exceeded."
+        limits = verdict("Limits", "exceeded", "bad", text, "#limits")
+    front = int(first.frame["pareto"].sum())
+    word, level = ("a choice", "look") if front > 1 else ("clear", "good")
+    trade = verdict("Risk and utility", word, level, first.summary(), "#map")
+    if not front:
+        trade = verdict("Risk and utility", "not measured", "none", first.summary(), "#map")
+    absent = comparison.measures["value"].isna().sum()
+    grey = (~comparison.measures["applies"].astype(bool)).sum()
+    what = "could not be measured or may not be shown" if external else "could not be measured"
+    text = f"{plural(int(absent), 'number')} {what}"
+    if grey:
+        text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
+    text += " and are never judged." if grey else "."
+    word, level = ("complete", "good") if not absent else ("partly", "look")
+    return [limits, trade, verdict("Measured", word, level, text, "#shared")]
+
+
+def _within(comparison: Comparison, release: str) -> list[bool]:
+    """Return, for each limit that applies to a release, whether it is met."""
+    rows = comparison.measures[comparison.measures["release"] == release]
+    return [bool(value) for value in rows["within"] if value is not None and value == value]
+
+
+def _worst(comparison: Comparison) -> list[dict[str, str]]:
+    """Return the limits that releases exceed, those of most releases first."""
+    rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
+    rows = rows[rows["release"] != "original"]
+    found = []
+    for _, part in rows.groupby("name", sort=False):
+        who = join(part["release"].astype(str))
+        text = f"{part.iloc[0]['title']} exceeds its limit in {who}"
+        found.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
+    found.sort(key=lambda item: -item[0])
+    return [item for _, item in found[:MOST_FINDINGS]]
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:

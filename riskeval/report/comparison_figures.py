@@ -233,7 +233,7 @@ def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
     matplotlib.figure.Figure
         Dark is a full overlap; a cell without an interval in one of the files is left white.
     """
-    wide = _overlap_grid(overlaps)
+    wide = overlap_grid(overlaps)
     values = wide.to_numpy(float)
     with rc_context(RC):
         figure = new_figure(WIDE, 1.3 + 0.24 * len(wide))
@@ -258,7 +258,7 @@ def draw_overlaps(overlaps: pd.DataFrame) -> Figure:
     return figure
 
 
-def _overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
+def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
     """Rows: estimate and domain; columns: releases."""
     known = overlaps[overlaps["original"].notna()]
     several = known["variable"].nunique() > 1

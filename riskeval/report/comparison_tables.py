@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from riskeval.report.comparison_figures import overlap_grid
 from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import BLANK, count, number
 
 if TYPE_CHECKING:
@@ -19,9 +21,11 @@ Table = dict[str, Any]
 
 
 def _table(head: tuple[str, ...] | list[str], text_columns: int, rows: list[Any]) -> Table:
-    return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
+    return table(head, rows, text_columns=text_columns)
 
 
+MUCH, HALF = 0.9, 0.5
+"""Overlaps from which a cell is grey, and below which it is strongly coloured."""
 NO_LIMIT = "no published limit: compare the releases"
 
 
@@ -48,9 +52,9 @@ def text_of(of_name: pd.DataFrame, release: str) -> str:
     if text == BLANK:
         return text
     if not row["applies"]:
-        return Markup('<span style="color:#6b7785" title="does not apply">({})</span>').format(text)
+        return Markup('<span class="grey" title="does not apply">({})</span>').format(text)
     if row["within"] is False:
-        return Markup('<strong style="color:#b3261e">▲ {}</strong>').format(text)
+        return Markup('<span class="limit-mark bad">{}</span>').format(text)
     return text
 
 
@@ -98,6 +102,29 @@ def overlap_table(comparison: Comparison) -> Table:
         )
         rows.append((title, where, original, *cells))
     return _table(["Estimate", "Domain", "Original [interval]", *releases], 2, rows)
+
+
+def overlap_cells(comparison: Comparison) -> Table | None:
+    """Return overlaps as a table of coloured cells: one row an estimate, one column a release.
+
+    Of more than 60 rows those over all records stay, and the domains with the least overlap.
+    """
+    known = comparison.overlaps[comparison.overlaps["original"].notna()]
+    if not known["overlap"].notna().any():
+        return None
+    wide = overlap_grid(known)
+    rows = [
+        {"level": level, "cells": [_overlap_cell(float(value)) for value in values]}
+        for level, values in zip(wide.index, wide.to_numpy(dtype=float), strict=True)
+    ]
+    return {"columns": [str(name) for name in wide.columns], "rows": rows}
+
+
+def _overlap_cell(value: float) -> dict[str, str]:
+    if np.isnan(value):
+        return {"text": BLANK, "kind": "within", "title": "no interval in one of the files"}
+    kind = "within" if value >= MUCH else "off-fewer" if value >= HALF else "far-fewer"
+    return {"text": _overlap(value), "kind": kind, "title": f"overlap {_overlap(value)}"}
 
 
 def _overlap(value: float) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from riskeval.report.values import ROUNDING, shown, visible
+from riskeval.report.advice import advice
+from riskeval.report.protection_variables import safe_columns, variable_rows
+from riskeval.report.riskiest import limit, riskiest_records
+from riskeval.report.values import ROUNDING, limit_text, shown, visible
+from synthpop.microdata.charts import part_bar
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.pictures import POPULATION, RC, SAMPLE, WIDE, new_figure, to_svg
-from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
-from synthpop.microdata.text import BLANK, change, count, number, tick
+from synthpop.microdata.page_facts import (
+    Svg,
+    card,
+    finding,
+    limit_mark,
+    table,
+    verdict,
+)
+from synthpop.microdata.suppression import rounded
+from synthpop.microdata.text import BLANK, change, count, number
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
@@ -48,6 +57,10 @@ NOT_SHOWN = (
     "Means and deviations are not shown where a single value could be computed from them: fewer "
     "than ten values changed, or one of them dominates."
 )
+MOST_FINDINGS = 5
+NOTABLE_CHANGE = 0.1
+"""Relative change of a risk below which two files count as alike."""
+FEW_CELLS, MANY_CELLS = 0.05, 0.2
 UTILITY = {
     "IL1s": "mean change of a value in sqrt(2) standard deviations; 0 is none",
     "IL1": "mean change of a value as a share of it; 0 is none",
@@ -63,15 +76,21 @@ def write_protection(path: Path | str, session: ProtectionSession, audience: str
     single value can be computed from it: see `safe_columns`.
     """
     external = audience == "external"
-    risk, utility = session.risk(), session.utility()
-    facts = {
+    facts = protection_facts(session, external)
+    page = render_page("riskeval", "protect.html.j2", facts)
+    return write_page(path, page, private=not external)
+
+
+def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:
+    """Return everything that the page says, as text ready to be set."""
+    return {
         "title": f"Protection of a file of {count(len(session.original))} records",
         "external": external,
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),
-        "first": _first(session, external),
-        "risk_text": "" if external else risk.summary(),
-        "utility_text": "" if external else utility.summary(),
+        "verdicts": verdict_rows(session, external),
+        "worst": _worst(session, external),
+        "utility_text": "" if external else session.utility().summary(),
         "roles": [
             (title, _names(getattr(session.roles, role)))
             for role, title in ROLES.items()
@@ -79,36 +98,72 @@ def write_protection(path: Path | str, session: ProtectionSession, audience: str
         ],
         "steps": _steps(session, external),
         "risk": _risk(session, external),
-        "utility": _utility(session, external),
+        "classes": [] if external else _classes(session),
+        "riskiest": None if external else riskiest_records(session.individual_risk()),
+        "variables": variable_rows(session, external),
+        "sorts": [] if external else [("changed", "values changed")],
         "losses": _losses(session, external),
         "caveats": _caveats(session),
-        "captions": CAPTIONS,
-        "pictures": {} if external else _pictures(session),
     }
-    page = render_page("riskeval", "protect.html.j2", facts)
-    return write_page(path, page, private=not external)
 
 
-def safe_columns(session: ProtectionSession) -> set[str]:
-    """Numeric columns whose mean and deviation may be shown before and after.
+def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
+    """Return the three rows: identity disclosure, rare keys, and what the protection cost.
 
-    The original must hold enough values without a dominant one, and the difference must come from
-    enough changed values without a dominant one. Otherwise the number of records times the
-    difference of the means gives a changed value away.
+    The first compares the expected re-identifications of both files, "lower" from a tenth less.
+    The second asks whether records below 3-anonymity are left. The third reads the share of
+    changed values: "few" below 5 %, "many" from 20 % on.
     """
-    original, current = session.original, session.data
-    return {
-        str(name)
-        for name in original
-        if pd.api.types.is_numeric_dtype(original[name].dtype)
-        and pd.api.types.is_numeric_dtype(current[name].dtype)
-        and is_safe_statistic(_values(original[name]))
-        and is_safe_change(_values(original[name]), _values(current[name]))
-    }
+    if not session.steps:
+        none = "No step is in effect: the file is the original."
+        return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
+    name = "expected_reidentifications"
+    risks = session.risk().table
+    before, after = (float(risks[side][name]) for side in ("original", "current"))
+    word, level = "unchanged", "look"
+    if after < (1 - NOTABLE_CHANGE) * before:
+        word, level = "lower", "good"
+    elif after > (1 + NOTABLE_CHANGE) * before:
+        word, level = "higher", "bad"
+    texts = _sides(session, name, external)
+    reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
+    if before and not external:
+        reason += f" ({change(after / before - 1, 0)})"
+    rows = [verdict("Identity disclosure", word, level, f"{reason}.", "#risk")]
+    left = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
+    texts = _sides(session, "below_3", external)
+    reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
+    again = _sides(session, "below_3_after_recovery", external)[1]
+    if again not in (BLANK, texts[1]):
+        reason += f", {again} once values that follow from the file are filled in"
+    word, level = ("none left", "good") if left == 0 else ("some left", "look")
+    rows.append(verdict("Rare keys", word, level, f"{reason}.", "#risk"))
+    share = session.cells_changed / max(session.original.size, 1)
+    word = "few" if share < FEW_CELLS else "some" if share < MANY_CELLS else "many"
+    level = {"few": "good", "some": "look", "many": "bad"}[word]
+    cells = rounded(session.cells_changed) if external else count(session.cells_changed)
+    reason = f"{cells} of {count(session.original.size)} values differ from the original."
+    rows.append(verdict("Values changed", word, level, reason, "#utility"))
+    return rows
 
 
-def _values(column: pd.Series) -> np.ndarray:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
+    """Return the limits that the current file exceeds, and risks that went up."""
+    both = session.risk().measurements
+    now = visible(both["current"].values(), external)
+    found = [
+        finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
+                advice(one))
+        for one in now if one.within is False
+    ]  # fmt: skip
+    for one in now if session.steps else ():
+        first = both["original"].get(one.key)
+        if first is None or one.within is False or not one.applies:
+            continue
+        if one.info.direction == "low" and one.value > first.value * (1 + NOTABLE_CHANGE) + 1e-12:
+            texts = f"from {shown(first, external)} to {shown(one, external)}"
+            found.append(finding(f"{one.title} went up, {texts}", "#risk", advice(one)))
+    return found[:MOST_FINDINGS]
 
 
 def _names(value: Any) -> str:
@@ -130,41 +185,15 @@ def _sides(session: ProtectionSession, name: str, external: bool) -> list[str]:
 def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     cells = session.cells_changed
     return [
-        {"title": "Steps", "value": f"{len(session.history())}", "note": "in effect"},
-        {
-            "title": "Cells changed",
-            "value": rounded(cells) if external else count(cells),
-            "note": f"of {count(session.original.size)} in the file",
-        },
-        {
-            "title": "Violations of 3-anonymity",
-            "value": " → ".join(_sides(session, "below_3", external)),
-            "note": "records, before and after",
-        },
-        {
-            "title": "Expected re-identifications",
-            "value": " → ".join(_sides(session, "expected_reidentifications", external)),
-            "note": "among all records, before and after",
-        },
-    ]
-
-
-def _first(session: ProtectionSession, external: bool) -> str:
-    n = len(session.steps)
-    if not n:
-        return "No step is in effect: the file is the original."
-    texts = _sides(session, "global_risk", external)
-    went = f"went from {texts[0]} to {texts[1]}"
-    table = session.risk().table
-    before, after = (float(table[side]["global_risk"]) for side in ("original", "current"))
-    if before and not external:
-        went += f" ({change(after / before - 1, 0)})"
-    word = "step" if n == 1 else "steps"
-    return f"{n} {word} in effect. The mean probability of a correct link over the keys {went}."
-
-
-def _table(head: list[str], text_columns: int, rows: list[Any]) -> dict[str, Any]:
-    return {"caption": "", "head": head, "text_columns": text_columns, "rows": rows}
+        card("Steps", f"{len(session.history())}", "in effect"),
+        card("Values changed", rounded(cells) if external else count(cells),
+             f"of {count(session.original.size)} in the file"),
+        card("Violations of 3-anonymity", " → ".join(_sides(session, "below_3", external)),
+             "records, before and after"),
+        card("Expected re-identifications",
+             " → ".join(_sides(session, "expected_reidentifications", external)),
+             "among all records, before and after"),
+    ]  # fmt: skip
 
 
 def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
@@ -178,64 +207,61 @@ def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
         rows.append((row["step"], row["verb"], *inside, *counts))
     if external:
         head = [name for name in head if name not in ("Arguments", "Seed")]
-    return _table(head, 2 if external else 3, rows)
+    return table(head, rows, text_columns=2 if external else 3)
 
 
 def _risk(session: ProtectionSession, external: bool) -> dict[str, Any]:
     both = session.risk().measurements
     known = {**both["original"], **both["current"]}
-    rows = [
-        (one.title, one.info.meaning, *_sides(session, key, external))
-        for key, one in known.items()
-        if one in visible([one], external)
-    ]
-    return _table(["Number", "What it means", "Original", "Current"], 2, rows)
-
-
-def _utility(session: ProtectionSession, external: bool) -> dict[str, Any]:
-    """One row a variable; of categories no means, of unsafe numbers nothing of the original."""
-    table, roles = session.utility().table, session.roles
-    safe = safe_columns(session) if external else None
-    categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
     rows = []
-    for column in dict.fromkeys(table.index.get_level_values(0)):
-        if column == "numeric keys":
+    for key, one in known.items():
+        if one not in visible([one], external):
             continue
-        part = table.loc[column]
-        cells = []
-        for what in ("filled", "distinct", "mean", "standard deviation"):
-            counts = what in ("filled", "distinct")
-            if what not in part.index or (not counts and column in categories):
-                cells.append(BLANK)
-                continue
-            before, after = (float(part.loc[what, side]) for side in ("original", "current"))
-            if counts:
-                write = rounded if external else count
-                cells.append(_arrow(write(before), write(after)))
-            elif safe is not None and column not in safe:
-                cells.append("not shown")
-            else:
-                cells.append(_arrow(number(before, 4), number(after, 4)))
-        rows.append((column, *cells))
-    return _table(["Variable", "Values", "Distinct", "Mean", "Standard deviation"], 1, rows)
+        current = both["current"].get(key, one)
+        marked = limit(limit_mark(current.within, current.applies))
+        rows.append((one.title, one.info.meaning, *_sides(session, key, external), marked))
+    head = ["Number", "What it means", "Original", "Current", "Limit"]
+    return table(head, rows, text_columns=2)
 
 
-def _arrow(before: str, after: str) -> str:
-    return before if before == after else f"{before} → {after}"
+def _classes(session: ProtectionSession) -> list[dict[str, Any]]:
+    """Return the records by size of their key and by risk: classes, counts and bars."""
+    both = [session.individual_risk(original=True), session.individual_risk()]
+    edges = np.array([least for least, _ in GROUPS] + [np.inf])
+    sizes = [np.histogram(risk.f, edges)[0] for risk in both]
+    risks = [np.histogram(risk.risk, RISK_BINS)[0] for risk in both]
+    return [
+        {"caption": CAPTIONS["key_sizes"],
+         "table": _counted("Records that share the keys", [t for _, t in GROUPS], sizes)},
+        {"caption": CAPTIONS["risks"],
+         "table": _counted("Probability of a correct link", list(RISK_LABELS), risks)},
+    ]  # fmt: skip
+
+
+def _counted(head: str, labels: Sequence[str], sides: Sequence[np.ndarray]) -> dict[str, Any]:
+    """Return counts of classes before and after, with bars on one linear axis."""
+    reach = float(max(*(int(values.max(initial=0)) for values in sides), 1))
+    rows = []
+    for label, before, after in zip(labels, *sides, strict=True):
+        text = f"{label}: {count(before)} records before, {count(after)} now"
+        bars = [Svg(part_bar([(float(n), kind)], reach, text))
+                for n, kind in ((before, "band"), (after, "mark"))]  # fmt: skip
+        rows.append([label, count(before), bars[0], count(after), bars[1]])
+    return table([head, "Original", "", "Current", ""], rows)
 
 
 def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
     """Information loss of the numeric keys; for external readers only where all are safe."""
-    table = session.utility().table
-    if "numeric keys" not in table.index.get_level_values(0):
-        return _table([], 0, [])
+    measured = session.utility().table
+    if "numeric keys" not in measured.index.get_level_values(0):
+        return table([], [])
     if external and not set(session.roles.numeric) <= safe_columns(session):
-        return _table([], 0, [])
+        return table([], [])
     rows = [
         (what, UTILITY.get(str(what), str(what)), number(float(values["current"]), 4))
-        for what, values in table.loc["numeric keys"].iterrows()
+        for what, values in measured.loc["numeric keys"].iterrows()
     ]
-    return _table(["Number", "What it means", "Value"], 2, rows)
+    return table(["Number", "What it means", "Value"], rows, text_columns=2)
 
 
 def _caveats(session: ProtectionSession) -> list[str]:
@@ -268,50 +294,3 @@ def _caveats(session: ProtectionSession) -> list[str]:
         "the use of the file by the estimates that matter to its users."
     )
     return found
-
-
-def _pictures(session: ProtectionSession) -> dict[str, str]:
-    both = {
-        "original": session.individual_risk(original=True),
-        "current": session.individual_risk(),
-    }
-    edges = np.array([least for least, _ in GROUPS] + [np.inf])
-    sizes = {name: np.histogram(risk.f, edges)[0] for name, risk in both.items()}
-    risks = {name: np.histogram(risk.risk, RISK_BINS)[0] for name, risk in both.items()}
-    figures = {
-        "key_sizes": pairs_of_bars(
-            sizes, [label for _, label in GROUPS], "Records that share the keys"
-        ),
-        "risks": pairs_of_bars(risks, list(RISK_LABELS), "Probability of a correct link"),
-    }
-    return {key: to_svg(figure, key, CAPTIONS[key]) for key, figure in figures.items()}
-
-
-def pairs_of_bars(counts: dict[str, np.ndarray], labels: list[str], title: str) -> Figure:
-    """Draw counts of records in classes, original beside current.
-
-    Examples
-    --------
-    >>> figure = pairs_of_bars({"original": np.array([3]), "current": np.array([0])}, ["1"], "f")
-    >>> [text.get_text() for text in figure.axes[0].texts]
-    ['3', '0']
-    """
-    with rc_context(RC):
-        figure = new_figure(WIDE, 0.9 + 0.48 * len(labels))
-        axes = figure.subplots()
-        places = np.arange(len(labels))
-        for shift, (name, colour) in enumerate(zip(counts, (SAMPLE, POPULATION), strict=True)):
-            bars = axes.barh(
-                places + (shift - 0.5) * 0.38, counts[name], 0.36, color=colour, label=name
-            )
-            axes.bar_label(bars, [count(value) for value in counts[name]], padding=3, fontsize=8)
-        axes.set_yticks(places, labels)
-        axes.invert_yaxis()
-        top = max(1, *(int(value.max()) for value in counts.values()))
-        axes.set_xlim(0, 1.15 * top)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_xlabel("Records")
-        axes.set_title(title)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return figure

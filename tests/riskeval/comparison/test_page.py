@@ -52,7 +52,7 @@ def test_one_file_with_the_decision_first(found: riskeval.Comparison, tmp_path: 
     page = found.report(tmp_path / "page.html", title="Five files").read_text(encoding="utf-8")
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     assert page.count("<script") == 1
-    assert page.count("<svg") == 5
+    assert page.count("<svg") == 8  # four maps in two sizes
     heads = re.findall(r"<h[12][^>]*>(.*?)</h", page)
     assert heads == [
         "Five files", "Decision summary", "Risk and utility", "Risk before and after", "Utility",

@@ -20,8 +20,9 @@ from riskeval.measures.individual import individual_risk
 from riskeval.measures.k_anonymity import k_anonymity
 from riskeval.measures.registry import MEASURES, Limits
 from riskeval.measures.uniqueness import population_uniqueness
-from riskeval.report.assessment import riskiest_records, write_assessment
+from riskeval.report.assessment import write_assessment
 from riskeval.report.assessment_texts import CAPTIONS, RULES
+from riskeval.report.riskiest import riskiest_records
 from riskeval.runfiles.runfile import assess_file
 from synthpop.microdata.errors import InputError, OutputError, RunFileError
 
@@ -330,7 +331,7 @@ def test_the_page_shows_each_number_once_and_the_riskiest_records(tmp_path):
         assert text.count(f'<span class="title">{escape(one.title)}</span>') == 1
     assert '<span class="limit-mark bad">exceeded</span>' in text
     assert '<span class="limit-mark good">met</span>' in text
-    table = riskiest_records(result)
+    table = riskiest_records(result.results["individual_risk"])
     assert table["head"][:4] == ["Record", *KEYS]
     risk = result.results["individual_risk"].risk
     shown = [int(row[0]) - 1 for row in table["rows"]]

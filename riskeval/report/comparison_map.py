@@ -1,0 +1,70 @@
+"""The risk-utility map of a page: points with their names beside them, and the Pareto front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from riskeval.report.show import SHARES, lower
+from synthpop.microdata.plane import SHAPES, Axis, Plane
+from synthpop.microdata.text import number, percent_tick, tick
+
+if TYPE_CHECKING:
+    from riskeval.comparison.map import RiskUtilityMap
+
+COLOURS = 6
+
+
+def map_chart(result: RiskUtilityMap, text: str) -> str:
+    """Return the map as SVG; `text` says what it shows.
+
+    Families differ in colour and shape, synthetic releases are hollow circles, the original is a
+    grey cross; the broad grey line is the front. Releases of one family are joined in the order of
+    their parameter.
+    """
+    known = result.frame.dropna(subset=["risk", "utility"])
+    if known.empty:
+        return ""
+    plane = Plane(_axis(result, "risk", known["risk"]), _axis(result, "utility", known["utility"]))
+    released = known[known["kind"] != "original"]
+    _front(plane, released)
+    if np.isfinite(result.limit):
+        plane.rule(x=float(result.limit), label=f"accepted {number(result.limit)}")
+    named = result.frame.loc[result.frame["kind"] != "original", "family"]
+    for place, family in enumerate(dict.fromkeys(named)):  # the same look in every map
+        rows = released[released["family"] == family].sort_values("parameter", kind="stable")
+        kind = f"c{place % COLOURS + 1}"
+        if len(rows) > 1 and rows["parameter"].notna().all():
+            plane.line(rows["risk"].tolist(), rows["utility"].tolist(), kind)
+        for row in rows.to_dict("records"):
+            shape = "ring" if row["kind"] == "synthetic" else SHAPES[place % 4]
+            plane.point(row["risk"], row["utility"], kind, shape, str(row["release"]))
+    for row in known[known["kind"] == "original"].to_dict("records"):
+        plane.point(row["risk"], row["utility"], "c0", "cross", "original")
+    return plane.render(text)
+
+
+def _axis(result: RiskUtilityMap, side: str, values: pd.Series) -> Axis:
+    unit = result.risk_unit if side == "risk" else result.utility_unit
+    title = result.risk_title if side == "risk" else result.utility_title
+    better = "low" if side == "risk" else result.better
+    low, high = float(values.min()), float(values.max())
+    if side == "risk" and np.isfinite(result.limit):
+        high = max(high, float(result.limit))
+    low = min(low, 0.0) if low < 0.4 * high else low
+    margin = 0.06 * (high - low or abs(high) or 1.0)
+    word = "less" if better == "low" else "more"
+    return Axis(
+        f"{lower(title)[0].upper()}{lower(title)[1:]} ({word} is better)",
+        low - margin, high + margin, text=percent_tick if unit in SHARES else tick,
+    )  # fmt: skip
+
+
+def _front(plane: Plane, released: pd.DataFrame) -> None:
+    """Draw the front as steps behind the points."""
+    front = released[released["pareto"]].sort_values(["risk", "utility"])
+    x, y = (front[name].to_numpy(dtype=float) for name in ("risk", "utility"))
+    if len(front) > 1:
+        plane.line(np.repeat(x, 2)[1:].tolist(), np.repeat(y, 2)[:-1].tolist(), "front")

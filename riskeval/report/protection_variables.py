@@ -1,0 +1,136 @@
+"""The variables of a protection session, one row each: before and after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.protection.result import changed_cells
+from synthpop.microdata.charts import before_after
+from synthpop.microdata.page_facts import folding_row, table
+from synthpop.microdata.suppression import is_safe_change, is_safe_statistic, rounded
+from synthpop.microdata.text import BLANK, count, number, short_percent
+
+if TYPE_CHECKING:
+    from riskeval.session.session import ProtectionSession
+
+MOST_LEVELS, CLASSES = 40, 24
+STATISTICS = {
+    "filled": "Values",
+    "distinct": "Distinct values",
+    "mean": "Mean, unweighted",
+    "standard deviation": "Standard deviation",
+}
+
+
+def safe_columns(session: ProtectionSession) -> set[str]:
+    """Numeric columns whose mean and deviation may be shown before and after.
+
+    The original must hold enough values without a dominant one, and the difference must come from
+    enough changed values without a dominant one. Otherwise the number of records times the
+    difference of the means gives a changed value away.
+    """
+    original, current = session.original, session.data
+    return {
+        str(name)
+        for name in original
+        if pd.api.types.is_numeric_dtype(original[name].dtype)
+        and pd.api.types.is_numeric_dtype(current[name].dtype)
+        and is_safe_statistic(_values(original[name]))
+        and is_safe_change(_values(original[name]), _values(current[name]))
+    }
+
+
+def _values(column: pd.Series) -> np.ndarray:
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, Any]]:
+    """Return one folding row a variable: before and after; of unsafe numbers nothing is shown."""
+    measured, roles = session.utility().table, session.roles
+    safe = safe_columns(session) if external else None
+    categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
+    rows = []
+    for name in dict.fromkeys(measured.index.get_level_values(0)):
+        if name == "numeric keys":
+            continue
+        part = measured.loc[name]
+        before, after = session.original[name], session.data[name]
+        changed = int(changed_cells(before, after).sum())
+        is_category = name in categories or not pd.api.types.is_numeric_dtype(before.dtype)
+        hidden = safe is not None and not is_category and name not in safe
+        write = rounded if external else count
+        levels = [write(float(part.loc["distinct", side])) for side in ("original", "current")]
+        rows.append(
+            folding_row(
+                str(name),
+                str(name),
+                "category" if is_category else "number",
+                "" if external else _plot(before, after, is_category, str(name)),
+                [write(changed), _arrow(*levels), _loss_of(before, after, is_category, external)],
+                {} if external else {"changed": changed},
+                flagged=changed > 0,
+                tables=[{"title": "", "table": _statistics(part, is_category, hidden, write)}],
+            )
+        )
+    return rows if external else sorted(rows, key=lambda row: -row["order"]["changed"])
+
+
+def _statistics(part: pd.DataFrame, is_category: bool, hidden: bool, write: Any) -> dict[str, Any]:
+    body = []
+    for what, title in STATISTICS.items():
+        counts = what in ("filled", "distinct")
+        if what not in part.index or (not counts and is_category):
+            continue
+        text = write if counts else (lambda value: number(value, 4))
+        if hidden and not counts:
+            body.append([title, "not shown", "not shown"])
+            continue
+        sides = (text(float(part.loc[what, side])) for side in ("original", "current"))
+        body.append([title, *sides])
+    return table(["Statistic", "Original", "Current"], body)
+
+
+def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> str:
+    """Return the distribution before as grey columns and the current one as a line."""
+    text = f"{name}: original in grey, current file as a line"
+    if is_category or not pd.api.types.is_numeric_dtype(after.dtype):
+        levels = before.astype(str).value_counts().index[:MOST_LEVELS]
+        sides = [
+            column.astype(str).value_counts().reindex(levels, fill_value=0).to_numpy()
+            for column in (before, after)
+        ]
+        return before_after(*sides, text)
+    known = _values(before)
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return ""
+    low, high = np.quantile(known, [0.01, 0.99])
+    edges = np.linspace(low, high if high > low else low + 1, CLASSES + 1)
+    return before_after(
+        *(np.histogram(_values(column), edges)[0] for column in (before, after)), text
+    )
+
+
+def _loss_of(before: pd.Series, after: pd.Series, is_category: bool, external: bool) -> str:
+    """Return how far the distribution moved: TVD of categories, KS distance of numbers."""
+    if external:
+        return BLANK
+    if is_category or not pd.api.types.is_numeric_dtype(after.dtype):
+        sides = [column.astype(str).value_counts(normalize=True) for column in (before, after)]
+        shares = pd.concat(sides, axis=1).fillna(0.0).to_numpy(dtype=float)
+        return f"{short_percent(np.abs(shares[:, 0] - shares[:, 1]).sum() / 2, 2)} TVD"
+    x, y = (np.sort(values[np.isfinite(values)]) for values in map(_values, (before, after)))
+    if not len(x) or not len(y):
+        return BLANK
+    points = np.concatenate([x, y])
+    gaps = np.searchsorted(x, points, "right") / len(x) - np.searchsorted(y, points, "right") / len(
+        y
+    )
+    return f"{short_percent(float(np.abs(gaps).max()), 2)} KS"
+
+
+def _arrow(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"

@@ -1,0 +1,43 @@
+"""The riskiest records of a file, for internal pages, and how pages mark limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from synthpop.microdata.page_facts import table
+from synthpop.microdata.text import number
+
+if TYPE_CHECKING:
+    from riskeval.measures.individual import IndividualRisk
+
+MOST_ROWS = 10
+
+
+def limit(mark: dict[str, str]) -> Markup:
+    """Return a limit mark as markup: word, shape and colour."""
+    return Markup('<span class="limit-mark {kind}">{text}</span>').format(**mark)
+
+
+def riskiest_records(risk: IndividualRisk | None) -> dict[str, Any] | None:
+    """Return the table of the records with the highest individual risk, one row a distinct key."""
+    if risk is None or not len(risk.risk):
+        return None
+    keys = risk.counts.keys
+    order = np.argsort(-risk.risk, kind="stable")
+    _, first = np.unique(keys.cell[order], return_index=True)
+    records = order[np.sort(first)][:MOST_ROWS]
+    levels = keys.frame()
+    rows = []
+    for record in records:
+        cell = keys.cell[record]
+        values = [str(value) if value == value else "missing" for value in levels.iloc[cell]]
+        numbers = [number(risk.risk[record]), number(risk.f[record]), number(risk.F[record])]
+        if risk.household_risk is not None:
+            numbers.append(number(risk.household_risk[record]))
+        rows.append((str(record + 1), *values, *numbers))
+    household = ("Household risk",) if risk.household_risk is not None else ()
+    head = ("Record", *keys.names, "Risk", "f", "F", *household)
+    return table(head, rows, text_columns=1 + len(keys.names))
