@@ -6,17 +6,19 @@ survives copies, selections and Parquet.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from synthpop.microdata.dictionary_table import pairs_text, read_pairs
 from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
 
 ATTRIBUTE = "dictionary"
+SCHEMA_KEY = b"PANDAS_ATTRS"  # of Parquet and Arrow: where pandas keeps ``frame.attrs``
 MEASURES = ("nominal", "ordinal", "scale")
 KINDS = ("integer", "number", "text", "date", "time")
 
@@ -47,6 +49,9 @@ class Variable:
         Digits after the decimal point that the file prints.
     kind : {"integer", "number", "text", "date", "time"} or None
         What the codes or values are in the file.
+    missing_code : int, float, str or None
+        The one code that stood for all missing values of the file that was read; missing values
+        are written as this code where a format can say that it means missing.
 
     Examples
     --------
@@ -64,6 +69,7 @@ class Variable:
     measure: str | None = None
     decimals: int | None = None
     kind: str | None = None
+    missing_code: Code | None = None
 
     def label_of(self, code: Code) -> str | None:
         """Return the label of a code; None where it has none."""
@@ -198,7 +204,7 @@ class Dictionary:
         try:
             entries = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
-            raise _not_read("text", f"is not TOML: {problem}", "Check the line.") from None
+            raise not_read("text", f"is not TOML: {problem}", "Check the line.") from None
         faults = Faults("dictionary")
         for name, entry in entries.items():
             if not isinstance(entry, dict):
@@ -207,29 +213,92 @@ class Dictionary:
         return cls.from_dict(entries)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a variable, labels as text "1 = male; 2 = female"."""
+        """Return one row a variable, labels as text "1 = male; 2 = female"; see `from_frame`."""
         rows = [
             {
                 "variable": v.name,
                 "label": v.label,
-                "values": "; ".join(f"{code} = {text}" for code, text in v.values),
-                "missing": "; ".join(
-                    [
-                        *(f"{code} = {text}" if text else f"{code}" for code, text in v.missing),
-                        *(f"{low} to {high}" for low, high in v.missing_ranges),
-                    ]
-                ),
+                "values": pairs_text(v.values),
+                "missing": pairs_text(v.missing, v.missing_ranges),
                 "unit": v.unit,
                 "measure": v.measure or "",
                 "decimals": v.decimals,
                 "kind": v.kind or "",
+                "missing_code": ""
+                if v.missing_code is None
+                else pairs_text([(v.missing_code, "")]),
             }
             for v in self.variables.values()
         ]
         return pd.DataFrame(rows, columns=_COLUMNS)
 
+    @classmethod
+    def from_frame(cls, table: pd.DataFrame) -> Dictionary:
+        """Return the dictionary of a table as `to_frame` writes it; columns may be left out.
 
-_COLUMNS = ["variable", "label", "values", "missing", "unit", "measure", "decimals", "kind"]
+        Raises
+        ------
+        InputError
+            Lists unknown columns, variables that stand twice, and cells that cannot be read.
+        """
+        faults = Faults("dictionary")
+        for column in table.columns:
+            if column not in _COLUMNS:
+                faults.add(str(column), "is unknown", remedy=did_you_mean(column, _COLUMNS))
+        if "variable" not in table.columns:
+            faults.add("variable", "is no column of the table", remedy="Name the variables there.")
+        faults.raise_if_any()
+        entries: dict[str, dict[str, Any]] = {}
+        for row in table.to_dict("records"):
+            cells = {key: value for key, value in row.items() if not _is_empty(value)}
+            name = str(cells.pop("variable", ""))
+            if not name or name in entries:
+                what = "stands in the table twice" if name else "a row has no variable"
+                faults.add(name or "variable", what, remedy="Give one row a variable.")
+                continue
+            entries[name] = _entry_of_row(faults, name, cells)
+        with faults.gathering():
+            dictionary = cls.from_dict(entries)
+        faults.raise_if_any()
+        return dictionary
+
+
+_COLUMNS = [
+    "variable", "label", "values", "missing", "unit", "measure", "decimals", "kind", "missing_code"
+]  # fmt: skip
+
+
+def _is_empty(value: Any) -> bool:
+    return bool(value is None or value == "" or value != value)
+
+
+def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of a variable from the cells of its row; note what cannot be read."""
+    entry: dict[str, Any] = dict(cells)
+    for key in ("values", "missing", "missing_code"):
+        if key not in cells:
+            continue
+        try:
+            pairs, ranges = read_pairs(str(cells[key]))
+        except ValueError as problem:
+            faults.add(f"{name}.{key}", str(problem))
+            del entry[key]
+            continue
+        entry[key] = pairs
+        if key == "missing_code":
+            entry[key] = pairs[0][0]
+        elif ranges:
+            entry["missing_ranges"] = ranges
+    if "decimals" in cells:
+        try:
+            entry["decimals"] = int(float(cells["decimals"]))
+        except (TypeError, ValueError):
+            faults.add(f"{name}.decimals", f"{cells['decimals']!r} is no whole number")
+            del entry["decimals"]
+    for key in ("label", "unit"):
+        if key in entry:
+            entry[key] = str(entry[key])
+    return entry
 
 
 def dictionary_of(frame: pd.DataFrame) -> Dictionary:
@@ -252,17 +321,25 @@ def with_dictionary(frame: pd.DataFrame, dictionary: Dictionary) -> pd.DataFrame
     return copy
 
 
-def read_dictionary(path: Path | str) -> Dictionary:
-    """Read a dictionary from a TOML file; see `Dictionary.to_toml`."""
-    file = Path(path)
+def schema_metadata(dictionary: Dictionary) -> dict[bytes, bytes] | None:
+    """Return the dictionary as metadata of a Parquet or Arrow schema; None for an empty one."""
+    if not len(dictionary):
+        return None
+    text = json.dumps({ATTRIBUTE: dictionary.to_dict()}, ensure_ascii=False)
+    return {SCHEMA_KEY: text.encode()}
+
+
+def dictionary_of_schema(metadata: Mapping[bytes, bytes] | None) -> Dictionary:
+    """Return the dictionary in the metadata of a schema; an empty one where there is none."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise _not_read(str(file), f"cannot be read: {problem}", "Check the path.") from None
-    return Dictionary.from_toml(text)
+        entries = json.loads((metadata or {}).get(SCHEMA_KEY, b"{}")).get(ATTRIBUTE, {})
+        return Dictionary.from_dict(entries)
+    except (ValueError, AttributeError):
+        return Dictionary()
 
 
-def _not_read(where: str, what: str, remedy: str) -> InputError:
+def not_read(where: str, what: str, remedy: str) -> InputError:
+    """Return the error of a dictionary that cannot be read."""
     return InputError("dictionary", [Fault(where, what, remedy=remedy)])
 
 

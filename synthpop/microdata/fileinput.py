@@ -9,7 +9,8 @@ import pandas as pd
 from pydantic import Field
 
 from synthpop.microdata.delimited import CsvOptions
-from synthpop.microdata.dictionary import Dictionary, read_dictionary
+from synthpop.microdata.dictionary import Dictionary
+from synthpop.microdata.dictionary_file import read_dictionary
 from synthpop.microdata.files import read_table
 from synthpop.microdata.tomlfile import Table
 

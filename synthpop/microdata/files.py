@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 import pandas as pd
 
-from synthpop.microdata import labelled
+from synthpop.microdata import labelled, labelled_write
 from synthpop.microdata.atomic import replacing
 from synthpop.microdata.delimited import CsvOptions, read_delimited
 from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
@@ -146,7 +146,8 @@ def write_table(
     kind = file.suffix.lower()
     if kind not in WRITERS:
         raise OutputError(f"{file}: tables are written as {', '.join(WRITERS)}.")
-    table = without_formulas(frame) if safe_csv and kind in (".csv", ".tsv") else frame
+    table = with_whole_numbers(frame)
+    table = without_formulas(table) if safe_csv and kind in (".csv", ".tsv") else table
     with replacing(file, private=private) as draft:
         try:
             WRITERS[kind](table, draft, file)
@@ -154,6 +155,30 @@ def write_table(
             extra = "pip install 'synthpop-riskeval[survey-files]'"
             needed = f"needs the package {problem.name}"
             raise OutputError(f"cannot write {file}: {needed}. Run {extra}.") from None
+
+
+def with_whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which integers of the dictionary are integers, missing or not.
+
+    Examples
+    --------
+    >>> from synthpop.microdata.dictionary import Variable
+    >>> years = Dictionary([Variable("years", kind="integer")])
+    >>> frame = with_dictionary(pd.DataFrame({"years": [3.0, None]}), years)
+    >>> with_whole_numbers(frame)["years"].dtype
+    Int64Dtype()
+    """
+    dictionary = dictionary_of(frame)
+    whole = {
+        name: frame[name].astype("Int64")
+        for name in frame.columns
+        if str(name) in dictionary
+        and dictionary[str(name)].kind == "integer"
+        and pd.api.types.is_float_dtype(frame[name].dtype)
+        and bool((frame[name].dropna() % 1 == 0).all())
+        and bool((frame[name].dropna().abs() < 2**53).all())
+    }
+    return frame.assign(**whole) if whole else frame
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
@@ -248,7 +273,7 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path, Path], None]] = {
     ".parquet": _write_arrow_file(_to_parquet),
     ".arrow": _write_arrow_file(_to_feather),
     ".xlsx": _write_xlsx,
-    **labelled.WRITERS,
+    **labelled_write.WRITERS,
     ".rds": write_r,
 }
 _KNOWN = f"Give one of {', '.join(READERS)}."

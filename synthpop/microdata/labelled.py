@@ -1,9 +1,9 @@
-"""Files of SPSS, Stata and SAS: codes, labels and missing codes in both directions (pyreadstat)."""
+"""Files of SPSS, Stata and SAS: codes, labels and missing codes (pyreadstat)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.dictionary import Code, Dictionary, Variable, dictionary_of, with_dictionary
-from synthpop.microdata.errors import OutputError
-from synthpop.microdata.text import join, plural
+from synthpop.microdata.dictionary import Code, Dictionary, Variable, with_dictionary
 
 NEARLY_ALL = 0.95
 """Labels become levels where at least this share of the values that are there has one."""
@@ -28,7 +26,6 @@ _FUNCTIONS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-_STATA_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame:
@@ -52,7 +49,8 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
         frame, meta = getattr(pyreadstat, _FUNCTIONS[suffix])(str(path), **options)
     except pyreadstat.ReadstatError as problem:
         raise ValueError(str(problem)) from None
-    dictionary = Dictionary(_variable(name, frame[name], meta) for name in frame.columns)
+    variables = [_variable(name, frame[name], meta) for name in frame.columns]
+    dictionary = Dictionary(with_missing_code(frame[v.name], v) for v in variables)
     columns = {
         name: decoded(frame[name], dictionary[name], user_missing=user_missing)
         for name in frame.columns
@@ -142,9 +140,11 @@ def decoded(
     >>> decoded(pd.Series([-9.0, 812.5], name="income"), income).tolist()
     [nan, 812.5]
     """
+    if variable.kind == "date" and column.dtype == object:
+        return pd.to_datetime(column)
     codes = column.map(_whole, na_action="ignore") if column.dtype == object else column
     missing = codes.notna() & codes.map(variable.is_missing, na_action="ignore").eq(True)
-    labels = dict(variable.values)
+    labels = _labels(variable)
     substantive = codes[codes.notna() & ~missing]
     has_labels = bool(labels) and len(substantive) > 0
     if not has_labels or substantive.isin(list(labels)).mean() < NEARLY_ALL:
@@ -180,6 +180,34 @@ def _plain(column: pd.Series, variable: Variable) -> pd.Series:
     return column
 
 
+def _labels(variable: Variable) -> dict[Code, str]:
+    """Return the labels of all codes, those of missing answers too."""
+    labels = dict(variable.values)
+    texts = set(labels.values())
+    for code, text in variable.missing:
+        if text and code not in labels and text not in texts:
+            labels[code] = text
+    return labels
+
+
+def with_missing_code(codes: pd.Series, variable: Variable) -> Variable:
+    """Note the code of the missing values, where one code stands for all of them.
+
+    Examples
+    --------
+    >>> income = Variable("income", missing=((-9, ""), (-8, "")))
+    >>> with_missing_code(pd.Series([1.0, -9.0]), income).missing_code
+    -9
+    >>> with_missing_code(pd.Series([1.0, -9.0, None]), income).missing_code is None
+    True
+    """
+    if codes.isna().any() or not (variable.missing or variable.missing_ranges):
+        return variable
+    values = [_whole(code) for code in pd.unique(codes)]
+    missing = [code for code in values if variable.is_missing(code)]
+    return replace(variable, missing_code=missing[0]) if len(missing) == 1 else variable
+
+
 def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]:
     """Turn labels back into the codes of the dictionary.
 
@@ -198,7 +226,7 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
     levels = list(column.cat.categories)
     if not variable.values and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
         return pd.Series(column.astype(float).to_numpy(), name=column.name), variable
-    known = {label: code for code, label in variable.values}
+    known = {label: code for code, label in _labels(variable).items()}
     whole = [code for code in known.values() if isinstance(code, int)]
     free = max(whole, default=0) + 1
     for level in levels:
@@ -219,153 +247,4 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
     return values, replace(variable, values=pairs)
 
 
-def write_labelled(frame: pd.DataFrame, path: Path, target: Path) -> None:
-    """Write ``.sav``, ``.zsav``, ``.dta`` or ``.xpt`` with the labels of the frame's dictionary.
-
-    Raises
-    ------
-    OutputError
-        Lists all that such a file cannot hold; nothing is written then.
-    """
-    import pyreadstat
-
-    suffix = target.suffix.lower()
-    dictionary = dictionary_of(frame)
-    columns: dict[str, pd.Series] = {}
-    variables: dict[str, Variable] = {}
-    for name in frame.columns:
-        column, variable = encoded(frame[name], dictionary[str(name)])
-        columns[str(name)] = _storable(column)
-        variables[str(name)] = variable
-    _check_names(columns, suffix, target)
-    table = pd.DataFrame(columns)
-    labels = {name: v.label for name, v in variables.items() if v.label}
-    values = {
-        name: {code: text for code, text in v.values if not isinstance(code, str)}
-        for name, v in variables.items()
-        if v.values and pd.api.types.is_numeric_dtype(table[name].dtype)
-    }
-    values = {name: pairs for name, pairs in values.items() if pairs}
-    try:
-        if suffix == ".xpt":
-            pyreadstat.write_xport(table, str(path), column_labels=labels or None)
-        elif suffix == ".dta":
-            pyreadstat.write_dta(
-                table, str(path), column_labels=labels or None, variable_value_labels=values or None
-            )
-        else:
-            pyreadstat.write_sav(
-                table,
-                str(path),
-                column_labels=labels or None,
-                variable_value_labels=values or None,
-                missing_ranges=_missing_ranges(variables, table) or None,
-                variable_measure={n: v.measure for n, v in variables.items() if v.measure} or None,
-                variable_format=_formats(variables, table) or None,
-                compress=suffix == ".zsav",
-            )
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError, TypeError) as problem:
-        raise OutputError(f"cannot write {target}: {problem}") from None
-
-
-def _storable(column: pd.Series) -> pd.Series:
-    dtype = column.dtype
-    if pd.api.types.is_bool_dtype(dtype):
-        return column.astype(float)
-    if pd.api.types.is_extension_array_dtype(dtype) and pd.api.types.is_numeric_dtype(dtype):
-        whole = pd.api.types.is_integer_dtype(dtype) and column.notna().all()
-        return column.astype(np.int64 if whole else float)
-    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
-        return column.astype(object).where(column.notna(), None)
-    if isinstance(dtype, np.dtype) and dtype.kind == "u":
-        return column.astype(np.int64)
-    return column
-
-
-def _missing_ranges(variables: dict[str, Variable], table: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return missing codes as SPSS has them: three codes, or one range and one code."""
-    ranges: dict[str, list[Any]] = {}
-    for name, v in variables.items():
-        if not pd.api.types.is_numeric_dtype(table[name].dtype):
-            continue
-        codes = [code for code, _ in v.missing if not isinstance(code, str)]
-        entries: list[Any] = [{"lo": low, "hi": high} for low, high in v.missing_ranges]
-        entries = [*entries[:1], *codes[: 1 if entries else 3]]
-        if entries:
-            ranges[name] = entries
-    return ranges
-
-
-def _formats(variables: dict[str, Variable], table: pd.DataFrame) -> dict[str, str]:
-    formats = {}
-    for name, v in variables.items():
-        numeric = pd.api.types.is_numeric_dtype(table[name].dtype)
-        if numeric and v.kind in ("integer", "number") and v.decimals is not None:
-            largest = table[name].abs().max()
-            width = 8 if pd.isna(largest) else max(8, len(f"{largest:.0f}") + v.decimals + 3)
-            formats[name] = f"F{min(width, 40)}.{v.decimals}"
-    return formats
-
-
-_RULES: dict[str, tuple[int, str, str]] = {
-    ".sav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
-    ".zsav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
-    ".dta": (32, r"[^\W\d]\w*", "has letters, digits and _ only and begins with no digit"),
-    ".xpt": (32, r"[A-Za-z_][A-Za-z0-9_]*", "has ASCII letters, digits and _ only"),
-}
-
-
-def _check_names(columns: dict[str, pd.Series], suffix: str, path: Path) -> None:
-    """Name everything that the format cannot hold before a file is begun."""
-    longest, pattern, rule = _RULES[suffix]
-    problems: list[str] = []
-    long = [name for name in columns if len(name.encode()) > longest]
-    strange = [name for name in columns if not re.fullmatch(pattern, name)]
-    lowered = [name.lower() for name in columns]
-    same = [name for name in columns if lowered.count(name.lower()) > 1]
-    if long:
-        problems.append(f"{_names(long)}: names have at most {longest} bytes")
-    if strange:
-        problems.append(f"{_names(strange)}: a name {rule}")
-    if same and suffix != ".dta":
-        problems.append(f"{_names(same)}: names must differ in more than capital letters")
-    other = [
-        name
-        for name, column in columns.items()
-        if not (
-            pd.api.types.is_numeric_dtype(column.dtype)
-            or pd.api.types.is_datetime64_any_dtype(column.dtype)
-            or _is_text(column)
-        )
-    ]
-    if other:
-        problems.append(f"{_names(other)}: values are neither numbers, dates nor text")
-    if suffix == ".xpt":
-        wide = [
-            name
-            for name, column in columns.items()
-            if _is_text(column) and column.dropna().map(lambda text: len(text.encode())).max() > 200
-        ]
-        if wide:
-            problems.append(f"{_names(wide)}: texts have at most 200 bytes")
-    if problems:
-        count = plural(len(problems), "problem")
-        lines = "".join(f"\n  - {problem}" for problem in problems)
-        raise OutputError(f"{path} cannot hold the data: {count}{lines}\nNothing was written.")
-
-
-def _is_text(column: pd.Series) -> bool:
-    values = column.dropna()
-    return bool(values.map(lambda value: isinstance(value, str)).all())
-
-
-def _names(names: Iterable[str]) -> str:
-    shown = [repr(name) for name in names]
-    more = [] if len(shown) <= 5 else [f"{len(shown) - 5} more"]
-    return join([*shown[:5], *more])
-
-
 READERS: dict[str, Callable[..., pd.DataFrame]] = dict.fromkeys(_FUNCTIONS, read_labelled)
-WRITERS: dict[str, Callable[[pd.DataFrame, Path, Path], None]] = dict.fromkeys(
-    _RULES, write_labelled
-)

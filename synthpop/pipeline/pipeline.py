@@ -21,6 +21,7 @@ from synthpop.conditional.rules.enforce import (
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.dataset import restore_column
+from synthpop.microdata.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -72,7 +73,7 @@ from synthpop.population.manifest import (
     SampleRecord,
     StoredRoles,
 )
-from synthpop.population.plain_values import json_values
+from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.population import Population
 from synthpop.population.storage import claim, fallbacks_of, read_manifest, write_manifest
 from synthpop.stages.base import Stage
@@ -341,7 +342,10 @@ class FittedPipeline:
         notes = structure_fallbacks(self.models[0], counts, scale, wanted)
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         stop = self.places[0] if self.places else None
-        recipe = Recipe(self.stages, self.models, layout, levels, Streams(seed), self.rules, stop)
+        recipe = Recipe(
+            self.stages, self.models, layout, levels, Streams(seed), self.rules, stop,
+            dictionary_of(self.survey.frame),
+        )  # fmt: skip
         identity = self._identity(seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
@@ -372,7 +376,12 @@ class FittedPipeline:
             environment=environment(),
             rules=tuple(rule.text for rule in self.rules.rules),
             replicate=None if self.replicate is None else json_values(self.replicate),
+            dictionary=self._dictionary_hash(),
         )
+
+    def _dictionary_hash(self) -> str:
+        dictionary = dictionary_of(self.survey.frame)
+        return content_hash(dictionary.to_dict()) if len(dictionary) else ""
 
     def _check_described(self) -> None:
         """Refuse to write what cannot be told from another run."""
@@ -625,7 +634,14 @@ class _Run:
             fallbacks=merge_fallbacks(notes),
             pooling=json_values(pooling),
             prepared=self.fitted.prepared,
+            dictionary=json_values(self._dictionary().to_dict(), float),
         )
+
+    def _dictionary(self) -> Dictionary:
+        """Return what is known of the columns, those of population stages included."""
+        names = [item.name for item in self.recipe.fields]
+        names += [name for step in self.fitted.population_stages for name in step.provides]
+        return self.recipe.dictionary.only(names)
 
 
 def _fill(

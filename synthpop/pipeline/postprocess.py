@@ -373,14 +373,16 @@ def write_population(
     Files are written under a temporary name and renamed; the manifest says "complete" after the
     last one. Files that an unfinished run left and that this one does not make are removed.
     """
-    columns, manifest = population.arrays(), population.manifest
+    columns, manifest, dictionary = population.arrays(), population.manifest, population.dictionary
     fields = {f.name: f for f in population.fields}
     blocks = list(row_blocks(layout, fields, columns, rows_per_block))
     remove_other_parts(root, {block.file for block, _ in blocks})
     written = []
     for done, (block, rows) in enumerate(blocks, 1):
         part = {name: values[rows] for name, values in columns.items()}
-        written.append(write_block(root, block, population.fields, part, manifest.identity.hash))
+        written.append(
+            write_block(root, block, population.fields, part, manifest.identity.hash, dictionary)
+        )
         listener(Event("progress", "write", done, len(blocks), block.file))
     manifest = replace(manifest, blocks=tuple(written))
     write_manifest(root, manifest)

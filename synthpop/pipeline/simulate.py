@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field as data_field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from synthpop.conditional.rules.enforce import RulePlan, draw_within_rules
 from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
@@ -30,7 +32,7 @@ class Recipe:
     """Everything that a block needs: stages, what they learned, the layout, the streams.
 
     ``stop`` is the number of stages that run before the first step on the whole population; None
-    where there is no such step among them.
+    where there is no such step among them. The dictionary says what the columns mean.
     """
 
     stages: tuple[Stage, ...]
@@ -40,12 +42,18 @@ class Recipe:
     streams: Streams
     rules: RulePlan = NO_RULES
     stop: int | None = None
+    dictionary: Dictionary = data_field(default_factory=Dictionary)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """Fields of the blocks, in the order of their columns."""
-        simulated = [field for model in self.models[: self.stop] for field in model.fields]
+        simulated = [item for model in self.models[: self.stop] for item in model.fields]
         return (*self.layout.fields, *simulated)
+
+    @property
+    def dictionary_of_columns(self) -> Dictionary:
+        """The dictionary of the columns of the blocks."""
+        return self.dictionary.only(item.name for item in self.fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ class WriteBlock:
             self.recipe.fields,
             simulated.columns,
             self.run,
+            self.recipe.dictionary_of_columns,
         )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.atomic import replacing
+from synthpop.microdata.dictionary import schema_metadata
 from synthpop.microdata.errors import OutputError
-from synthpop.microdata.files import without_formulas
+from synthpop.microdata.files import with_whole_numbers, without_formulas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,8 +24,11 @@ def arrow_batches(population: Population, columns: Sequence[str] | None) -> Iter
     import pyarrow as pa
 
     schema = None
+    names = population.columns if columns is None else columns
+    metadata = schema_metadata(population.dictionary.only(names))
     for block in population.iter_blocks(columns):
-        table = pa.Table.from_pandas(block, preserve_index=False).replace_schema_metadata(None)
+        table = pa.Table.from_pandas(block, preserve_index=False)
+        table = table.replace_schema_metadata(metadata)
         schema = schema or table.schema
         yield table.cast(schema)
 
@@ -83,7 +87,8 @@ def write_csv(
     target = _checked(path, ".csv")
     with replacing(target) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
         for number, block in enumerate(population.iter_blocks(columns)):
-            frame = without_formulas(block) if safe else block
+            frame = with_whole_numbers(block)
+            frame = without_formulas(frame) if safe else frame
             frame.to_csv(stream, index=False, header=number == 0, sep=sep, decimal=decimal)
     return target
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dataset import Field
+from synthpop.microdata.dictionary import Dictionary
+from synthpop.microdata.errors import InputError
 from synthpop.population.plain_values import (
     Data,
     ManifestError,
@@ -51,6 +53,8 @@ class RunIdentity:
         Edit rules of the recipe.
     replicate : dict or None
         Number and origin of a replicate, with a note of what its spread shows.
+    dictionary : str
+        Hash of the dictionary of variables, which the parts hold too; empty without one.
     """
 
     version: str
@@ -65,6 +69,7 @@ class RunIdentity:
     strata: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ()
     replicate: Data | None = None
+    dictionary: str = ""
 
     @property
     def hash(self) -> str:
@@ -73,13 +78,16 @@ class RunIdentity:
 
     def to_dict(self) -> Data:
         """Return plain values for JSON."""
-        return {
+        values = {
             **{item.name: getattr(self, item.name) for item in fields(self)},
             "recipe": list(self.recipe),
             "environment": dict(self.environment),
             "strata": None if self.strata is None else list(self.strata),
             "rules": list(self.rules),
         }
+        if not self.dictionary:
+            del values["dictionary"]
+        return values
 
     @classmethod
     def from_dict(cls, data: Any) -> RunIdentity:
@@ -96,17 +104,20 @@ class RunIdentity:
             strata=None if strata is None else tuple(strata),
             rules=tuple(data.get("rules", ())),
             replicate=data.get("replicate"),
+            dictionary=str(data.get("dictionary", "")),
         )
 
     def differences(self, other: RunIdentity) -> str:
         """Return in what another run differs, as words; empty where it is the same."""
         ours, theirs = json_values(self.to_dict()), json_values(other.to_dict())
-        names = [name for name in ours if ours[name] != theirs[name]]
+        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
         return ", ".join(self._difference(name, other) for name in names)
 
     def _difference(self, name: str, other: RunIdentity) -> str:
         if name == "models":
             return "models (what was learned from the survey is not the same)"
+        if name == "dictionary":
+            return "dictionary (labels or codes of variables are not the same)"
         if name != "environment":
             return name
         pairs = {**self.environment, **other.environment}
@@ -300,6 +311,8 @@ class Manifest:
     finished : FinishRecord or None
     files : dict
         Other files of the folder, such as the report -> hash.
+    dictionary : dict
+        Labels, codes and missing codes of the variables (`Dictionary.to_dict`).
     """
 
     identity: RunIdentity
@@ -313,6 +326,7 @@ class Manifest:
     prepared: tuple[Data, ...] = ()
     finished: FinishRecord | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    dictionary: Data = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -353,6 +367,8 @@ class Manifest:
         data = json_values(data)
         if self.complete:  # levels come back as they are: they may be infinite numbers
             data["columns"] = [item.to_dict() for item in self.columns]
+            if self.dictionary:
+                data["dictionary"] = self.dictionary
         return {**data, "hash": content_hash(data)}
 
     def to_text(self) -> str:
@@ -411,11 +427,20 @@ class Manifest:
             tuple(values["prepared"]),
             None if finished is None else FinishRecord.from_dict(finished),
             values["files"],
+            _dictionary(data.get("dictionary", {})),
         )
         for name in ("n_persons", "n_households"):
             if getattr(manifest, name) != values[name]:
                 raise ManifestError(f"{name} is not the sum of its blocks")
         return manifest
+
+
+def _dictionary(data: Any) -> Data:
+    """Return the entry of the dictionary; a faulty one is a fault of the manifest."""
+    try:
+        return Dictionary.from_dict(data).to_dict()
+    except (InputError, AttributeError, TypeError) as problem:
+        raise ManifestError(f"its dictionary cannot be read ({problem})") from None
 
 
 def _fallback(data: Any) -> Fallback:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
+from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
@@ -73,6 +75,11 @@ class Population(Result):
         """Columns of ids, stratum and household size."""
         return self.manifest.roles
 
+    @cached_property
+    def dictionary(self) -> Dictionary:
+        """Labels, codes and missing codes of the columns, as the survey had them."""
+        return Dictionary.from_dict(self.manifest.dictionary)
+
     def __len__(self) -> int:
         return self.n_persons
 
@@ -108,13 +115,12 @@ class Population(Result):
         fields = self._chosen(columns)
         if self._columns is not None:
             data = {f.name: _own(f, self._columns[f.name]) for f in fields}
-            return pd.DataFrame(data, copy=False)
+            return self._with_dictionary(pd.DataFrame(data, copy=False))
         parts = list(self.iter_blocks([field.name for field in fields]))
         if not parts:
-            return pd.DataFrame(
-                {field.name: restore_column(field, _empty(field)) for field in fields}
-            )
-        return pd.concat(parts, ignore_index=True)
+            columns_of = {field.name: restore_column(field, _empty(field)) for field in fields}
+            return self._with_dictionary(pd.DataFrame(columns_of))
+        return self._with_dictionary(pd.concat(parts, ignore_index=True))
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the coded columns of a population in memory, each shape (n_persons,).
@@ -139,7 +145,10 @@ class Population(Result):
                 start = stop
             else:
                 data = self._read(block, fields)
-            yield pd.DataFrame(data, copy=False)
+            yield self._with_dictionary(pd.DataFrame(data, copy=False))
+
+    def _with_dictionary(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return with_dictionary(frame, self.dictionary) if len(self.dictionary) else frame
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the persons as one Arrow table, all columns or some; levels as dictionaries."""
@@ -211,7 +220,9 @@ class Population(Result):
         parts = [
             part.drop_duplicates(names[0], ignore_index=True) for part in self.iter_blocks(names)
         ]
-        return pd.concat(parts, ignore_index=True) if parts else self.frame(names)
+        if not parts:
+            return self.frame(names)
+        return self._with_dictionary(pd.concat(parts, ignore_index=True))
 
     def survey(self, columns: Sequence[str] | None = None) -> Survey:
         """Return the persons as a survey in which every row counts 1, to learn from.

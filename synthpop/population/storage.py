@@ -20,6 +20,7 @@ from synthpop.microdata.atomic import is_temporary, replacing, write_text
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
+from synthpop.microdata.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.streams import resolve_seed
 from synthpop.population.folders import (
@@ -46,10 +47,14 @@ def write_block(
     fields: Sequence[Field],
     columns: Mapping[str, np.ndarray],
     run: str,
+    dictionary: Dictionary | None = None,
 ) -> BlockRecord:
     """Write one block and its record; returns the record with hash and size."""
     path = root / block.file
-    digest, size = write_part(arrow_table(fields, columns), path)
+    table = arrow_table(fields, columns)
+    if dictionary is not None:
+        table = table.replace_schema_metadata(schema_metadata(dictionary))
+    digest, size = write_part(table, path)
     block = replace(block, hash=digest, bytes=size)
     write_text(record_path(path), block.to_record(run), kept=KEPT)
     return block

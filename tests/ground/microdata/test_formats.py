@@ -17,9 +17,9 @@ from synthpop.microdata.dictionary import (
     Dictionary,
     Variable,
     dictionary_of,
-    read_dictionary,
     with_dictionary,
 )
+from synthpop.microdata.dictionary_file import read_dictionary
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.microdata.files import READERS, WRITERS, read_table, write_table
 
