@@ -96,6 +96,13 @@ if TYPE_CHECKING:
     from synthpop.evaluation.check_rules import check_rules as check_rules
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.microdata import tails as tails
+    from synthpop.microdata.delimited import CsvOptions as CsvOptions
+    from synthpop.microdata.dictionary import Dictionary as Dictionary
+    from synthpop.microdata.dictionary import Variable as Variable
+    from synthpop.microdata.dictionary import dictionary_of as dictionary_of
+    from synthpop.microdata.dictionary import with_dictionary as with_dictionary
+    from synthpop.microdata.dictionary_file import read_dictionary as read_dictionary
+    from synthpop.microdata.dictionary_file import write_dictionary as write_dictionary
     from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.errors import GuaranteeError as GuaranteeError
     from synthpop.microdata.errors import InputError as InputError
@@ -107,6 +114,8 @@ if TYPE_CHECKING:
     from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.errors import WorkerError as WorkerError
     from synthpop.microdata.files import read_survey as read_survey
+    from synthpop.microdata.files import read_table as read_table
+    from synthpop.microdata.files import write_table as write_table
     from synthpop.microdata.survey import Survey as Survey
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.pipeline import FittedPipeline as FittedPipeline
