@@ -39,9 +39,9 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
         raise InputError(faults.subject, faults.found)
     frame = frame.reset_index(drop=True)
-    schema = getattr(data, "schema", None)
-    if ATTRIBUTE not in frame.attrs and isinstance(getattr(schema, "metadata", None), dict):
-        dictionary = dictionary_of_schema(schema.metadata)
+    metadata = getattr(getattr(data, "schema", None), "metadata", None)
+    if ATTRIBUTE not in frame.attrs and isinstance(metadata, dict):
+        dictionary = dictionary_of_schema(metadata)
         frame = with_dictionary(frame, dictionary) if len(dictionary) else frame
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)

@@ -250,7 +250,7 @@ class Dictionary:
         faults.raise_if_any()
         entries: dict[str, dict[str, Any]] = {}
         for row in table.to_dict("records"):
-            cells = {key: value for key, value in row.items() if not _is_empty(value)}
+            cells = {str(key): value for key, value in row.items() if not _is_empty(value)}
             name = str(cells.pop("variable", ""))
             if not name or name in entries:
                 what = "stands in the table twice" if name else "a row has no variable"

@@ -117,7 +117,7 @@ def _as_spss(values: pd.Series, variable: Variable, present: list[Any]) -> Coded
     single = sorted(kind_fits, key=lambda code: code not in present)
     if ranges:
         ranges = ranges[:1]
-        single = [c for c in single if not ranges[0][0] <= c <= ranges[0][1]][:1]
+        single = [c for c in single if not ranges[0][0] <= float(c) <= ranges[0][1]][:1]
     single = single[:MOST_MISSING]
     meanings = dict(variable.missing)
     declared = replace(
