@@ -325,9 +325,14 @@ def prior_weights(
 
 
 def choose_amount(
-    sample: DonorHouseholds, kinds: np.ndarray, offsets: np.ndarray, weights: np.ndarray, seed: int
+    sample: DonorHouseholds,
+    kinds: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray,
+    seed: int,
+    units: np.ndarray | None = None,
 ) -> DonorPooling:
-    """Choose how far other strata are donors, by cross-validation over households.
+    """Choose how far other strata are donors, by cross-validation over sampling units.
 
     Persons of a fold are predicted by the kinds of persons in households of their stratum and
     size, with k households of all strata added; the k with the largest mean log probability wins.
@@ -338,7 +343,9 @@ def choose_amount(
     offsets : int array, shape (H + 1,)
     weights : float array, shape (n_persons,)
     seed : int
-        Deals households to folds.
+        Deals units to folds.
+    units : int array, shape (H,), optional
+        Primary sampling unit of each household. Default: every household is one.
     """
     members = np.diff(offsets)
     classes = np.unique(kinds, return_inverse=True)[1].reshape(-1)
@@ -351,7 +358,7 @@ def choose_amount(
         ordered=(True,),
         n_classes=int(classes.max(initial=-1)) + 1,
         n_strata=sample.n_strata,
-        households=np.repeat(np.arange(len(members)), members),
+        units=np.repeat(np.arange(len(members)) if units is None else units, members),
     )
     found = choose_pooling("empirical", design, np.ones(sample.n_strata, dtype=bool), seed)
     persons = float(weights.sum() / sample.weights.sum())  # of a household

@@ -44,8 +44,9 @@ class ModelDesign:
     ordered : which predictors have digits in a meaningful order
     n_classes, n_strata : int
     numbers : for each predictor None, or the values of its digits where it enters as a number
-    households : int array, shape (n,), optional
-        Household of each person, whose members stay together in cross-validation.
+    units : int array, shape (n,), optional
+        Sampling unit of each person (primary sampling unit or household), whose persons stay
+        together in cross-validation.
     """
 
     digits: np.ndarray
@@ -57,12 +58,12 @@ class ModelDesign:
     n_classes: int
     n_strata: int
     numbers: tuple[np.ndarray | None, ...] = ()
-    households: np.ndarray | None = None
+    units: np.ndarray | None = None
 
     @property
     def groups(self) -> np.ndarray:
-        """Household of each person; a number for each person where households are not told."""
-        return np.arange(len(self.classes)) if self.households is None else self.households
+        """Sampling unit of each person; a number for each person where there are no units."""
+        return np.arange(len(self.classes)) if self.units is None else self.units
 
     def rows(self, rows: np.ndarray) -> ModelDesign:
         """Return the design of some persons."""
@@ -72,7 +73,7 @@ class ModelDesign:
             classes=self.classes[rows],
             weights=self.weights[rows],
             strata=self.strata[rows],
-            households=None if self.households is None else self.households[rows],
+            units=None if self.units is None else self.units[rows],
         )
 
     def with_strata(self) -> ModelDesign:

@@ -298,7 +298,7 @@ def make_design(
         n_classes=n_classes,
         n_strata=len(sample.strata_levels),
         numbers=coding.numbers,
-        households=np.repeat(np.arange(len(sample.offsets) - 1), np.diff(sample.offsets)),
+        units=sample.unit_of_persons,
     )
     return design if rows is None else design.rows(rows)
 

@@ -180,11 +180,12 @@ def cross_validate(
 ) -> CrossValidation:
     """Rank models and predictors of one variable by proper scores on households left out.
 
-    The households are dealt to folds, stratum by stratum; members stay together. Each candidate is
-    fitted to all folds but one, by the same code that fits it in a recipe, and announces the
-    distribution of the variable for each person of the fold left out, given that person's own
-    predictors. The announcement is compared with the value that the person has. Means are weighted
-    with the survey weights.
+    The households are dealt to folds, stratum by stratum; members stay together. Where the survey
+    names primary sampling units, these are dealt, since households of one unit are alike. Each
+    candidate is fitted to all folds but one, by the same code that fits it in a recipe, and
+    announces the distribution of the variable for each person of the fold left out, given that
+    person's own predictors. The announcement is compared with the value that the person has. Means
+    are weighted with the survey weights.
 
     Parameters
     ----------
@@ -256,10 +257,12 @@ def cross_validate(
     steps = _steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1
-    if folds > n_households:
+    n_units = len(np.unique(sample.unit_of_persons))
+    if folds > n_units:
         faults = Faults("cross-validation")
-        what = f"{plural(folds, 'fold')} of {plural(n_households, 'household')}"
-        faults.add("folds", what, remedy="Give at most one fold a household.")
+        unit = "household" if sample.units is None else "primary sampling unit"
+        what = f"{plural(folds, 'fold')} of {plural(n_units, unit)}"
+        faults.add("folds", what, remedy=f"Give at most one fold a {unit}.")
         faults.raise_if_any()
     streams = Streams(seed)
     fold = deal(sample, folds, streams.at("cross-validation", "folds", folds))

@@ -27,13 +27,21 @@ MOST_VALUES = 4_000_000  # drawn at a time
 
 
 def deal(sample: Sample, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Deal the households of each stratum to folds like cards; shape (n_households,)."""
+    """Deal the sampling units of each stratum to folds like cards; shape (n_households,).
+
+    Units are primary sampling units, or households where the survey names none. A unit that lies
+    in several strata is dealt with those of its first household.
+    """
     strata = sample.strata[sample.offsets[:-1]]
+    unit = np.arange(len(strata))
+    if sample.units is not None:
+        _, first, unit = np.unique(sample.units, return_index=True, return_inverse=True)
+        strata, unit = strata[first], unit.reshape(-1)
     order = rng.permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
     fold = np.empty(len(strata), dtype=np.int64)
     fold[order] = np.arange(len(strata)) % folds
-    return fold
+    return fold[unit]
 
 
 def part_of(sample: Sample, keep: np.ndarray) -> Sample:
@@ -48,6 +56,7 @@ def part_of(sample: Sample, keep: np.ndarray) -> Sample:
         offsets=np.concatenate([[0], np.cumsum(sizes[keep])]),
         household_weights=sample.household_weights[keep],
         rows=sample.rows[rows],
+        units=None if sample.units is None else sample.units[keep],
     )
 
 

@@ -55,6 +55,8 @@ class Sample:
         Those of the household structure among them.
     strata_name : str or None
         The column of strata; "all" does not mean it, as models are fitted per stratum anyway.
+    units : int array, shape (n_households,), or None
+        Primary sampling unit of each household; None where the survey names none.
     rules : dict
         Variable -> rules of what it cannot be, for those that earlier steps simulated with some.
     """
@@ -70,12 +72,19 @@ class Sample:
     available: tuple[str, ...] = ()
     basic: tuple[str, ...] = ()
     strata_name: str | None = None
+    units: np.ndarray | None = None
     rules: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     @property
     def n_persons(self) -> int:
         """Number of persons."""
         return len(self.weights)
+
+    @property
+    def unit_of_persons(self) -> np.ndarray:
+        """Sampling unit of each person, the household where there are no others; (n_persons,)."""
+        units = np.arange(len(self.offsets) - 1) if self.units is None else self.units
+        return np.repeat(units, np.diff(self.offsets))
 
     def with_columns(
         self, fields: Mapping[str, Field], columns: Mapping[str, np.ndarray]

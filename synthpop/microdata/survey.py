@@ -60,8 +60,8 @@ class Survey:
     strata : str, optional
         Column of strata (regions), the same for all members of a household.
     psu : str, optional
-        Column of primary sampling units, for variance estimation. Default: households, or persons
-        where there are none.
+        Column of primary sampling units, for variance estimation and the folds of all
+        cross-validations. Default: households, or persons where there are none.
     design_strata : str, optional
         Column of the strata in which the sample was drawn, for variance estimation; equal for all
         rows of a primary sampling unit. Default: `strata`.

@@ -121,13 +121,15 @@ def check_run(workers: Any, out: Any, on_event: Any) -> None:
 
 
 def fingerprint(sample: Sample) -> str:
-    """Hash of all that the fit saw: columns, levels, weights, households."""
+    """Hash of all that the fit saw: columns, levels, weights, households, sampling units."""
     digest = blake2b(digest_size=20)
     for name in sorted(sample.columns):
         item = json.dumps(sample.fields[name].to_dict(), default=str)
         digest.update(item.encode() + np.ascontiguousarray(sample.columns[name]).tobytes())
     for values in (sample.weights, sample.household_weights, sample.offsets, sample.strata):
         digest.update(np.ascontiguousarray(values).tobytes())
+    if sample.units is not None:
+        digest.update(np.ascontiguousarray(sample.units).tobytes())
     return digest.hexdigest()
 
 

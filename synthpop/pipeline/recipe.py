@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop.conditional.rules.enforce import check_rules_of_recipe
 from synthpop.conditional.rules.syntax import Rule
@@ -335,7 +336,16 @@ def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
         available=fixed,
         basic=fixed,
         strata_name=None if layout.strata is None else layout.strata.name,
+        units=unit_of_households(survey),
     )
+
+
+def unit_of_households(survey: Survey) -> np.ndarray | None:
+    """Return the primary sampling unit of each household, None where the survey names none."""
+    if survey.roles.psu is None:
+        return None
+    first = survey.household_order[survey.household_offsets[:-1]]
+    return pd.factorize(survey.frame[survey.roles.psu])[0][first].astype(np.int64)
 
 
 def storable(survey: Survey) -> Survey:

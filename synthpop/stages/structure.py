@@ -177,7 +177,9 @@ class Structure:
         households = DonorHouseholds(strata, sizes, weights, persons, len(levels), n_sizes)
         if self.pooling == "cross-validated":
             seed = int(rng.integers(2**31))
-            pooling = choose_amount(households, kind, sample.offsets, sample.weights, seed)
+            pooling = choose_amount(
+                households, kind, sample.offsets, sample.weights, seed, sample.units
+            )
         else:
             pooling = DonorPooling("partial", float(self.pooling))
         donors, failed = shared_donors(households, pooling.amount)

@@ -22,12 +22,12 @@ Scores = tuple[tuple[float, float], ...]
 
 
 def deal_folds(groups: np.ndarray, seed: int, n_folds: int = FOLDS) -> np.ndarray:
-    """Return the fold of each person; those of a household share one.
+    """Return the fold of each person; those of a sampling unit share one.
 
     Parameters
     ----------
     groups : int array, shape (n,)
-        Household of each person.
+        Sampling unit of each person.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndar
     Parameters
     ----------
     groups : int array, shape (n,)
-        Household of each person.
+        Sampling unit of each person.
     """
     folds = deal_folds(groups, seed)
     splits = [

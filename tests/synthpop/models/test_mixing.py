@@ -158,9 +158,7 @@ def test_households_are_held_out_whole() -> None:
     single = some_design(300, 0.0, n_strata=6)
     rows = np.repeat(np.arange(300), 6)
     copies, everybody = single.rows(rows), np.ones(6, dtype=bool)
-    together = choose_mixture(
-        "multinomial", replace(copies, households=rows), everybody, 1, "mixture"
-    )
+    together = choose_mixture("multinomial", replace(copies, units=rows), everybody, 1, "mixture")
     apart = choose_mixture("multinomial", copies, everybody, 1, "mixture")
     assert together.amount > apart.amount
 

@@ -31,7 +31,7 @@ def sample(n: int = 300, gap: float = 1.0, seed: int = 0) -> tuple[ModelDesign, 
     y = 1 + slope * (digits[:, 0] == 3) + (digits[:, 1] == 1) + strata + rng.normal(0, 1, n)
     design = ModelDesign(
         digits, np.zeros(n, np.int64), rng.uniform(1, 9, n), strata, SIZES, (False, False), 1, 3,
-        households=np.arange(n) // 3,
+        units=np.arange(n) // 3,
     )  # fmt: skip
     return design, y
 

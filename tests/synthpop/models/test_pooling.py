@@ -441,9 +441,7 @@ def test_copies_within_households_do_not_pass_for_knowledge() -> None:
     single = some_design(300, 0.0, n_strata=6)
     rows = np.repeat(np.arange(300), 6)
     copies = single.rows(rows)
-    together = choose_pooling(
-        "multinomial", replace(copies, households=rows), np.ones(6, dtype=bool), 1
-    )
+    together = choose_pooling("multinomial", replace(copies, units=rows), np.ones(6, dtype=bool), 1)
     apart = choose_pooling("multinomial", copies, np.ones(6, dtype=bool), 1)
     assert together.amount > apart.amount
 
