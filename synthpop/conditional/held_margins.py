@@ -18,13 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
+from synthpop.conditional.members_before import draw_others, nobody_before, with_column
 from synthpop.conditional.predictors import Coding, evaluate_cells
-from synthpop.conditional.reference_member import block_of, first_members
+from synthpop.conditional.reference_member import FIRST_VALUE, block_of, first_members
 from synthpop.microdata.block import Block
 from synthpop.models.encoding import distinct_cells
 
@@ -82,29 +84,34 @@ def hold_margins(
     if sequence.targets is None:
         return model
     factors = np.ones_like(sequence.targets)
-    values: dict[int, np.ndarray] = {}
+    blocks = [nobody_before(replace(block, fallbacks=[]), model.coding) for block in pilot]
+    blocks = [with_column(x, FIRST_VALUE, np.full(x.n_persons, first)) for x in blocks]
     for part in (FIRST_MEMBERS, OTHERS):
         seen = []
-        for place, block in enumerate(pilot):
+        for block in blocks:
             members = first_members(block.offsets)
             rows = members.heads if part == FIRST_MEMBERS else members.others
-            if not len(rows):
-                continue
-            given = np.full(block.n_persons, first) if part == FIRST_MEMBERS else values[place]
-            unit = block_of(block, rows, model.coding, given)
-            seen.append(_shares(model.coding, sequence, unit, label))
+            if len(rows):
+                unit = block_of(block, rows, model.coding)
+                seen.append(_shares(model.coding, sequence, unit, label))
         if seen:
             persons, probabilities = (np.concatenate(x) for x in zip(*seen, strict=True))
             factors[part] = factors_of(persons, probabilities, sequence.targets[part])
         sequence = replace(sequence, factors=factors.copy())
         model = replace(model, sequence=sequence)
         if part == FIRST_MEMBERS:
-            for place, block in enumerate(pilot):
-                members = first_members(block.offsets)
-                unit = block_of(block, members.heads, model.coding, np.full(block.n_persons, first))
-                drawn = draw(model, replace(unit, fallbacks=[]))[name]
-                values[place] = members.handed_on(drawn)
+            blocks = [_drawn(block, name, model, draw) for block in blocks]
     return model
+
+
+def _drawn(block: Block, name: str, model: Any, draw: Callable[..., Any]) -> Block:
+    """Return a block with the predictors that other members have once all are drawn."""
+    members, draw_by_model = first_members(block.offsets), partial(draw, model)
+    drawn = draw_by_model(block_of(block, members.heads, model.coding))
+    columns = {name: members.handed_on(drawn[name])}
+    if model.coding.before is None:
+        return with_column(block, FIRST_VALUE, columns[name])
+    return draw_others(block, name, model.coding, draw_by_model, members, columns)
 
 
 def _shares(

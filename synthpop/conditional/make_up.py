@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import Coding
-from synthpop.conditional.reference_member import FIRST_MEMBER
 from synthpop.microdata.block import Block, Sample
 from synthpop.models.encoding import coded_digits, strides
 
@@ -103,7 +103,7 @@ def find_make_up(sample: Sample) -> MakeUp | None:
 
 def make_up_for(by_household: str | None, sample: Sample) -> MakeUp | None:
     """Return the make-up of households where members are drawn given the first one."""
-    return find_make_up(sample) if by_household == FIRST_MEMBER else None
+    return find_make_up(sample) if by_household in GIVEN_MEMBERS else None
 
 
 def with_make_up(coding: Coding, make_up: MakeUp) -> Coding:

@@ -167,6 +167,9 @@ class Coding:
         strata.
     groups : tuple of str
         Name of each digit of that variable.
+    before : BeforeRule or None
+        How what members of the household before have becomes predictors; see
+        `synthpop.conditional.members_before`.
     """
 
     variables: tuple[Digits, ...]
@@ -174,6 +177,7 @@ class Coding:
     ordered: tuple[bool, ...]
     group: int | None = None
     groups: tuple[str, ...] = ()
+    before: Any = None
 
     @property
     def sizes(self) -> tuple[int, ...]:

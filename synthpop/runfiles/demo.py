@@ -51,14 +51,20 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                 },
                 {
                     **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
-                    "by_household": "first",
+                    "by_household": "sequential",
                 },
                 {
                     **_categorical("pb190", "age_class", "rb090", "hsize", "relation"),
-                    "by_household": "first",
+                    "by_household": "sequential",
                 },
-                _categorical("pl030", "age_class", "rb090", "hsize", "relation", "pb190", "pb220a"),
-                _categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
+                {
+                    **_categorical("pl030", "age_class", "rb090", "hsize", "pb190", "pb220a"),
+                    "by_household": "sequential",
+                },
+                {
+                    **_categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
+                    "by_household": "sequential",
+                },
                 {
                     "type": "continuous",
                     "name": "netIncome",
@@ -74,7 +80,7 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                     "tail": "gpd",
                     "upper": 1_000_000.0,
                     "intervals": INTERVALS,
-                    "by_household": "first",
+                    "by_household": "sequential",
                 },
                 {
                     "type": "components",

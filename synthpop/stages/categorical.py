@@ -23,6 +23,12 @@ from synthpop.conditional.fallback import (
 from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
 from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
+from synthpop.conditional.members_before import (
+    GIVEN_MEMBERS,
+    SEQUENTIAL,
+    drawn_given_members,
+    with_members_before,
+)
 from synthpop.conditional.pooling.options import Mixture
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import (
@@ -43,7 +49,7 @@ from synthpop.conditional.predictors import (
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
     FIRST_VALUE,
-    drawn_given_first,
+    first_members,
     given_first,
     has_others,
     knows_first,
@@ -62,7 +68,7 @@ from synthpop.stages.base import as_names, check_in_survey, check_smallest_strat
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
-BY_HOUSEHOLD = (None, FIRST_MEMBER, "shared")
+BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
 ALL_ROWS = slice(None)
 
 
@@ -112,11 +118,13 @@ class Categorical:
         20 distinct values, or as they are (the model is linear in them, a learner splits their
         values; a value that the sample does not have enters as the nearest that it has). In
         interactions of a formula they have classes always.
-    by_household : None, "first" or "shared"
+    by_household : None, "first", "sequential" or "shared"
         None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got; this keeps the likeness of
         members that predictors do not tell. The model has a further predictor, whose levels are
-        "is the first member" and the values of the first member. "shared": a variable of the
+        "is the first member" and the values of the first member. "sequential": as "first", and
+        members beyond the second are drawn one after another, each given what those before
+        have too (`synthpop.conditional.members_before`). "shared": a variable of the
         household, as its tenure or, of an enterprise, its legal form: the model is fitted to first
         members with household weights, drawn once for a household with the predictors of its first
         member, and given to all.
@@ -215,7 +223,17 @@ class Categorical:
         make_up = make_up_for(self.by_household, sample)
         if make_up is not None:
             coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household == FIRST_MEMBER and has_others(sample.offsets):
+        if self.by_household in GIVEN_MEMBERS and has_others(sample.offsets):
+            others = first_members(sample.offsets).others
+            coding, sample = with_members_before(
+                self.by_household,
+                coding,
+                sample,
+                classes - 1,
+                others,
+                n_levels,
+                None if make_up is None else make_up.relation,
+            )
             coding = with_first_value(coding, level_digits(n_levels + 1), ordered=False)
             held = given_first(classes - 1, sample.offsets, n_levels)
             sample = sample.with_columns({}, {FIRST_VALUE: held})
@@ -244,7 +262,7 @@ class Categorical:
     @property
     def holds_margins(self) -> bool:
         """Whether shares of first and other members are held; see `hold`."""
-        return self.by_household == FIRST_MEMBER
+        return self.by_household in GIVEN_MEMBERS
 
     def hold(
         self, model: CategoricalModel, pilot: Sequence[Block], rng: np.random.Generator
@@ -273,7 +291,7 @@ class Categorical:
             block = model.make_up.of_block(block)
         if knows_first(model.coding):
             draw, first = partial(self._simulate, model, rng=rng), len(model.fields[0].levels)
-            return drawn_given_first(block, self.variable, model.coding, draw, first)
+            return drawn_given_members(block, self.variable, model.coding, draw, first)
         if self.by_household != "shared":
             return self._simulate(model, block, rng)
         columns = self._simulate(model, heads_of_block(block), rng)

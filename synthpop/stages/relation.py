@@ -10,6 +10,11 @@ import numpy as np
 
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
+from synthpop.conditional.members_before import (
+    GIVEN_MEMBERS,
+    draw_others,
+    with_members_before,
+)
 from synthpop.conditional.predictors import (
     AllowedRule,
     Coding,
@@ -25,6 +30,7 @@ from synthpop.conditional.predictors import (
     usable,
 )
 from synthpop.conditional.reference_member import (
+    FIRST_MEMBER,
     FIRST_VALUE,
     block_of,
     level_digits,
@@ -33,6 +39,7 @@ from synthpop.conditional.reference_member import (
 )
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
@@ -81,6 +88,10 @@ class Relation:
     impossible : see `Categorical`
         For heads and for those whose value is drawn given the head's; a direct relation takes the
         head's value whatever the rules say of it (say that by a rule of the pipeline).
+    by_household : "first" or "sequential"
+        "first": members who are not direct are drawn independently, given the head's value.
+        "sequential": one after another, each given what those before have too; see
+        `Categorical`.
 
     Notes
     -----
@@ -103,6 +114,7 @@ class Relation:
     pooling: str | float | None = None
     by: str | None = None
     impossible: Sequence[Mapping[str, Any]] | None = None
+    by_household: str = FIRST_MEMBER
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -132,6 +144,7 @@ class Relation:
         check_pooling(faults, self.label, self.pooling)
         check_by(faults, self.label, self.by, self.provides, schema)
         check_smallest_stratum(faults, self.label, self.smallest_stratum)
+        check_choice(faults, f"{self.label}: by_household", self.by_household, GIVEN_MEMBERS)
         check_impossible(faults, self.label, self.name, self.impossible, schema)
         field = schema.survey.get(self.relationship)
         if field is None:
@@ -159,8 +172,17 @@ class Relation:
         terms = resolve_terms(self.predictors, names, basic)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         coding = make_coding(sample, terms, conditions, without=classes == 0, by=self.by)
-        wide = with_first_value(coding, level_digits(n_classes - 1), ordered=field.ordered)
-        given = sample.with_columns({}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)})
+        wide, given = with_members_before(
+            self.by_household,
+            coding,
+            sample,
+            classes - 1,
+            members.others,
+            n_classes - 1,
+            self.relationship,
+        )
+        wide = with_first_value(wide, level_digits(n_classes - 1), ordered=field.ordered)
+        given = given.with_columns({}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)})
         designs = [make_design(sample, coding, classes, n_classes, heads)]
         if len(members.others):
             designs.append(make_design(given, wide, classes, n_classes, members.others))
@@ -233,13 +255,16 @@ class Relation:
             model.first_sequence, model.head_coding, first, rng, field, stratum, barred
         )
         out = members.handed_on(drawn)
-        if len(members.others) and model.other_sequence is not None:
-            rest = block_of(block, members.others, model.other_coding, out)
-            coding = model.other_coding
-            out[members.others] = self._draw(
-                model.other_sequence, coding, rest, rng, field, stratum, others_barred
-            )
-        return {field.name: out}
+        columns = {field.name: out}
+        sequence, coding = model.other_sequence, model.other_coding
+        if len(members.others) and sequence is not None:
+
+            def draw(part: Block) -> dict[str, np.ndarray]:
+                drawn = self._draw(sequence, coding, part, rng, field, stratum, others_barred)
+                return {field.name: drawn}
+
+            draw_others(block, field.name, coding, draw, members, columns)
+        return columns
 
     def _draw(
         self,

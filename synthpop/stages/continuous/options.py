@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synthpop.conditional.household_values import FORMS
-from synthpop.conditional.reference_member import FIRST_MEMBER
+from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Fault, Faults, InputError
 from synthpop.models.leaves import has_leaves
@@ -55,7 +55,9 @@ def check_options(faults: Faults, stage: Continuous) -> None:
         what = "residuals are leaves, but the method is no tree or forest"
         faults.add(label, what, remedy='Use method "tree" or "forest", or other residuals.')
     check_choice(faults, f"{label}: within_class", stage.within_class, WITHIN_CLASS)
-    check_choice(faults, f"{label}: by_household", stage.by_household, [None, FIRST_MEMBER, *FORMS])
+    check_choice(
+        faults, f"{label}: by_household", stage.by_household, [None, *GIVEN_MEMBERS, *FORMS]
+    )
     if kind in (*METHODS, LEARNER):
         for option, methods in MEANING.items():
             if kind not in methods and _given(stage, option):

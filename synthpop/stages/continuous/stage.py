@@ -19,6 +19,11 @@ from synthpop.conditional.household_values import (
     unshared,
 )
 from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
+from synthpop.conditional.members_before import (
+    GIVEN_MEMBERS,
+    drawn_given_members,
+    with_members_before,
+)
 from synthpop.conditional.predictors import (
     NUMERIC,
     Coding,
@@ -35,9 +40,8 @@ from synthpop.conditional.predictors import (
 )
 from synthpop.conditional.reference_member import (
     FIRST,
-    FIRST_MEMBER,
     FIRST_VALUE,
-    drawn_given_first,
+    first_members,
     given_first,
     has_others,
     knows_first,
@@ -140,14 +144,17 @@ class Continuous:
         stratum. "normal": from a normal distribution with their weighted median and MAD. "leaves"
         (default of trees and forests): the value of a sample person in the same leaf, drawn by
         weight, of a forest in a leaf of one of its trees (`synthpop.models.leaves`).
-    by_household : None, "first", "sum", "mean" or "shared"
+    by_household : None, "first", "sequential", "sum", "mean" or "shared"
         None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got. The models have a further
         predictor, whose levels are "is the first member" and classes of the first member's value:
-        weighted deciles of the values that are not zero, missing, and where 20 first members have
-        such a value zero and negative. "sum", "mean": all members get the sum or mean of
-        their values (later steps see the sample's values joined alike). "shared": one value
-        simulated with the predictors of the first member, fitted to first members.
+        weighted deciles of the values that are not zero (also their 95 % and 99 % quantiles, where
+        20 first members are above), missing, and where 20 first members have such a value zero
+        and negative. "sequential": as "first", and members beyond the second are
+        drawn one after another, each given the values of those before too. "sum", "mean": all
+        members get the sum or mean of their values (later steps see the sample's values joined
+        alike). "shared": one value simulated with the predictors of the first member, fitted to
+        first members.
     upper : float, optional
         Largest value that may be drawn. "binned": sample values above it count as `upper`; without
         it the end is the largest sample value, and of a tail twice that value, or the value that
@@ -279,7 +286,17 @@ class Continuous:
         make_up = make_up_for(self.by_household, sample)
         if make_up is not None:
             coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household == FIRST_MEMBER and has_others(sample.offsets):
+        if self.by_household in GIVEN_MEMBERS and has_others(sample.offsets):
+            others = first_members(sample.offsets).others
+            coding, sample = with_members_before(
+                self.by_household,
+                coding,
+                sample,
+                values,
+                others,
+                None,
+                None if make_up is None else make_up.relation,
+            )
             digits = number_digits(*(x[sample.offsets[:-1]] for x in (values, sample.weights)))
             coding = with_first_value(coding, digits, ordered=True)
             held = given_first(values, sample.offsets, FIRST)
@@ -401,7 +418,7 @@ class Continuous:
     ) -> dict[str, np.ndarray]:
         if knows_first(model.coding):
             draw = partial(self._simulate, model, rng=rng)
-            return drawn_given_first(block, self.name, model.coding, draw, FIRST)
+            return drawn_given_members(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
             return self._simulate(model, block, rng)
         unit = heads_of_block(block) if self.by_household == "shared" else block

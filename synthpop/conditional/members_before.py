@@ -1,0 +1,323 @@
+"""Members of a household one after another, each given the first and all before.
+
+The first member is drawn first, the second given the first. From the third on there are two
+predictors more: what the **members before of one's own kind** have (the last of them of a category,
+their mean of a number), and what the **second member** has who is of another kind. Kinds are the
+levels of the relation to the head where the structure has one; without it the second member is one
+kind and all later ones another. So siblings are as alike as those of the survey, which their
+likeness to the first member does not tell, and children follow both parents.
+
+Members of one place in their household are drawn together, over all households of a block; from the
+ninth on all at once, given those before the ninth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthpop.conditional.predictors import Coding
+from synthpop.conditional.reference_member import (
+    FIRST_MEMBER,
+    FIRST_VALUE,
+    Members,
+    block_of,
+    first_members,
+    number_digits,
+)
+from synthpop.microdata.block import Block, Sample
+from synthpop.microdata.codes import MISSING
+from synthpop.models.encoding import Digits, coded_digits, strides
+
+SEQUENTIAL = "sequential"
+GIVEN_MEMBERS = (FIRST_MEMBER, SEQUENTIAL)
+OWN_KIND, SECOND = "(members before of the same kind)", "(value of the second member)"
+MOST_ROUNDS = 8
+FEWEST_WITH_MEMBERS_BEFORE = 50  # sample persons, for a predictor to be there
+
+Draw = Callable[[Block], dict[str, np.ndarray]]
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeRule:
+    """How what the members before have becomes predictors.
+
+    Attributes
+    ----------
+    relation : str or None
+        Column of the relation to the head.
+    kinds : int
+    coded : bool
+        Whether the values are codes of levels.
+    """
+
+    relation: str | None
+    kinds: int
+    coded: bool
+
+    def kinds_of(self, rows: np.ndarray, place: int, relation: np.ndarray | None) -> np.ndarray:
+        """Return the kinds of members of one place (0: the second), shape (m,)."""
+        if relation is None:
+            return np.full(len(rows), min(place, 1))
+        codes = relation[rows]
+        return np.where(codes < 0, self.kinds - 1, codes)
+
+    def as_column(self, values: np.ndarray) -> np.ndarray:
+        """Return values with NaN for nobody as codes of levels, or as they are."""
+        if not self.coded:
+            return values
+        return np.where(np.isnan(values), MISSING, values).astype(np.int64)
+
+
+@dataclass(slots=True)
+class Before:
+    """What the members before have, of each household; changed as members are drawn.
+
+    Attributes
+    ----------
+    values : float array, shape (n_households, kinds)
+        Code of a level, or mean of a number; NaN: nobody before has a value.
+    persons : int array, shape (n_households, kinds)
+        How many have a value.
+    second, kind_of_second : float and int arrays, shape (n_households,)
+    """
+
+    rule: BeforeRule
+    values: np.ndarray
+    persons: np.ndarray
+    second: np.ndarray
+    kind_of_second: np.ndarray
+
+    @classmethod
+    def nobody(cls, rule: BeforeRule, households: int) -> Before:
+        """Return it where nobody has been drawn."""
+        shape = (households, rule.kinds)
+        nothing, none = np.full(shape, np.nan), np.zeros(shape, dtype=np.int32)
+        return cls(rule, nothing, none, np.full(households, np.nan), np.full(households, -1))
+
+    def add(
+        self, households: np.ndarray, kinds: np.ndarray, values: np.ndarray, place: int
+    ) -> None:
+        """Add one more member of some households, with arrays of shape (m,)."""
+        new = values.astype(np.float64)
+        known = ~np.isnan(new) & ((new != MISSING) | (not self.rule.coded))
+        cells, new = (households[known], kinds[known]), new[known]
+        self.persons[cells] += 1
+        if self.rule.coded:
+            self.values[cells] = new
+        else:
+            mean = np.nan_to_num(self.values[cells])
+            self.values[cells] = mean + (new - mean) / self.persons[cells]
+        if place == 0:
+            self.second[cells[0]], self.kind_of_second[cells[0]] = new, cells[1]
+
+    def columns(self, households: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both predictors of members of some households."""
+        other = np.where(self.kind_of_second[households] == kinds, np.nan, self.second[households])
+        own = self.values[households, kinds]
+        return self.rule.as_column(own), self.rule.as_column(other)
+
+
+def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows, and their households, of members who are drawn together.
+
+    Parameters
+    ----------
+    rows : int array, shape (m,)
+        Those that are drawn, in order.
+    offsets : int array, shape (n_households + 1,)
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows, _ in rounds(np.array([1, 2, 4]), np.array([0, 3, 5]))]
+    [[1, 4], [2]]
+    """
+    household = np.searchsorted(offsets, rows, side="right") - 1
+    begins = np.searchsorted(household, household, side="left")
+    place = np.minimum(np.arange(len(rows)) - begins, MOST_ROUNDS - 1)
+    for k in range(int(place.max(initial=-1)) + 1):
+        here = place == k
+        yield rows[here], household[here]
+
+
+def before_in_sample(
+    rule: BeforeRule,
+    values: np.ndarray,
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    relation: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both predictors of the sample's persons; shape (n,) each.
+
+    Examples
+    --------
+    >>> codes, offsets = np.array([0, 2, 1, 1, 0]), np.array([0, 4, 5])
+    >>> rule = BeforeRule(None, 2, coded=True)
+    >>> own, second = before_in_sample(rule, codes, np.array([1, 2, 3]), offsets)
+    >>> own.tolist(), second.tolist()
+    ([-1, -1, -1, 1, -1], [-1, -1, 2, 2, -1])
+    """
+    own, second = (rule.as_column(np.full(len(values), np.nan)) for _ in range(2))
+    before = Before.nobody(rule, len(offsets) - 1)
+    for place, (members, households) in enumerate(rounds(rows, offsets)):
+        kinds = rule.kinds_of(members, place, relation)
+        own[members], second[members] = before.columns(households, kinds)
+        before.add(households, kinds, values[members], place)
+    return own, second
+
+
+def with_members_before(
+    by_household: str | None,
+    coding: Coding,
+    sample: Sample,
+    values: np.ndarray,
+    rows: np.ndarray,
+    n_levels: int | None,
+    relation: str | None,
+) -> tuple[Coding, Sample]:
+    """Return coding and sample with the predictors, where members are drawn one after another.
+
+    Parameters
+    ----------
+    by_household : str or None
+    coding : Coding
+    sample : Sample
+    values : array, shape (n,)
+        Codes of levels, or numbers.
+    rows : int array
+        Of the members beside the first.
+    n_levels : int or None
+        None: the values are numbers.
+    relation : str or None
+        Column of the relation to the head.
+    """
+    if by_household != SEQUENTIAL:
+        return coding, sample
+    kinds = 2 if relation is None else len(sample.fields[relation].levels) + 1
+    rule = BeforeRule(relation, kinds, n_levels is not None)
+    relations = None if relation is None else sample.columns[relation]
+    columns = dict(
+        zip(
+            (OWN_KIND, SECOND),
+            before_in_sample(rule, values, rows, sample.offsets, relations),
+            strict=True,
+        )
+    )
+    added: list[Digits] = []
+    for name, column in columns.items():
+        known = column != MISSING if rule.coded else ~np.isnan(column)
+        if known.sum() < FEWEST_WITH_MEMBERS_BEFORE:
+            continue
+        if n_levels is not None:
+            added.append(coded_digits(name, n_levels))
+        else:
+            added.append(replace(number_digits(column[known], sample.weights[known]), name=name))
+    if not added:
+        return coding, sample
+    variables = (*coding.variables, *added)
+    strides(variables)  # refuses more combinations than can be told apart
+    places = range(len(coding.variables), len(variables))
+    wider = replace(
+        coding,
+        variables=variables,
+        terms=(*coding.terms, *((place,) for place in places)),
+        ordered=(*coding.ordered, *(not rule.coded for _ in places)),
+        before=rule,
+    )
+    return wider, sample.with_columns({}, columns)
+
+
+def with_column(block: Block, name: str, values: np.ndarray) -> Block:
+    """Return the block with one more column."""
+    columns = {**block.columns, name: values}
+    return Block(block.stratum, block.number, block.offsets, columns, block.fallbacks)
+
+
+def nobody_before(block: Block, coding: Coding) -> Block:
+    """Return the block as first members see it: nobody comes before them."""
+    rule = coding.before
+    if rule is None:
+        return block
+    for name in (OWN_KIND, SECOND):
+        column = rule.as_column(np.full(block.n_persons, np.nan))
+        block = with_column(block, name, column)
+    return block
+
+
+def draw_others(
+    block: Block,
+    name: str,
+    coding: Coding,
+    draw: Draw,
+    members: Members,
+    columns: dict[str, np.ndarray],
+) -> Block:
+    """Draw the members beside the first one into `columns`; return the block with predictors.
+
+    Parameters
+    ----------
+    block : Block
+    name : str
+        The column whose values predict those of later members.
+    coding : Coding
+    draw : function
+        Draws the columns of a block.
+    members : Members
+    columns : dict of arrays, shape (n,)
+        The first member's values of all members; changed in place.
+    """
+    given = columns[name].copy()
+    rule = coding.before
+    if rule is None:
+        _draw_rows(block, members.others, coding, draw, given, columns)
+        return with_column(block, FIRST_VALUE, given)
+    block = nobody_before(block, coding)
+    relation = None if rule.relation is None else block.columns[rule.relation]
+    before = Before.nobody(rule, len(members.heads))
+    for place, (rows, households) in enumerate(rounds(members.others, block.offsets)):
+        kinds = rule.kinds_of(rows, place, relation)
+        own, second = before.columns(households, kinds)
+        block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = own, second
+        _draw_rows(block, rows, coding, draw, given, columns)
+        before.add(households, kinds, columns[name][rows], place)
+    return with_column(block, FIRST_VALUE, given)
+
+
+def _draw_rows(
+    block: Block,
+    rows: np.ndarray,
+    coding: Coding,
+    draw: Draw,
+    given: np.ndarray,
+    columns: dict[str, np.ndarray],
+) -> None:
+    if len(rows):
+        for key, values in draw(block_of(block, rows, coding, given)).items():
+            columns[key][rows] = values
+
+
+def drawn_given_members(
+    block: Block, name: str, coding: Coding, draw: Draw, first: float
+) -> dict[str, np.ndarray]:
+    """Draw the first members, then the others given their values and those of members before.
+
+    Parameters
+    ----------
+    block : Block
+    name : str
+        The column whose value is handed on.
+    coding : Coding
+        Of the predictors, the value of the first member among them.
+    draw : function
+        Draws the columns of a block.
+    first : float
+        What first members have in place of the value of the first member.
+    """
+    members = first_members(block.offsets)
+    block = nobody_before(block, coding)
+    drawn = draw(block_of(block, members.heads, coding, np.full(block.n_persons, first)))
+    columns = {key: members.handed_on(values) for key, values in drawn.items()}
+    draw_others(block, name, coding, draw, members, columns)
+    return columns
