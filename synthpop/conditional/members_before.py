@@ -213,7 +213,8 @@ def with_members_before(
         if n_levels is not None:
             added.append(coded_digits(name, n_levels))
         else:
-            added.append(replace(number_digits(column[known], sample.weights[known]), name=name))
+            digits = number_digits(column[known], sample.weights[known], top=True)
+            added.append(replace(digits, name=name))
     if not added:
         return coding, sample
     variables = (*coding.variables, *added)

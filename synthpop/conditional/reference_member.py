@@ -78,14 +78,14 @@ def first_members(offsets: np.ndarray) -> Members:
     return members_beside(offsets[:-1], offsets)
 
 
-def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
+def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False) -> Digits:
     """Choose the classes of the first member's value of a number.
 
     With up to 20 distinct values one class for each. Otherwise weighted deciles of the values that
-    are not zero, and their 95 % and 99 % quantiles where 20 first members are above: couples of two
-    high incomes make much of the correlation of members. Zero, and the values below it, are apart
-    where 20 first members have such a value. A last class is that of the first member itself, whose
-    value is infinite.
+    are not zero; zero, and the values below it, are apart where 20 first members have such a value.
+    With `top` also their 95 % and 99 % quantiles where 20 first members are above: couples of two
+    high incomes make much of the correlation of members. A last class is that of the first member
+    itself, whose value is infinite.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def number_digits(values: np.ndarray, weights: np.ndarray) -> Digits:
         limits = numeric_digits(FIRST_VALUE, values, weights).breaks
         return _with_first(np.zeros(0) if limits is None else limits)
     limits = np.unique(quantile(values[apart], weights[apart], DECILES))
-    top = quantile(values[apart], weights[apart], TOP)
-    many = [np.sum(values[apart] > limit) >= FEWEST_IN_CLASS for limit in top]
-    limits = np.union1d(limits, top[many])
+    highest = quantile(values[apart], weights[apart], TOP if top else ())
+    many = [bool(np.sum(values[apart] > limit) >= FEWEST_IN_CLASS) for limit in highest]
+    limits = np.union1d(limits, highest[np.array(many, dtype=bool)])
     if (values[there] == 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [0.0])
     if (values[there] < 0).sum() >= FEWEST_IN_CLASS:

@@ -21,6 +21,7 @@ from synthpop.conditional.household_values import (
 from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
+    SEQUENTIAL,
     drawn_given_members,
     with_members_before,
 )
@@ -148,10 +149,10 @@ class Continuous:
         None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got. The models have a further
         predictor, whose levels are "is the first member" and classes of the first member's value:
-        weighted deciles of the values that are not zero (also their 95 % and 99 % quantiles, where
-        20 first members are above), missing, and where 20 first members have such a value zero
-        and negative. "sequential": as "first", and members beyond the second are
-        drawn one after another, each given the values of those before too. "sum", "mean": all
+        weighted deciles of the values that are not zero, missing, and where 20 first members have
+        such a value zero and negative. "sequential": as "first", and members beyond the second are
+        drawn one after another, each given the values of those before too; the highest 5 % and
+        1 % are classes of their own then. "sum", "mean": all
         members get the sum or mean of their values (later steps see the sample's values joined
         alike). "shared": one value simulated with the predictors of the first member, fitted to
         first members.
@@ -297,7 +298,9 @@ class Continuous:
                 None,
                 None if make_up is None else make_up.relation,
             )
-            digits = number_digits(*(x[sample.offsets[:-1]] for x in (values, sample.weights)))
+            first = sample.offsets[:-1]
+            top = self.by_household == SEQUENTIAL
+            digits = number_digits(values[first], sample.weights[first], top=top)
             coding = with_first_value(coding, digits, ordered=True)
             held = given_first(values, sample.offsets, FIRST)
             sample = sample.with_columns({}, {FIRST_VALUE: held})
