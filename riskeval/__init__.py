@@ -61,7 +61,9 @@ _WHERE = {
     "record_linkage": "measures.linkage.linkage",
     "replicated_uniques": "attacks.counting.attribution",
     "risky_cells": "measures.risky_cells",
+    "PlanSearch": "session.plans",
     "scenario_replicates": "attacks.matching.replicates",
+    "search_plans": "session.search",
     "suda": "measures.suda",
     "RoleSuggestions": "keys.suggest",
     "suggest_roles": "keys.suggest",
@@ -122,6 +124,8 @@ if TYPE_CHECKING:
     from riskeval.runfiles.intruders import load_intruders_plan as load_intruders_plan
     from riskeval.runfiles.judge import load_judge_plan as load_judge_plan
     from riskeval.runfiles.runfile import assess_file as assess_file
+    from riskeval.session.plans import PlanSearch as PlanSearch
+    from riskeval.session.search import search_plans as search_plans
     from riskeval.session.session import ProtectionSession as ProtectionSession
     from synthpop.microdata.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.errors import GuaranteeError as GuaranteeError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -211,6 +211,8 @@ def file_measurements(
     limits: Limits | None = None,
     kind: str = "original",
     missing: str = "wildcard",
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    numbers: Collection[str] | None = None,
 ) -> list[Measurement]:
     """Run the measures that comparisons and sessions run on every file; arguments checked before.
 
@@ -227,6 +229,9 @@ def file_measurements(
     kind : {"original", "perturbed", "synthetic"}
     missing : str
         Treatment of missing keys.
+    options : mapping of measure to arguments, optional
+    numbers : collection of str, optional
+        Names of the numbers that are wanted: measures that give none of them are not run.
 
     Returns
     -------
@@ -245,10 +250,15 @@ def file_measurements(
         population_size=None if values is None else max(float(np.sum(values)), len(frame)),
         k=tuple(sorted({2, 3, 5, accepted.k or 3})),
         limits=accepted,
-        options={},
+        options=options or {},
         kind=kind,
     )
-    chosen = [name for name, measure in MEASURES.items() if measure.compared]
+    chosen = [
+        name
+        for name, measure in MEASURES.items()
+        if measure.compared
+        and (numbers is None or any(info.name in numbers for info in measure.infos))
+    ]
     _, skipped, measured = measure_file(request, chosen)
     lost = []
     for name, why in skipped.items():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -99,9 +99,18 @@ def compare_columns(
 
 
 def risk_measurements(
-    original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles
+    original: pd.DataFrame,
+    file: pd.DataFrame,
+    roles: SessionRoles,
+    numbers: Collection[str] | None = None,
 ) -> list[Measurement]:
-    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys."""
+    """Numbers of the risk of a file, by the registry, and interval disclosure of numeric keys.
+
+    With `numbers`, measures that give none of them are not run.
+
+    The intruder who fills in what the file gives back is believed where he is right, as in the
+    check of local suppression.
+    """
     from riskeval.measures.assess import file_measurements
     from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 
@@ -111,12 +120,48 @@ def risk_measurements(
         weights=roles.weights,
         household=roles.household,
         sensitive=roles.sensitive,
+        options={"recovery": recovery_arguments(original, roles)},
+        numbers=numbers,
     )
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
     if numeric:
         interval = interval_disclosure(original, file, numeric)
         measured.append(Measurement(INTERVAL, interval.rate, records=len(file)))
     return measured
+
+
+def recovery_arguments(original: pd.DataFrame, roles: SessionRoles) -> dict[str, Any]:
+    """Arguments of ``recover`` that the roles of a session know."""
+    return {
+        "original": original,
+        "strata": [name for name in roles.strata if name not in roles.keys],
+        "household_variables": list(roles.household_variables),
+        "components": roles.argument("components"),
+    }
+
+
+def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles, k: int) -> int:
+    """Count the records that match fewer than k on the keys after the file gave back what it can.
+
+    Parameters
+    ----------
+    original, file : DataFrame, n records in the same order
+    roles : SessionRoles
+    k : int
+    """
+    from riskeval.recovery.recover import recover
+
+    result = recover(
+        file,
+        household=roles.household,
+        weights=roles.weights,
+        keys=roles.keys,
+        k=k,
+        suppressed=pd.DataFrame({n: np.full(len(file), n in roles.keys) for n in file}),
+        **recovery_arguments(original, roles),
+    )
+    assert result.below is not None  # keys were given
+    return result.below[1]
 
 
 def describe(values: pd.Series) -> dict[str, float]:

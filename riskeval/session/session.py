@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from riskeval import protect
-from riskeval.protection.result import Protected, changed_cells, check_seed, own_frame
+from riskeval.protection.result import Protected, changed_cells, own_frame
 from riskeval.session.measure import (
     BeforeAfter,
     compare_columns,
@@ -18,15 +16,15 @@ from riskeval.session.measure import (
     individual_risk_of,
     risk_measurements,
 )
-from riskeval.session.roles import SessionRoles, check_roles, fill_from_roles, names, pairs
-from riskeval.session.script import CURRENT, uses_current_risk, write_script
-from riskeval.session.steps import Step, arguments, plain
+from riskeval.session.roles import SessionRoles, check_roles, names, pairs
+from riskeval.session.running import prepare_step, run_step
+from riskeval.session.script import write_script
+from riskeval.session.steps import Step, arguments
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
@@ -149,7 +147,7 @@ class ProtectionSession(SessionVerbs):
         if self._at > self._position:
             self._at, self._frame = 0, self._original
         while self._at < self._position:
-            result = self._run(self._steps[self._at], self._frame)
+            result = run_step(self._steps[self._at], self._frame, self.roles)
             self._at, self._frame = self._at + 1, result.data
             self._changes[self._at] = (result.cells_changed, result.records_changed)
         return self._frame.copy(deep=False)
@@ -183,48 +181,13 @@ class ProtectionSession(SessionVerbs):
             Unknown verb, arguments that it does not have, or faults that the verb finds; the
             history stays as it was.
         """
-        step = self._step(verb, values, parameters)
-        result = self._run(step, self.data)
+        step = prepare_step(self.roles, verb, values, parameters)
+        result = run_step(step, self.data, self.roles)
         del self._steps[self._position :]
         self._steps.append(step)
         self._position += 1
         self._at, self._frame = self._position, result.data
         self._changes[self._position] = (result.cells_changed, result.records_changed)
-        return result
-
-    def _step(self, verb: str, values: tuple[Any, ...], parameters: dict[str, Any]) -> Step:
-        faults = Faults("ProtectionSession")
-        check_choice(faults, "verb", verb, protect.VERBS)
-        faults.raise_if_any()
-        signature = inspect.signature(getattr(protect, verb))
-        allowed = list(signature.parameters)[1:]
-        given = dict(zip([n for n in allowed if _positional(signature, n)], values, strict=False))
-        if len(given) < len(values):
-            faults.add(verb, f"takes {len(given)} arguments without a name, {len(values)} given")
-        for name in parameters:
-            if name in given:
-                faults.add(verb, f"{name!r} is given twice")
-            check_choice(faults, f"{verb}: argument", name, allowed)
-        given.update(parameters)
-        given = fill_from_roles(verb, given, allowed, self.roles)
-        if verb == "suppress_risky" and isinstance(given.get("column"), str):
-            given.setdefault("risk", CURRENT)  # several columns: estimated anew between them
-        if "seed" in allowed:
-            check_seed(faults, given.get("seed"))
-            faults.raise_if_any()
-            given["seed"] = resolve_seed(given.get("seed"))
-        for name in allowed:
-            if name not in given and signature.parameters[name].default is inspect.Parameter.empty:
-                faults.add(verb, f"needs {name!r}", remedy="Give it, or declare its role.")
-        faults.raise_if_any()
-        ordered = {name: plain(name, given[name]) for name in allowed if name in given}
-        return Step(verb, ordered)
-
-    def _run(self, step: Step, frame: pd.DataFrame) -> Protected:
-        parameters = dict(step.parameters)
-        if uses_current_risk(step):
-            parameters["risk"] = individual_risk_of(frame, self.roles)
-        result: Protected = getattr(protect, step.verb)(frame, **parameters)
         return result
 
     def go_to(self, position: int) -> ProtectionSession:
@@ -401,7 +364,3 @@ class ProtectionSession(SessionVerbs):
             f"ProtectionSession({plural(len(self._original), 'record')}, keys "
             f"{list(self.roles.keys)}, {plural(self._position, 'step')}, {len(self.undone)} undone)"
         )
-
-
-def _positional(signature: inspect.Signature, name: str) -> bool:
-    return signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY

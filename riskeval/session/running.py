@@ -1,0 +1,82 @@
+"""A verb and its arguments become a step of a session, and a step becomes a file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from riskeval import protect
+from riskeval.protection.result import Protected, check_seed
+from riskeval.session.measure import individual_risk_of
+from riskeval.session.roles import SessionRoles, fill_from_roles
+from riskeval.session.script import CURRENT, uses_current_risk
+from riskeval.session.steps import Step, plain
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.streams import resolve_seed
+
+
+def prepare_step(
+    roles: SessionRoles, verb: str, values: Sequence[Any] = (), parameters: Mapping[str, Any] = {}
+) -> Step:
+    """Return a step with everything that is needed to repeat it: roles filled in, seed resolved.
+
+    Parameters
+    ----------
+    roles : SessionRoles
+    verb : str
+        Name in ``riskeval.protect``.
+    values, parameters : arguments of the verb after the data, without and with names
+
+    Raises
+    ------
+    InputError
+        Unknown verb or arguments, arguments that are given twice or not at all.
+
+    Examples
+    --------
+    >>> str(prepare_step(SessionRoles(("age",)), "mondrian", parameters={"k": 3}))
+    "mondrian(keys=['age'], k=3)"
+    """
+    faults = Faults("ProtectionSession")
+    check_choice(faults, "verb", verb, protect.VERBS)
+    faults.raise_if_any()
+    signature = inspect.signature(getattr(protect, verb))
+    allowed = list(signature.parameters)[1:]
+    in_order = [name for name in allowed if _positional(signature, name)]
+    arguments = dict(zip(in_order, values, strict=False))
+    if len(arguments) < len(values):
+        faults.add(verb, f"takes {len(arguments)} arguments without a name, {len(values)} given")
+    for name in parameters:
+        if name in arguments:
+            faults.add(verb, f"{name!r} is given twice")
+        check_choice(faults, f"{verb}: argument", name, allowed)
+    arguments.update(parameters)
+    arguments = fill_from_roles(verb, arguments, allowed, roles)
+    if verb == "suppress_risky" and isinstance(arguments.get("column"), str):
+        arguments.setdefault("risk", CURRENT)  # several columns: estimated anew between them
+    if "seed" in allowed:
+        check_seed(faults, arguments.get("seed"))
+        faults.raise_if_any()
+        arguments["seed"] = resolve_seed(arguments.get("seed"))
+    for name in allowed:
+        if name not in arguments and signature.parameters[name].default is inspect.Parameter.empty:
+            faults.add(verb, f"needs {name!r}", remedy="Give it, or declare its role.")
+    faults.raise_if_any()
+    return Step(verb, {name: plain(name, arguments[name]) for name in allowed if name in arguments})
+
+
+def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
+    """Carry out a step on a file."""
+    parameters = dict(step.parameters)
+    if uses_current_risk(step):
+        parameters["risk"] = individual_risk_of(frame, roles)
+    result: Protected = getattr(protect, step.verb)(frame, **parameters)
+    return result
+
+
+def _positional(signature: inspect.Signature, name: str) -> bool:
+    return signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY

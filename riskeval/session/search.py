@@ -1,0 +1,332 @@
+"""Search for ways to protect a file: a front of risk and loss, every plan of which was tried."""
+
+from __future__ import annotations
+
+import heapq
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval import protect
+from riskeval.session.candidates import (
+    Arguments,
+    group_sizes,
+    key_recodings,
+    number_treatments,
+)
+from riskeval.session.loss import cells_lost, role_losses
+from riskeval.session.measure import records_below, risk_measurements
+from riskeval.session.plans import PlanSearch, Trial, front_of, short_text
+from riskeval.session.running import prepare_step, run_step
+from riskeval.session.steps import Step
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, MicrodataError
+from synthpop.microdata.parameters import NONE, Between, Whole, check
+from synthpop.microdata.streams import Streams, resolve_seed
+
+if TYPE_CHECKING:
+    from riskeval.session.session import ProtectionSession
+
+PARAMETERS = {"seconds": Between(0, None, open="low"), "plans": Whole(1) | NONE}
+SCORED = ("below_k", "expected_reidentifications", "expected_households", "interval_disclosure")
+"""Risks that make up the one number of the front, each as a part of that of the original."""
+LIMITS = ("k", "cells_lost", "loss")
+"""Limits beside the names of the measures of a session's risk."""
+REMEMBERED = 24
+"""Files that are kept; others are made again when they are needed."""
+FULL_PLANS = 4
+"""Whole plans that are tried after the recodings of the keys went one step on."""
+
+Node = tuple[int, ...]
+
+
+def search_plans(
+    session: ProtectionSession,
+    *,
+    limits: Mapping[str, float] | None = None,
+    seconds: float = 60.0,
+    plans: int | None = None,
+    recodings: Mapping[str, Sequence[Any]] | None = None,
+    seed: int | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> PlanSearch:
+    """Look for recodings, suppressions, noise, microaggregation and swapping that meet limits.
+
+    Parameters
+    ----------
+    session : ProtectionSession
+        Its current file is where every plan starts; the session itself is not changed.
+    limits : mapping of str to float, optional
+        Largest accepted values. ``"k"``: no record may match fewer on the keys, after an attack
+        that fills in what the file gives back; any name of ``session.risk().table``;
+        ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. Default:
+        ``{"k": 3}``.
+    seconds : float
+        Time after which no further plan is begun.
+    plans : int, optional
+        Number of plans after which the search ends. The order of the search does not depend on
+        time: the same number gives the same result on any machine.
+    recodings : mapping of key to sequence, optional
+        What may be done with a key instead of what the search proposes: lists of breaks, or
+        mappings of a new category to old ones, from fine to coarse. An empty list: the key stays.
+    seed : int, optional
+        For noise and swapping; every plan draws from it in the same way.
+    progress : callable, optional
+        Called with the number of plans and the seconds so far.
+
+    Returns
+    -------
+    PlanSearch
+
+    Raises
+    ------
+    InputError
+        Unknown limits or keys, limits that are not numbers, a session without a file to measure.
+
+    Notes
+    -----
+    The keys are searched best first through the lattice of their recodings and the sizes that
+    local suppression asks for; from each plan on the front its coarser neighbours follow. Numeric
+    keys are masked in every proposed way. Plans that join both on the expected front are carried
+    out, attacked and measured as a whole: only these are results. A plan on the front is as good
+    as what was tried, not the best that exists. The loss of a category is H(X | Y) / H(X), the
+    share of its entropy that the release no longer tells (Domingo-Ferrer and Torra 2001; missing
+    is a category of Y); that of a number its mean absolute change as a part of what replacing all
+    values by their median costs.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"region": [*"AAAAAABBBB"], "age": [31, 35, 31, 35] * 2 + [31, 77]})
+    >>> from riskeval import ProtectionSession
+    >>> session = ProtectionSession(people, keys=["region", "age"])
+    >>> result = search_plans(session, limits={"k": 2}, plans=10, seed=1)
+    >>> [step.verb for step in result.apply(session).steps]
+    ['local_suppression']
+    >>> float(session.risk().table.loc["below_2", "current"])
+    0.0
+    """
+    started = time.monotonic()
+    accepted = dict({"k": 3} if limits is None else limits)
+    _check(session, accepted, seconds, plans, recodings)
+    search = _Search(session, accepted, dict(recodings or {}), resolve_seed(seed))
+    finished = True
+    for _ in search.run():
+        elapsed = time.monotonic() - started
+        if progress is not None:
+            progress(search.tried, elapsed)
+        if search.tried >= (plans or np.inf) or elapsed >= seconds:
+            finished = False
+            break
+    return search.result(finished)
+
+
+def _check(
+    session: ProtectionSession,
+    limits: Mapping[str, float],
+    seconds: float,
+    plans: int | None,
+    recodings: Mapping[str, Sequence[Any]] | None,
+) -> None:
+    faults = Faults("search_plans")
+    check(faults, PARAMETERS, {"seconds": seconds, "plans": plans})
+    known = [*LIMITS, *session.risk().table.index]
+    for name, limit in limits.items():
+        check_choice(faults, "limits", name, known)
+        check(faults, {name: Whole(2) if name == "k" else Between(0, None)}, {name: limit})
+    for name in recodings or {}:
+        check_choice(faults, "recodings", name, session.roles.keys)
+    faults.raise_if_any()
+
+
+class _Search:
+    """State of a search: which recodings were tried, which whole plans, and what they gave."""
+
+    def __init__(
+        self,
+        session: ProtectionSession,
+        limits: Mapping[str, float],
+        recodings: Mapping[str, Sequence[Any]],
+        seed: int,
+    ) -> None:
+        self.session, self.limits, self.seed = session, limits, seed
+        self.start = session.data
+        keys = session.roles.keys
+        self.sizes = group_sizes(int(limits.get("k", 2)))
+        self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
+        self.treatments = number_treatments(session.roles.numeric)
+        self.frames: dict[tuple[str, ...], pd.DataFrame] = {}
+        self.nodes: dict[Node, Trial] = {}
+        self.masked: dict[int, Trial] = {}
+        self.whole: dict[tuple[Node, int], Trial] = {}
+        self.tried = 0
+        self.wanted = {*SCORED, "below_3_after_recovery", *limits}
+        self.original = self._measure(session.original, ())
+
+    def run(self) -> Iterator[None]:
+        """Try one file after the other, in an order that depends on results only."""
+        # 1. local suppression alone, then each treatment of the numeric keys alone
+        start: Node = (0,) * (len(self.recodings) + 1)
+        self.nodes[start] = self._try_node(start)
+        yield
+        for place, treatment in enumerate(self.treatments):
+            self.masked[place] = self._try(self.start, treatment)
+            yield
+        # 2. recodings, best first; after each step some whole plans of the expected front
+        open_nodes = [(self._loss(self.nodes[start]), start)]
+        while open_nodes:
+            _, node = heapq.heappop(open_nodes)
+            if node not in self._front_nodes():
+                continue
+            for neighbour in self._neighbours(node):
+                trial = self.nodes[neighbour] = self._try_node(neighbour)
+                heapq.heappush(open_nodes, (self._loss(trial), neighbour))
+                yield
+            yield from self._whole_plans(FULL_PLANS)
+        # 3. what is left of the expected front
+        yield from self._whole_plans(None)
+
+    def _try_node(self, node: Node) -> Trial:
+        chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
+        k = self.sizes[node[0]]
+        return self._try(self.start, [*chosen, ("local_suppression", {"k": k})])
+
+    def _neighbours(self, node: Node) -> list[Node]:
+        limits = [len(self.sizes) - 1, *(len(options) for options in self.recodings)]
+        coarser = [
+            (*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node)
+            if level < limits[i]
+        ]  # fmt: skip
+        return [one for one in coarser if one not in self.nodes]
+
+    def _front_nodes(self) -> set[Node]:
+        return set(front_of(self.nodes, {n: self._point(t) for n, t in self.nodes.items()}))
+
+    def _whole_plans(self, most: int | None) -> Iterator[None]:
+        """Carry out plans of keys and numbers together, of least loss first."""
+        points = {
+            (node, place): self._joined(first, second)
+            for node, first in self.nodes.items()
+            if not first.problem
+            for place, second in self.masked.items()
+            if not second.problem
+        }
+        waiting = [pair for pair in front_of(points, points) if pair[1] and pair not in self.whole]
+        for node, place in waiting[:most]:
+            self.whole[node, place] = self._try(
+                self.start, self.treatments[place], before=self.nodes[node].steps
+            )
+            yield
+
+    def _try(
+        self, frame: pd.DataFrame, verbs: Sequence[Arguments], before: tuple[Step, ...] = ()
+    ) -> Trial:
+        """Carry out steps on a file and measure what comes out."""
+        self.tried += 1
+        roles = self.session.roles
+        steps = list(before)
+        try:
+            released = self._frame_after(frame, before)
+            for verb, arguments in verbs:
+                step = prepare_step(roles, verb, parameters=self._with_seed(verb, arguments))
+                released = run_step(step, released, roles).data
+                steps.append(step)
+        except MicrodataError as problem:
+            return Trial((*steps,), problem=f"{verbs[-1][0]}: {problem}")
+        self.frames[tuple(map(str, steps))] = released
+        while len(self.frames) > REMEMBERED:
+            self.frames.pop(next(iter(self.frames)))
+        return self._measure(released, (*steps,))
+
+    def _frame_after(self, frame: pd.DataFrame, steps: tuple[Step, ...]) -> pd.DataFrame:
+        """Return a file that was made before, or make it again."""
+        name = tuple(map(str, steps))
+        if name in self.frames:
+            return self.frames[name]
+        for step in steps:
+            frame = run_step(step, frame, self.session.roles).data
+        return frame
+
+    def _with_seed(self, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if "seed" not in inspect.signature(getattr(protect, verb)).parameters:
+            return arguments
+        return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
+
+    def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> Trial:
+        session = self.session
+        k = int(self.limits.get("k", 3))
+        measured = risk_measurements(session.original, released, session.roles, self.wanted)
+        values = {one.key: one.value for one in measured}
+        values["below_k"] = (
+            values["below_3_after_recovery"]
+            if k == 3
+            else records_below(session.original, released, session.roles, k)
+        )
+        values["cells_lost"] = cells_lost(session.original, released, session.roles.keys)
+        return Trial(steps, values, role_losses(session.original, released, session.roles))
+
+    def _risks(self, trial: Trial) -> dict[str, float]:
+        """Return the risks as parts of those of the original."""
+        scored = {*SCORED, *(name for name in self.limits if name not in LIMITS)}
+        return {
+            name: trial.values[name] / whole
+            for name, whole in self.original.values.items()
+            if name in scored and whole > 0 and name in trial.values
+        }
+
+    def _loss(self, trial: Trial) -> float:
+        return float(np.mean([*trial.losses.values()])) if trial.losses else 1.0
+
+    def _point(self, trial: Trial) -> tuple[float, float]:
+        """Return risk without the numeric keys and loss of a plan of the keys; NaN if it failed."""
+        if trial.problem:
+            return np.nan, np.nan
+        risks = self._risks(trial)
+        return max([v for n, v in risks.items() if n != "interval_disclosure"], default=0.0), (
+            self._loss(trial)
+        )
+
+    def _joined(self, keys: Trial, numbers: Trial) -> tuple[float, float]:
+        """Return the expected risk and loss of both parts together."""
+        interval = self._risks(numbers).get("interval_disclosure", 0.0)
+        numeric = self.session.roles.numeric
+        losses = {**keys.losses, **{name: numbers.losses[name] for name in numeric}}
+        return max(self._point(keys)[0], interval), float(np.mean([*losses.values()]))
+
+    def _within(self, trial: Trial, loss: float) -> bool:
+        values = {**trial.values, "loss": loss}
+        return all(
+            values["below_k"] == 0 if name == "k" else values[name] <= limit
+            for name, limit in self.limits.items()
+        )
+
+    def result(self, finished: bool) -> PlanSearch:
+        """Collect the plans that were carried out as a whole."""
+        trials = [*self.nodes.values(), *self.masked.values(), *self.whole.values()]
+        rows: list[dict[str, Any]] = []
+        steps, failed = {}, {}
+        for trial in trials:
+            if trial.problem:
+                failed["; ".join(map(short_text, trial.steps)) or "first step"] = trial.problem
+        done = [trial for trial in trials if not trial.problem]
+        for plan, trial in enumerate(done):
+            steps[plan] = trial.steps
+            loss = self._loss(trial)
+            rows.append(
+                {
+                    "plan": plan,
+                    "steps": "; ".join(short_text(step) for step in trial.steps) or "nothing",
+                    "risk": max(self._risks(trial).values(), default=0.0),
+                    "loss": loss,
+                    **{k: v for k, v in trial.values.items() if k != "cells_lost"},
+                    "cells_lost": trial.values["cells_lost"],
+                    "within": self._within(trial, loss),
+                }
+            )
+        table = pd.DataFrame(rows)
+        points = {row["plan"]: (row["risk"], row["loss"]) for row in rows}
+        table["front"] = table["plan"].isin(list(front_of(points, points)))
+        return PlanSearch(table, steps, self.limits, self.seed, self.tried, finished, failed)
