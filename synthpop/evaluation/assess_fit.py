@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation import shares, tables, values
+from synthpop.evaluation.design_effect import design_ratios, quantile_classes
 from synthpop.evaluation.household_tables import household_tables
 from synthpop.evaluation.propensity import propensity_table
 from synthpop.evaluation.quantiles import population_quantiles
@@ -61,6 +62,10 @@ def assess_fit(
 
     Notes
     -----
+    Expected sampling errors are those of the design where the survey names primary sampling units
+    or design strata (`psu`, `design_strata`); otherwise those of a simple random sample of the
+    effective size of Kish.
+
     No randomness; the same result for any size of block. Missing values of a categorical variable
     are a level; of a number they are left out, and their share is compared. **Exactness**: counts,
     means, standard deviations, quantiles and Kolmogorov-Smirnov distances are exact: the
@@ -114,7 +119,9 @@ def _compare(request: FitRequest) -> FitReport:
     scale = request.source.scale
     if scale is None:
         scale = counted.n / float(weights.sum())
-    sides = ShareTables(plan, sample, rows, counted, request.effective, effective_by, scale)
+    design = {**codes, **{name: quantile_classes(request.frame[name]) for name in plan.grids}}
+    ratios = design_ratios(request.survey, design, plan.pairs)
+    sides = ShareTables(plan, sample, rows, counted, request.effective, effective_by, scale, ratios)
     return _report(request, sides, codes)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.evaluation.design_effect import Ratios
 from synthpop.evaluation.tabulate import Counts, TabulationPlan
 from synthpop.microdata.distances import expected_total_variation, total_variation
 
@@ -30,6 +31,8 @@ class ShareTables:
         The same within the groups of a factor.
     scale : float
         Persons of the population for one unit of weight.
+    ratios : dict
+        Effective size of a variable or pair over Kish's, where the survey names a design.
     """
 
     plan: TabulationPlan
@@ -39,6 +42,15 @@ class ShareTables:
     effective: float
     effective_by: Mapping[str, np.ndarray]
     scale: float
+    ratios: Ratios = field(default_factory=dict)
+
+    def effective_of(self, *names: str) -> float:
+        """Return the effective size of the sample for a variable or a pair."""
+        return self.effective * self.ratio(*names)
+
+    def ratio(self, *names: str) -> float:
+        """Return the effective size for a variable or a pair over Kish's."""
+        return self.ratios.get(names, self.ratios.get(names[::-1], 1.0))
 
 
 def shares(counts: np.ndarray, axis: int | None = None) -> np.ndarray:
@@ -114,12 +126,12 @@ def share_distances(
     rows = []
     for name in names:
         q, p = shares(sides.sample.single[name]), sides.population.single[name]
-        rows.append(_row(name, "", "all", q, p, sides.effective))
+        rows.append(_row(name, "", "all", q, p, sides.effective_of(name)))
         if strata is not None and name != strata:
             rows += _by_stratum(sides, name, strata)
     for a, b in pairs:
         q, p = shares(sides.sample.pairs[a, b]), sides.population.pairs[a, b]
-        rows.append(_row(a, b, "all", q, p, sides.effective))
+        rows.append(_row(a, b, "all", q, p, sides.effective_of(a, b)))
     return rows
 
 
@@ -144,7 +156,8 @@ def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
     labels = sides.plan.factors[group].labels
     rows = []
     for g in np.flatnonzero((q.sum(axis=1) > 0) & (p.sum(axis=1) > 0)):
-        row = _row(name, "", "all", shares(q[g]), p[g], sides.effective_by[group][g])
+        effective = sides.effective_by[group][g] * sides.ratio(name)
+        row = _row(name, "", "all", shares(q[g]), p[g], effective)
         rows.append({**row, "by": group, "level": labels[g]})
     return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
 

@@ -192,7 +192,7 @@ def by_group(sides: ShareTables, name: str, by: str) -> pd.DataFrame:
     table["relative_mean"] = p["mean"] / s["mean"].where(s["mean"] != 0) - 1
     table["value"] = [ks_of_cells(a, b) for a, b in zip(*cells, strict=True)]
     table["expected_simulation_error"] = [expected_ks(n) for n in p["n"]]
-    table["expected_sampling_error"] = [expected_ks(n) for n in effective]
+    table["expected_sampling_error"] = [expected_ks(n * sides.ratio(name)) for n in effective]
     some = (s["n"] > 0) | (p["n"] > 0)
     return table[some].reset_index(drop=True)
 
@@ -212,7 +212,7 @@ def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any
                 "scope": "all",
                 "value": ks_of_cells(p.cells[ALL][0], q.cells[ALL][0]),
                 "expected_simulation_error": expected_ks(n),
-                "expected_sampling_error": expected_ks(sides.effective * share),
+                "expected_sampling_error": expected_ks(sides.effective_of(name) * share),
                 "where": "",
             }
         )

@@ -1,0 +1,74 @@
+"""The sampling error that a fit is compared with follows the design of the survey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Pipeline, Structure, Survey, assess_fit
+from synthpop.evaluation.design_effect import design_effective_size
+from synthpop.microdata.design_variance import design_variance, sampled_units
+from synthpop.microdata.distances import expected_total_variation
+
+
+def villages(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Villages of 12 persons; three of four have the religion of the village."""
+    village = np.repeat(np.arange(n), 12)
+    main = rng.integers(0, 4, n)[village]
+    religion = np.where(rng.random(len(village)) < 0.75, main, rng.integers(0, 4, len(village)))
+    income = rng.normal(size=len(village)) + 2 * rng.normal(size=n)[village]
+    return pd.DataFrame({"village": village, "religion": religion, "income": income})
+
+
+def test_the_formula_is_the_sum_of_design_variances() -> None:
+    rng = np.random.default_rng(1)
+    frame = villages(40, rng)
+    weights = rng.uniform(1, 3, len(frame))
+    strata, cluster = frame["village"] % 5, frame["village"]
+    units = sampled_units(len(frame), strata=strata, cluster=cluster, fpc=0.3)
+    level = frame["religion"].to_numpy()
+    shares = np.bincount(level, weights) / weights.sum()
+    variances = [
+        design_variance(
+            ((level == k) - p) / weights.sum(), weights, strata=strata, cluster=cluster, fpc=0.3
+        )
+        for k, p in enumerate(shares)
+    ]
+    expected = np.sum(shares * (1 - shares)) / np.sum(variances)
+    assert design_effective_size(level, weights, units) == pytest.approx(expected)
+
+
+def test_expected_distance_of_clustered_samples() -> None:
+    rng = np.random.default_rng(2)
+    people = villages(4000, rng)
+    truth = people["religion"].value_counts(normalize=True).sort_index().to_numpy()
+    apart, expected, simple = [], [], []
+    for _ in range(60):
+        drawn = rng.choice(4000, 40, replace=False)
+        sample = people[people["village"].isin(drawn)]
+        shares = np.bincount(sample["religion"], minlength=4) / len(sample)
+        apart.append(0.5 * np.abs(shares - truth).sum())
+        units = sampled_units(len(sample), cluster=sample["village"])
+        size = design_effective_size(sample["religion"].to_numpy(), np.ones(len(sample)), units)
+        expected.append(expected_total_variation(shares, size))
+        simple.append(expected_total_variation(shares, len(sample)))
+    assert np.mean(expected) == pytest.approx(np.mean(apart), rel=0.12)
+    assert np.mean(simple) < 0.5 * np.mean(apart)
+
+
+def test_report_of_a_clustered_survey() -> None:
+    frame = villages(40, np.random.default_rng(3)).astype({"religion": str})
+    frame = frame.assign(w=2.0, sex=np.tile(["f", "m"], len(frame) // 2))
+    reports = {}
+    for name, roles in (("plain", {}), ("clustered", {"psu": "village"})):
+        survey = Survey(frame, weight="w", **roles)
+        recipe = Pipeline([Structure(["religion", "sex", "income"])])
+        population = recipe.fit(survey, seed=1).simulate(seed=1)
+        distances = assess_fit(survey, population).distances
+        distances = distances[distances["scope"] == "all"]
+        reports[name] = distances.set_index(["variable", "crossed"])["expected_sampling_error"]
+    ratio = reports["clustered"] / reports["plain"]
+    assert ratio["religion", ""] > 2
+    assert ratio["income", ""] > 1.5
+    assert ratio["sex", ""] == pytest.approx(1)  # does not vary between villages
