@@ -1,0 +1,127 @@
+"""The child process of a tab: reads jobs as JSON lines, writes events and results as JSON lines.
+
+Started as ``python -m synthpop.app.child FOLDER`` with pipes; it ends with its parent, and can be
+killed at any time: everything it remembers can be computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from synthpop.app.project import Project
+from synthpop.app.registry import JOBS
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.errors import MicrodataError, MicrodataWarning
+from synthpop.microdata.events import Event
+
+Send = Callable[[dict[str, Any]], None]
+
+
+def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
+    """Run one job and send its result, or what was wrong."""
+    number = request["number"]
+
+    def listen(event: Event) -> None:
+        send(
+            {
+                "number": number,
+                "event": "progress",
+                "job": event.job,
+                "done": event.done,
+                "total": event.total,
+                "detail": event.detail,
+            }
+        )
+
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MicrodataWarning)
+            project = Project.model_validate(request["project"])
+            value = JOBS[request["job"]].function(
+                workspace, project, request["arguments"], listen
+            )
+    except MicrodataError as problem:
+        send({"number": number, "event": "fault", "message": str(problem)})
+    except MemoryError:
+        message = "The memory is not enough for this. Choose fewer columns or a smaller file."
+        send({"number": number, "event": "fault", "message": message})
+    except Exception as problem:  # noqa: BLE001  (the tab lives on whatever a job does)
+        message = f"This is a fault of the program ({type(problem).__name__}: {problem})."
+        send({"number": number, "event": "fault", "message": message})
+    else:
+        notes = [str(one.message) for one in caught if issubclass(one.category, MicrodataWarning)]
+        send(
+            {
+                "number": number,
+                "event": "result",
+                "value": finite(value),
+                "notes": list(dict.fromkeys(notes)),
+            }
+        )
+
+
+def finite(value: Any) -> Any:
+    """Return plain values with None for numbers that JSON does not have.
+
+    Examples
+    --------
+    >>> finite({"a": [1.5, float("nan")]})
+    {'a': [1.5, None]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if hasattr(value, "item"):
+        return finite(value.item())
+    return value
+
+
+def warm_up() -> None:
+    """Compile the kernels that the first clicks need, while the user still reads."""
+    from synthpop.app.protect.warm import compile_kernels
+
+    try:
+        compile_kernels()
+    except Exception:  # noqa: BLE001  (only time is lost)
+        return
+
+
+def serve(folder: Path) -> None:
+    """Read jobs until the parent closes the pipe."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    lock = threading.Lock()
+
+    def send(message: dict[str, Any]) -> None:
+        with lock:
+            answers.write(json.dumps(message, allow_nan=False) + "\n")
+            answers.flush()
+
+    requests: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            requests.put(json.loads(line))
+        os._exit(0)  # the parent is gone
+
+    workspace = Workspace(folder)
+    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=warm_up, daemon=True).start()
+    while True:
+        run_job(workspace, requests.get(), send)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))

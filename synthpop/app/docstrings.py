@@ -1,0 +1,103 @@
+"""What NumPy docstrings say of the parameters of a function."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\s*$", re.MULTILINE)
+HEAD = re.compile(r"^(\*{0,2}\w[\w, *]*?)\s*(?::\s*(.*))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterText:
+    """Type and description of a parameter, as its docstring has them."""
+
+    type: str = ""
+    description: str = ""
+
+
+def first_sentence(function: Callable[..., Any]) -> str:
+    """Return the first sentence of a docstring.
+
+    Examples
+    --------
+    >>> first_sentence(first_sentence)
+    'Return the first sentence of a docstring.'
+    """
+    text = inspect.getdoc(function) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def sections(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the sections of a docstring by their titles."""
+    text = inspect.getdoc(function) or ""
+    heads = list(SECTION.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return {
+        head[1]: text[head.end() : end].strip("\n") for head, end in zip(heads, ends, strict=True)
+    }
+
+
+def parameter_texts(function: Callable[..., Any], section: str = "Parameters") -> dict[str, Any]:
+    """Return the text of each parameter; "a, b : float" describes both.
+
+    Examples
+    --------
+    >>> def f(level, seed):
+    ...     '''Do it.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     level : float
+    ...         How much.
+    ...     seed : int, optional
+    ...     '''
+    >>> parameter_texts(f)["level"]
+    ParameterText(type='float', description='How much.')
+    """
+    texts: dict[str, ParameterText] = {}
+    names: list[str] = []
+    kind, lines = "", []
+    for line in [*sections(function).get(section, "").split("\n"), "end"]:
+        if line.strip() == "" or line.startswith(" "):
+            lines.append(line.strip())
+            continue
+        for name in names:
+            texts[name] = ParameterText(kind, "\n".join(lines).strip())
+        head = HEAD.match(line)
+        names = [name.strip(" *") for name in head[1].split(",")] if head else []
+        kind, lines = ((head[2] or "").strip() if head else ""), []
+    return texts
+
+
+def quoted_choices(text: ParameterText) -> tuple[tuple[str, str], ...]:
+    """Return the values that a description allows, each with what it says of it.
+
+    They stand in braces in the type, or in quotes at the start of lines of the description.
+
+    Examples
+    --------
+    >>> quoted_choices(ParameterText('{"mean", "median"}'))
+    (('mean', ''), ('median', ''))
+    >>> quoted_choices(ParameterText("str", '"a": the first.\\n"b": the other,\\nnot a.'))
+    (('a', 'the first.'), ('b', 'the other, not a.'))
+    """
+    lines: dict[str, str] = {}
+    name = ""
+    for line in text.description.split("\n"):
+        start = re.match(r'"([^"]+)"(?:, optional)?\s*:\s*(.*)$', line)
+        if start:
+            name = start[1]
+            lines[name] = start[2]
+        elif line == "":
+            name = ""
+        elif name:
+            lines[name] += " " + line
+    braces = re.search(r"\{(.*)\}", text.type)
+    if braces:
+        return tuple((value, lines.get(value, "")) for value in re.findall(r'"([^"]+)"', braces[1]))
+    return tuple(lines.items()) if len(lines) > 1 else ()

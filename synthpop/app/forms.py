@@ -1,0 +1,337 @@
+"""Forms from public signatures and docstrings: a new function needs no line here.
+
+A form lists the options of a function: how each is entered, its default and a line of help. What
+comes back from the browser is text; `read_form` turns it into arguments and never evaluates it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import tomllib
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from synthpop.app.docstrings import ParameterText, first_sentence, parameter_texts, quoted_choices
+from synthpop.microdata.errors import Faults
+
+Kind = Literal[
+    "column", "columns", "choice", "integer", "number", "flag", "text", "value", "object", "table"
+]
+NUMBERS = {"int": "integer", "float": "number", "bool": "flag"}
+MAIN = 4
+NO_COLUMN = "formula"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One entry of a form.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        How it is entered; "value" is a list, a table of pairs or any other plain value.
+    help : str
+        What the docstring says.
+    default : object
+        None where there is none, or where the default is None.
+    required : bool
+    choices : tuple of pairs (value, description)
+    forms : tuple of Form
+        Kind "object": the records that the option takes, each with its own options.
+    from_role : str
+        The role of the project that fills the option when it is left empty.
+    main : bool
+        Whether the option is shown at once, or under "more options".
+    """
+
+    name: str
+    kind: Kind
+    help: str = ""
+    default: Any = None
+    required: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+    forms: tuple[Form, ...] = ()
+    from_role: str = ""
+    main: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a function or of a record of options.
+
+    Attributes
+    ----------
+    name : str
+    help : str
+        First sentence of its docstring.
+    options : tuple of Option
+    """
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+
+    def option(self, name: str) -> Option:
+        """Return an option by its name."""
+        return next(one for one in self.options if one.name == name)
+
+
+def make_form(
+    function: Callable[..., Any],
+    *,
+    name: str = "",
+    skip: Collection[str] = ("data",),
+    roles: Mapping[str, str] | None = None,
+) -> Form:
+    """Return the form of a function.
+
+    Parameters
+    ----------
+    function : callable
+        A function or a dataclass with a NumPy docstring.
+    name : str
+    skip : collection of str
+        Parameters that are no options.
+    roles : mapping
+        Option -> role that fills it when it is left empty.
+
+    Examples
+    --------
+    >>> def blur(data, column: str, *, level: float = 0.1, method: str = "normal"):
+    ...     '''Blur a column.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     column : str
+    ...         A numeric column.
+    ...     level : float
+    ...         How much.
+    ...     method : {"normal", "uniform"}
+    ...     '''
+    >>> [(one.name, one.kind, one.default) for one in make_form(blur).options]
+    [('column', 'column', None), ('level', 'number', 0.1), ('method', 'choice', 'normal')]
+    """
+    texts = parameter_texts(function) | parameter_texts(function, "Attributes")
+    if inspect.isclass(function):  # attributes describe the parameters too
+        texts = parameter_texts(function, "Attributes") | parameter_texts(function)
+    hints = _hints(function)
+    options = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in skip or parameter.kind in (
+            parameter.VAR_KEYWORD,
+            parameter.VAR_POSITIONAL,
+        ):
+            continue
+        text = texts.get(parameter.name, ParameterText())
+        role = (roles or {}).get(parameter.name, "")
+        options.append(_option(parameter, text, hints.get(parameter.name), role))
+    shown = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
+    placed = tuple(
+        dataclasses.replace(one, main=one.required or one.name in shown) for one in options
+    )
+    return Form(name or function.__name__, first_sentence(function), placed)
+
+
+def protection_forms() -> dict[str, Form]:
+    """Return the form of each method of ``riskeval.protect``."""
+    from riskeval import protect
+    from riskeval.session.roles import FROM_ROLES
+
+    return {
+        verb: make_form(getattr(protect, verb), name=verb, roles=FROM_ROLES.get(verb))
+        for verb in protect.VERBS
+    }
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    except (NameError, TypeError, AttributeError):  # names that only type checkers import
+        return {}
+
+
+def _option(parameter: inspect.Parameter, text: ParameterText, hint: Any, role: str) -> Option:
+    default = None if parameter.default is parameter.empty else parameter.default
+    required = parameter.default is parameter.empty and not role
+    records = _records(hint)
+    choices = quoted_choices(text)
+    parts = _parts(str(parameter.annotation))
+    kind: Kind
+    forms: tuple[Form, ...] = ()
+    if records:
+        kind = "object"
+        forms = tuple(make_form(record, skip=()) for record in records)
+    elif choices and ("str" in parts or not parts or isinstance(default, str)):
+        kind = "choice"
+    else:
+        kind = _plain_kind(parameter.name, parts, text, default)
+    if not isinstance(default, (bool, int, float, str, type(None))) and kind != "object":
+        default = None if default in ((), [], {}) else default
+    return Option(
+        parameter.name, kind, _plain_text(text.description), default, required, choices, forms, role
+    )
+
+
+def _parts(annotation: str) -> list[str]:
+    """Return the members of a union, without None."""
+    text = annotation.strip("'\"")
+    if text in ("<class 'inspect._empty'>", ""):
+        return []
+    for name in ("int", "float", "bool", "str"):
+        text = text.replace(f"<class '{name}'>", name)
+    depth, part, parts = 0, "", []
+    for sign in text + "|":
+        depth += (sign in "[(") - (sign in ")]")
+        if sign == "|" and depth == 0:
+            parts.append(part.strip())
+            part = ""
+        else:
+            part += sign
+    return [one for one in parts if one not in ("None", "")]
+
+
+def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) -> Kind:
+    about_columns = re.search(r"[Cc]olumn|[Vv]ariable|[Nn]ames of|[Kk]ey", text.type + " " + name)
+    described = re.match(r"(?:A|The|Column|Columns|Name)\b.*?[Cc]olumn|[Cc]olumns? ", text.description)
+    if "DataFrame" in text.type and not any("Mapping" in part for part in parts):
+        return "table"
+    if parts == ["str"]:
+        return "column" if (about_columns or described) and name != NO_COLUMN else "text"
+    if "Sequence[str]" in parts and all(p in ("str", "Sequence[str]") for p in parts):
+        return "columns"
+    if len(parts) == 1 and parts[0] in NUMBERS:
+        return typing.cast(Kind, NUMBERS[parts[0]])
+    if not parts and isinstance(default, bool):
+        return "flag"
+    return "value"
+
+
+def _records(hint: Any) -> list[type]:
+    members = typing.get_args(hint) or (hint,)
+    return [one for one in members if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+
+
+def _plain_text(description: str) -> str:
+    return " ".join(description.replace("``", "").replace("`", "").split())
+
+
+def read_value(text: str) -> Any:
+    """Return the plain value that a text stands for: JSON, TOML, a list with commas, or itself.
+
+    Examples
+    --------
+    >>> read_value("3"), read_value("0, 15, inf"), read_value('{"a": [1]}'), read_value("{a = 1}")
+    (3, [0, 15, inf], {'a': [1]}, {'a': 1})
+    >>> read_value("some text"), read_value("AT, DE")
+    ('some text', ['AT', 'DE'])
+    """
+    stripped = text.strip()
+    for read in (_json, _toml):
+        try:
+            return read(stripped)
+        except (ValueError, RecursionError):
+            continue
+    if "," in stripped and stripped[0] not in "[{":
+        return [read_value(part) for part in stripped.split(",") if part.strip()]
+    return stripped
+
+
+def _json(text: str) -> Any:
+    return json.loads(text)
+
+
+def _toml(text: str) -> Any:
+    value = tomllib.loads("value = " + text)
+    if set(value) != {"value"}:
+        raise ValueError("several values")
+    return value["value"]
+
+
+def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the entries of a form stand for; empty entries are left out.
+
+    Raises
+    ------
+    InputError
+        Entries that the form does not have, are no numbers, or are required and empty.
+    """
+    faults = Faults(form.name)
+    known = {one.name for one in form.options}
+    for name in entries:
+        if name.split(".")[0] not in known:
+            faults.add(name, "is no option of this method")
+    arguments: dict[str, Any] = {}
+    for option in form.options:
+        value = _read_option(faults, option, entries)
+        if value is not None:
+            arguments[option.name] = value
+        elif option.required:
+            faults.add(option.name, "is not given", remedy="Fill it in.")
+    faults.raise_if_any()
+    return arguments
+
+
+def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> Any:
+    entry = entries.get(option.name)
+    if option.kind == "columns":
+        names = [entry] if isinstance(entry, str) else list(entry or [])
+        return [str(name) for name in names if name] or None
+    if option.kind == "flag":
+        return _flag(option, entry)
+    text = "" if entry is None else str(entry).strip()
+    if not text:
+        return None
+    if option.kind == "object":
+        return _read_object(faults, option, text, entries)
+    if option.kind == "choice":
+        if text not in [value for value, _ in option.choices]:
+            faults.add(option.name, f"{text!r} is no choice")
+        return text
+    if option.kind in ("integer", "number"):
+        return _read_number(faults, option, text)
+    return read_value(text) if option.kind == "value" else text
+
+
+def _flag(option: Option, entry: Any) -> bool | None:
+    value = entry in (True, "true", "on", "1")
+    return None if value == bool(option.default) else value
+
+
+def _read_number(faults: Faults, option: Option, text: str) -> float | int | None:
+    try:
+        return int(text) if option.kind == "integer" else float(text.replace(",", "."))
+    except ValueError:
+        noun = "whole number" if option.kind == "integer" else "number"
+        faults.add(option.name, f"{text!r} is no {noun}")
+        return None
+
+
+def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str, Any]) -> Any:
+    """Return a record as {"record": its name, "options": its arguments}."""
+    form = next((one for one in option.forms if one.name == name), None)
+    if form is None:
+        faults.add(option.name, f"{name!r} is no choice")
+        return None
+    head = f"{option.name}.{name}."
+    inner = {key[len(head) :]: value for key, value in entries.items() if key.startswith(head)}
+    with faults.gathering():
+        return {"record": name, "options": read_form(form, inner)}
+    return None
+
+
+def build_records(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with records made from what `read_form` wrote for options of that kind."""
+    hints = _hints(function)
+    built = dict(arguments)
+    for name, value in arguments.items():
+        if isinstance(value, dict) and set(value) == {"record", "options"}:
+            kinds = {record.__name__: record for record in _records(hints.get(name))}
+            record = kinds[value["record"]]
+            built[name] = record(**build_records(record, value["options"]))
+    return built

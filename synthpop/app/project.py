@@ -1,0 +1,169 @@
+"""The state of a project, and the commands that lead from one state to the next.
+
+A project is data: it can be saved, loaded and compared. It knows neither a browser nor a table of
+data; what is computed from it lives elsewhere and can be computed again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, validate_call
+
+from synthpop._version import __version__
+from synthpop.app.create.state import COMMANDS as CREATE
+from synthpop.app.create.state import CreateState
+from synthpop.app.judge.state import COMMANDS as JUDGE
+from synthpop.app.judge.state import JudgeState
+from synthpop.app.protect.state import COMMANDS as PROTECT
+from synthpop.app.protect.state import ProtectState
+from synthpop.app.state import Command
+from synthpop.microdata.atomic import write_text
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.tomlfile import Table
+
+FILE = "project.json"
+JOURNEYS = ("protect", "judge", "create")
+FORMAT = 1
+LONGEST_RECORD = 10_000
+
+
+class Entry(Table):
+    """A command that was carried out."""
+
+    command: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class Project(Table):
+    """The state of all journeys, and every command that led to it."""
+
+    format: Literal[1] = 1
+    version: str = __version__
+    journey: Literal["", "protect", "judge", "create"] = ""
+    page: str = ""
+    language: Literal["en", "de"] = "en"
+    protect: ProtectState = ProtectState()
+    judge: JudgeState = JudgeState()
+    create: CreateState = CreateState()
+    record: tuple[Entry, ...] = ()
+
+
+def choose_journey(project: Project, journey: Literal["", "protect", "judge", "create"]) -> Project:
+    """Go to a journey, or to the start."""
+    return project.model_copy(update={"journey": journey, "page": ""})
+
+
+def choose_page(project: Project, page: str) -> Project:
+    """Go to a page of the journey."""
+    return project.model_copy(update={"page": page})
+
+
+def choose_language(project: Project, language: Literal["en", "de"]) -> Project:
+    """Speak English or German."""
+    return project.model_copy(update={"language": language})
+
+
+GENERAL: dict[str, Command] = {
+    "choose_journey": choose_journey,
+    "choose_page": choose_page,
+    "choose_language": choose_language,
+}
+COMMANDS: dict[str, Command] = {
+    **GENERAL,
+    **{f"protect.{name}": command for name, command in PROTECT.items()},
+    **{f"judge.{name}": command for name, command in JUDGE.items()},
+    **{f"create.{name}": command for name, command in CREATE.items()},
+}
+
+
+def perform(project: Project, command: str, arguments: Mapping[str, Any]) -> Project:
+    """Carry out a command and record it.
+
+    Parameters
+    ----------
+    project : Project
+    command : str
+        Name in `COMMANDS`: "choose_language", "protect.set_role".
+    arguments : mapping
+        Plain values, checked against the signature of the command.
+
+    Raises
+    ------
+    InputError
+        Unknown command, or arguments that it does not take; the project stays as it was.
+
+    Examples
+    --------
+    >>> project = perform(Project(), "choose_journey", {"journey": "protect"})
+    >>> project.journey, [entry.command for entry in project.record]
+    ('protect', ['choose_journey'])
+    """
+    faults = Faults("project")
+    check_choice(faults, "command", command, COMMANDS)
+    faults.raise_if_any()
+    function, journey = COMMANDS[command], command.partition(".")[0]
+    state = getattr(project, journey) if command not in GENERAL else project
+    _check_arguments(function, command, arguments)
+    try:
+        new = validate_call(config={"arbitrary_types_allowed": True})(function)(state, **arguments)
+    except ValidationError as problem:
+        raise _input_error(command, problem) from None
+    changed = new if command in GENERAL else project.model_copy(update={journey: new})
+    entry = Entry(command=command, arguments=dict(arguments))
+    return changed.model_copy(update={"record": (*project.record, entry)[-LONGEST_RECORD:]})
+
+
+def _check_arguments(function: Command, command: str, arguments: Mapping[str, Any]) -> None:
+    faults = Faults(command)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        for name in arguments:
+            check_choice(faults, "argument", name, [one.name for one in parameters])
+    for one in parameters:
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD:
+            if one.name not in arguments:
+                faults.add(one.name, "is not given")
+    faults.raise_if_any()
+
+
+def _input_error(subject: str, problem: ValidationError) -> InputError:
+    """Turn faults of values into an `InputError`, without the values themselves."""
+    faults = Faults(subject)
+    for error in problem.errors(include_url=False, include_input=False, include_context=False):
+        where = ".".join(str(part) for part in error["loc"]) or subject
+        faults.add(where, error["msg"][:1].lower() + error["msg"][1:])
+    return InputError(faults.subject, faults.found)
+
+
+def save(project: Project, folder: Path) -> None:
+    """Write the project into its folder; only the user may read it."""
+    write_text(folder / FILE, project.model_dump_json(indent=1), private=True)
+
+
+def load(folder: Path) -> Project:
+    """Read the project of a folder; nothing of it is evaluated.
+
+    Raises
+    ------
+    InputError
+        The folder has no project, or it is none of this version.
+    """
+    faults = Faults("project")
+    try:
+        text = (folder / FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        faults.add(FILE, "cannot be read", remedy="Choose a project that the app has saved.")
+        raise InputError(faults.subject, faults.found) from None
+    try:
+        project = Project.model_validate_json(text)
+    except ValidationError as problem:
+        raise _input_error(FILE, problem) from None
+    if project.protect.position > len(project.protect.steps):
+        faults.add("position", "lies behind the last step")
+    faults.raise_if_any()
+    return project

@@ -1,0 +1,220 @@
+"""The state of the journey "protect a file" and its commands: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from synthpop.app.state import Command, Source, with_meaning, with_reading, with_type
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.tomlfile import Table
+
+ONE_COLUMN = ("weights", "household")
+COLUMNS = ("keys", "numeric", "sensitive", "strata", "pram", "household_variables")
+ROLES = (*COLUMNS[:2], *ONE_COLUMN, *COLUMNS[2:], "identifiers")
+Role = Literal[
+    "", "keys", "numeric", "weights", "household", "sensitive", "strata", "pram",
+    "household_variables", "identifiers",
+]  # fmt: skip
+
+
+class Roles(Table):
+    """Arguments of ``ProtectionSession``, and direct identifiers, which never leave the house."""
+
+    keys: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    weights: str | None = None
+    household: str | None = None
+    strata: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    pram: tuple[str, ...] = ()
+    household_variables: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+
+    def of(self, column: str) -> str:
+        """Return the role of a column; "" without one."""
+        for role in ROLES:
+            value = getattr(self, role)
+            if column == value or (isinstance(value, tuple) and column in value):
+                return role
+        return ""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ``ProtectionSession``."""
+        values = self.model_dump(exclude={"identifiers"})
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+        return {name: value for name, value in plain.items() if value}
+
+
+class StepRecord(Table):
+    """A step of the session: verb, arguments in the JSON form of a session, and what it said."""
+
+    verb: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    summary: str = ""
+
+
+class Subset(Table):
+    """Records to work on: those with one of these values (as text) in a column."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+class ProtectState(Table):
+    """Everything that the journey needs to be repeated."""
+
+    source: Source | None = None
+    subset: tuple[Subset, ...] = ()
+    roles: Roles = Roles()
+    steps: tuple[StepRecord, ...] = ()
+    position: int = Field(default=0, ge=0)
+    limits: dict[str, float | None] = Field(default_factory=dict)
+    k: int = Field(default=3, ge=2)
+
+    @property
+    def active(self) -> tuple[StepRecord, ...]:
+        """Steps that are in effect."""
+        return self.steps[: self.position]
+
+
+def open_file(state: ProtectState, name: str, file: str) -> ProtectState:
+    """Start with a file; roles and steps of another file are forgotten."""
+    return ProtectState(source=Source(name=name, file=file), k=state.k, limits=state.limits)
+
+
+def _source(state: ProtectState) -> Source:
+    if state.source is None:
+        faults = Faults("project")
+        faults.add("file", "is not opened yet", remedy="Open a file first.")
+        faults.raise_if_any()
+    assert state.source is not None
+    return state.source
+
+
+def _reread(state: ProtectState, source: Source) -> ProtectState:
+    """Put another reading of the file in place; steps were made for the former one."""
+    source.reading()
+    return state.model_copy(update={"source": source, "steps": (), "position": 0})
+
+
+def set_reading(state: ProtectState, **options: str) -> ProtectState:
+    """Change how the file is read."""
+    return _reread(state, with_reading(_source(state), options))
+
+
+def set_type(
+    state: ProtectState, column: str, kind: Literal["", "number", "text", "category"]
+) -> ProtectState:
+    """Read a column as number, text or category."""
+    return _reread(state, with_type(_source(state), column, kind))
+
+
+def set_meaning(state: ProtectState, column: str, entry: dict[str, Any]) -> ProtectState:
+    """Change the label, the value labels or the missing codes of a column."""
+    return _reread(state, with_meaning(_source(state), column, entry))
+
+
+def set_subset(state: ProtectState, column: str, values: tuple[str, ...]) -> ProtectState:
+    """Keep the records with these values of a column only; no values: keep all."""
+    others = tuple(one for one in state.subset if one.column != column)
+    new = (*others, Subset(column=column, values=values)) if values else others
+    return state.model_copy(update={"subset": new, "steps": (), "position": 0})
+
+
+def set_role(state: ProtectState, column: str, role: Role) -> ProtectState:
+    """Give a column a role; it loses the one it had, and steps are undone for good."""
+    return set_roles(state, {column: role})
+
+
+def set_roles(state: ProtectState, roles: dict[str, Role]) -> ProtectState:
+    """Give several columns their roles."""
+    values: dict[str, Any] = state.roles.model_dump()
+    for column, role in roles.items():
+        values = _without(values, column)
+        if role in ONE_COLUMN:
+            values[role] = column
+        elif role:
+            values[role] = (*values[role], column)
+    return state.model_copy(update={"roles": Roles(**values), "steps": (), "position": 0})
+
+
+def _without(roles: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {
+        role: tuple(name for name in value if name != column)
+        if isinstance(value, tuple)
+        else (None if value == column else value)
+        for role, value in roles.items()
+    }
+
+
+def add_step(
+    state: ProtectState, verb: str, parameters: dict[str, Any], summary: str = ""
+) -> ProtectState:
+    """Add a step behind those in effect; undone steps are forgotten."""
+    step = StepRecord(verb=verb, parameters=parameters, summary=summary)
+    return state.model_copy(
+        update={"steps": (*state.active, step), "position": state.position + 1}
+    )
+
+
+def take_steps(state: ProtectState, steps: list[dict[str, Any]]) -> ProtectState:
+    """Put a plan of steps in the place of those behind the current position."""
+    records = tuple(StepRecord(**step) for step in steps)
+    return state.model_copy(
+        update={
+            "steps": (*state.active, *records),
+            "position": state.position + len(records),
+        }
+    )
+
+
+def go_to(state: ProtectState, position: int) -> ProtectState:
+    """Go to the state after so many steps."""
+    if not 0 <= position <= len(state.steps):
+        faults = Faults("project")
+        faults.add("step", f"{position} is none of 0 to {len(state.steps)}")
+        faults.raise_if_any()
+    return state.model_copy(update={"position": position})
+
+
+def undo(state: ProtectState) -> ProtectState:
+    """Go one step back."""
+    return go_to(state, max(0, state.position - 1))
+
+
+def redo(state: ProtectState) -> ProtectState:
+    """Repeat the step that was undone last."""
+    return go_to(state, min(len(state.steps), state.position + 1))
+
+
+def set_limit(state: ProtectState, name: str, value: float | None) -> ProtectState:
+    """Set what the office accepts; None: no limit."""
+    from riskeval import Limits
+
+    limits = state.limits | {name: value}
+    Limits(**limits)  # type: ignore[arg-type]
+    return state.model_copy(update={"limits": limits})
+
+
+def set_k(state: ProtectState, k: int) -> ProtectState:
+    """Choose the number of records that must share a key."""
+    if k < 2:
+        faults = Faults("project")
+        faults.add("k", f"is {k}", remedy="Give 2 or more.")
+        faults.raise_if_any()
+    return state.model_copy(update={"k": k})
+
+
+COMMANDS: dict[str, Command] = {
+    command.__name__: command
+    for command in (
+        open_file, set_reading, set_type, set_meaning, set_subset, set_role, set_roles, add_step,
+        take_steps, go_to, undo, redo, set_limit, set_k,
+    )
+}  # fmt: skip

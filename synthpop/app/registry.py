@@ -1,0 +1,15 @@
+"""The journeys of the app: a new one is one folder and one line here."""
+
+from __future__ import annotations
+
+from synthpop.app.create import JOURNEY as CREATE
+from synthpop.app.jobs import Job, Journey
+from synthpop.app.judge import JOURNEY as JUDGE
+from synthpop.app.protect import JOURNEY as PROTECT
+
+JOURNEYS: dict[str, Journey] = {"protect": PROTECT, "judge": JUDGE, "create": CREATE}
+JOBS: dict[str, Job] = {
+    f"{name}.{job}": work
+    for name, journey in JOURNEYS.items()
+    for job, work in journey.jobs.items()
+}

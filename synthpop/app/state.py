@@ -1,0 +1,112 @@
+"""Records that the states of all journeys share: a source file and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from synthpop.microdata.delimited import CsvOptions
+from synthpop.microdata.dictionary import Dictionary, Variable
+from synthpop.microdata.tomlfile import Table
+
+STORED = r"^[a-z0-9][a-z0-9-]*\.[a-z0-9]+$"
+Command = Callable[..., Any]
+
+
+class Source(Table):
+    """A data file of a project and how it is read.
+
+    ``name`` is what the user calls the file, ``file`` its name in the folder of the project. What
+    is None is found out from the file. ``labels`` holds entries of the dictionary of variables
+    that the user changed, by column.
+    """
+
+    name: str
+    file: str = Field(pattern=STORED)
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    types: dict[str, str] = Field(default_factory=dict)
+    user_missing: Literal["missing", "level"] = "missing"
+    labels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @property
+    def suffix(self) -> str:
+        """Format of the file, as ".csv"."""
+        return "." + self.file.rsplit(".", 1)[1]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether separator, decimal sign and encoding matter."""
+        return self.suffix in (".csv", ".txt", ".tsv")
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options of ``read_table``.
+
+        Raises
+        ------
+        InputError
+            Options that do not fit each other, or labels that are none.
+        """
+        csv = None
+        if self.is_text:
+            csv = CsvOptions(
+                self.separator,
+                self.decimal,
+                self.thousands,
+                self.encoding,
+                self.missing,
+                self.types,
+            )
+        dictionary = None
+        if self.labels:
+            dictionary = Dictionary(
+                [Variable.from_dict(name, entry) for name, entry in self.labels.items()]
+            )
+        return {"csv": csv, "user_missing": self.user_missing, "dictionary": dictionary}
+
+
+TEXT_OPTIONS = ("separator", "decimal", "thousands", "encoding")
+
+
+def with_reading(source: Source, options: Mapping[str, str]) -> Source:
+    """Return a source with other import options; an empty text stands for "find out".
+
+    Examples
+    --------
+    >>> with_reading(Source(name="a.csv", file="a.csv"), {"decimal": ",", "missing": "-9, 99"})
+    Source(name='a.csv', file='a.csv', separator=None, decimal=',', thousands=None, \
+encoding=None, missing=('-9', '99'), types={}, user_missing='missing', labels={})
+    """
+    values: dict[str, Any] = {
+        name: (options[name] or None) for name in TEXT_OPTIONS if name in options
+    }
+    if "missing" in options:
+        codes = [code.strip() for code in options["missing"].split(",")]
+        values["missing"] = tuple(code for code in codes if code)
+    if "user_missing" in options:
+        values["user_missing"] = options["user_missing"]
+    return Source(**(source.model_dump() | values))
+
+
+def with_type(source: Source, column: str, kind: str) -> Source:
+    """Return a source with a column read as "number", "text" or "category"; "" finds out."""
+    types = {name: value for name, value in source.types.items() if name != column}
+    return source.model_copy(update={"types": types | ({column: kind} if kind else {})})
+
+
+def with_meaning(source: Source, column: str, entry: Mapping[str, Any]) -> Source:
+    """Return a source with label, value labels or missing codes of a column changed.
+
+    Raises
+    ------
+    InputError
+        The entry is not one of a dictionary.
+    """
+    known = source.labels.get(column, {}) | dict(entry)
+    Variable.from_dict(column, known)
+    return source.model_copy(update={"labels": source.labels | {column: known}})

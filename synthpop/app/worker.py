@@ -1,0 +1,148 @@
+"""The parent's side of the child process of a tab."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import synthpop
+from synthpop.microdata.errors import WorkerError
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a job gave: a value, or the message of a fault; and warnings."""
+
+    value: Any = None
+    fault: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Cancelled(WorkerError):
+    """The job was stopped by the user."""
+
+
+class Worker:
+    """A child process that does one job after the other and can be killed.
+
+    Parameters
+    ----------
+    folder : Path
+        The private folder of the project; the child reads and writes nothing else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._number = 0
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child; None before it is started."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Start the child, so that it can get ready before the first job."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        package = str(Path(synthpop.__file__).parents[1])
+        paths = [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(dict.fromkeys(path for path in paths if path)),
+            "TMPDIR": str(self.folder),
+            "MPLBACKEND": "Agg",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "synthpop.app.child", str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a traceback could hold values of the data
+            text=True,
+            encoding="utf-8",
+            env=environment,
+        )
+
+    def call(
+        self,
+        job: str,
+        project: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        progress: Progress = lambda event: None,
+    ) -> Answer:
+        """Let the child do a job; blocks until it is done.
+
+        Raises
+        ------
+        Cancelled
+            `cancel` was called.
+        WorkerError
+            The child died, for example because the machine has too little memory.
+        """
+        with self._lock:
+            self.start()
+            process = self._process
+            assert process is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._number += 1
+            self._cancelled = False
+            request = {
+                "number": self._number,
+                "job": job,
+                "project": project,
+                "arguments": arguments,
+            }
+            try:
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+                for line in process.stdout:
+                    message = json.loads(line)
+                    if message["number"] != self._number:
+                        continue
+                    if message["event"] == "progress":
+                        progress(message)
+                    elif message["event"] == "fault":
+                        return Answer(fault=message["message"])
+                    else:
+                        return Answer(message["value"], notes=tuple(message["notes"]))
+            except (OSError, ValueError):
+                pass
+            self.stop()
+            if self._cancelled:
+                raise Cancelled("the job was cancelled; the state is that of the last step")
+            raise WorkerError(
+                "the computation stopped unexpectedly, perhaps for lack of memory; your steps are "
+                "kept. Try again with fewer columns or a smaller file."
+            )
+
+    def cancel(self) -> None:
+        """Kill the child; the job that it does raises `Cancelled`."""
+        self._cancelled = True
+        if self._process is not None:
+            self._process.kill()
+
+    def stop(self) -> None:
+        """Kill the child and wait for its end."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:
+                    continue
+        process.wait(timeout=10)
