@@ -130,6 +130,21 @@ def intruders(
     typer.echo(f"Wrote the table {target}. Seed {result.seed} repeats it.")
 
 
+@app.command(name="app")
+def open_app(
+    project: Annotated[
+        Path | None, typer.Argument(help="Folder of a project that stays; without one, none does.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 0,
+    upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+) -> None:
+    """Protect a file or judge a release in the browser, on this machine."""
+    from synthpop.app.start import start_app
+
+    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=typer.echo)
+
+
 def main() -> None:
     """Run the command line."""
     guarded(app, "riskeval")

@@ -243,6 +243,21 @@ def verify(
     typer.echo(f"{folder} is complete and unchanged.")
 
 
+@app.command(name="app")
+def open_app(
+    project: Annotated[
+        Path | None, typer.Argument(help="Folder of a project that stays; without one, none does.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 0,
+    upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+) -> None:
+    """Protect a file, judge a release or create a population in the browser, on this machine."""
+    from synthpop.app.start import start_app
+
+    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=typer.echo)
+
+
 def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
     if str(file) != "demo":

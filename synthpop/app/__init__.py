@@ -35,6 +35,6 @@ Each journey is a folder of its own (``protect``, ``judge``, ``create``) with th
 one module a page
     `render(view)` returns the HTML of the page from the state and the results: a projection.
 
-To add a page, write its module and name it in the `JOURNEY` of the folder; to add a command or a
+To add a page, write its module and name it in ``journey.py`` of the folder; to add a command or a
 job, write the function and add it to ``COMMANDS`` or ``JOBS`` of the journey.
 """

@@ -46,9 +46,7 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MicrodataWarning)
             project = Project.model_validate(request["project"])
-            value = JOBS[request["job"]].function(
-                workspace, project, request["arguments"], listen
-            )
+            value = JOBS[request["job"]].function(workspace, project, request["arguments"], listen)
     except MicrodataError as problem:
         send({"number": number, "event": "fault", "message": str(problem)})
     except MemoryError:

@@ -36,7 +36,7 @@ def sections(function: Callable[..., Any]) -> dict[str, str]:
     """Return the sections of a docstring by their titles."""
     text = inspect.getdoc(function) or ""
     heads = list(SECTION.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
     return {
         head[1]: text[head.end() : end].strip("\n") for head, end in zip(heads, ends, strict=True)
     }
@@ -75,7 +75,7 @@ def parameter_texts(function: Callable[..., Any], section: str = "Parameters") -
 
 
 def quoted_choices(text: ParameterText) -> tuple[tuple[str, str], ...]:
-    """Return the values that a description allows, each with what it says of it.
+    r"""Return the values that a description allows, each with what it says of it.
 
     They stand in braces in the type, or in quotes at the start of lines of the description.
 
@@ -83,7 +83,7 @@ def quoted_choices(text: ParameterText) -> tuple[tuple[str, str], ...]:
     --------
     >>> quoted_choices(ParameterText('{"mean", "median"}'))
     (('mean', ''), ('median', ''))
-    >>> quoted_choices(ParameterText("str", '"a": the first.\\n"b": the other,\\nnot a.'))
+    >>> quoted_choices(ParameterText("str", '"a": the first.\n"b": the other,\nnot a.'))
     (('a', 'the first.'), ('b', 'the other, not a.'))
     """
     lines: dict[str, str] = {}

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from synthpop.app.docstrings import ParameterText, first_sentence, parameter_texts, quoted_choices
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import TYPE, Method
 
 Kind = Literal[
     "column", "columns", "choice", "integer", "number", "flag", "text", "value", "object", "table"
@@ -166,7 +167,7 @@ def _option(parameter: inspect.Parameter, text: ParameterText, hint: Any, role: 
     forms: tuple[Form, ...] = ()
     if records:
         kind = "object"
-        forms = tuple(make_form(record, skip=()) for record in records)
+        forms = tuple(make_form(one, name=_short_name(one), skip=()) for one in records)
     elif choices and ("str" in parts or not parts or isinstance(default, str)):
         kind = "choice"
     else:
@@ -198,7 +199,9 @@ def _parts(annotation: str) -> list[str]:
 
 def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) -> Kind:
     about_columns = re.search(r"[Cc]olumn|[Vv]ariable|[Nn]ames of|[Kk]ey", text.type + " " + name)
-    described = re.match(r"(?:A|The|Column|Columns|Name)\b.*?[Cc]olumn|[Cc]olumns? ", text.description)
+    described = re.match(
+        r"(?:A|The|Column|Columns|Name)\b.*?[Cc]olumn|[Cc]olumns? ", text.description
+    )
     if "DataFrame" in text.type and not any("Mapping" in part for part in parts):
         return "table"
     if parts == ["str"]:
@@ -213,8 +216,20 @@ def _plain_kind(name: str, parts: list[str], text: ParameterText, default: Any) 
 
 
 def _records(hint: Any) -> list[type]:
-    members = typing.get_args(hint) or (hint,)
-    return [one for one in members if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+    """Return the records that an option takes: dataclasses, and those derived from a base."""
+    members = [one for one in typing.get_args(hint) or (hint,) if inspect.isclass(one)]
+    records: dict[type, None] = {}
+    while members:
+        one = members.pop(0)
+        if dataclasses.is_dataclass(one):
+            records[one] = None
+        if dataclasses.is_dataclass(one) or issubclass(one, Method):
+            members.extend(one.__subclasses__())
+    return list(records)
+
+
+def _short_name(record: type) -> str:
+    return str(getattr(record, "type", record.__name__))
 
 
 def _plain_text(description: str) -> str:
@@ -313,7 +328,7 @@ def _read_number(faults: Faults, option: Option, text: str) -> float | int | Non
 
 
 def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str, Any]) -> Any:
-    """Return a record as {"record": its name, "options": its arguments}."""
+    """Return a record as run files write it: its name, or a table with the name and options."""
     form = next((one for one in option.forms if one.name == name), None)
     if form is None:
         faults.add(option.name, f"{name!r} is no choice")
@@ -321,17 +336,6 @@ def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str
     head = f"{option.name}.{name}."
     inner = {key[len(head) :]: value for key, value in entries.items() if key.startswith(head)}
     with faults.gathering():
-        return {"record": name, "options": read_form(form, inner)}
+        options = read_form(form, inner)
+        return {TYPE: name, **options} if options else name
     return None
-
-
-def build_records(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with records made from what `read_form` wrote for options of that kind."""
-    hints = _hints(function)
-    built = dict(arguments)
-    for name, value in arguments.items():
-        if isinstance(value, dict) and set(value) == {"record", "options"}:
-            kinds = {record.__name__: record for record in _records(hints.get(name))}
-            record = kinds[value["record"]]
-            built[name] = record(**build_records(record, value["options"]))
-    return built

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 JobFunction = Callable[["Workspace", "Project", dict[str, Any], Listener], Any]
 Commands = list[tuple[str, dict[str, Any]]]
+Action = Callable[["View", Mapping[str, Any]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,9 @@ class Journey:
         Numbers that are always in view; None for none.
     side : callable
         What stands beside every page, such as the history; None for none.
+    actions : mapping of name to callable
+        What forms of the pages ask for: from the view and the message of the browser to commands
+        and jobs, as messages.
     """
 
     title: str
@@ -103,3 +107,4 @@ class Journey:
     needs: Callable[[View], list[Need]] = lambda view: []
     bar: Callable[[View], Tag | None] = lambda view: None
     side: Callable[[View], Tag | None] = lambda view: None
+    actions: Mapping[str, Action] = field(default_factory=dict)

@@ -125,9 +125,9 @@ def _check_arguments(function: Command, command: str, arguments: Mapping[str, An
         for name in arguments:
             check_choice(faults, "argument", name, [one.name for one in parameters])
     for one in parameters:
-        if one.default is one.empty and one.kind is not one.VAR_KEYWORD:
-            if one.name not in arguments:
-                faults.add(one.name, "is not given")
+        needed = one.default is one.empty and one.kind is not one.VAR_KEYWORD
+        if needed and one.name not in arguments:
+            faults.add(one.name, "is not given")
     faults.raise_if_any()
 
 

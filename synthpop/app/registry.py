@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from synthpop.app.create import JOURNEY as CREATE
+from synthpop.app.create.journey import JOURNEY as CREATE
 from synthpop.app.jobs import Job, Journey
-from synthpop.app.judge import JOURNEY as JUDGE
-from synthpop.app.protect import JOURNEY as PROTECT
+from synthpop.app.judge.journey import JOURNEY as JUDGE
+from synthpop.app.protect.journey import JOURNEY as PROTECT
 
 JOURNEYS: dict[str, Journey] = {"protect": PROTECT, "judge": JUDGE, "create": CREATE}
 JOBS: dict[str, Job] = {

@@ -1,1 +1,1 @@
-"""The journey: create."""
+"""The journey "create a population"."""

@@ -1,1 +1,1 @@
-"""The journey: judge."""
+"""The journey "judge a release"."""

@@ -1,1 +1,1 @@
-"""The journey: protect."""
+"""The journey "protect a file"."""

@@ -158,9 +158,7 @@ def add_step(
 ) -> ProtectState:
     """Add a step behind those in effect; undone steps are forgotten."""
     step = StepRecord(verb=verb, parameters=parameters, summary=summary)
-    return state.model_copy(
-        update={"steps": (*state.active, step), "position": state.position + 1}
-    )
+    return state.model_copy(update={"steps": (*state.active, step), "position": state.position + 1})
 
 
 def take_steps(state: ProtectState, steps: list[dict[str, Any]]) -> ProtectState:

@@ -1,0 +1,319 @@
+"""HTML parts that pages share; every entry has a label, every table a caption or head."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from htmltools import HTML, Tag, TagChild, TagList, tags
+
+from synthpop.app.forms import Form, Option
+
+Translate = Callable[..., str]
+LINE = 110
+
+
+def sending(message: Mapping[str, Any]) -> str:
+    """Return what an element sends to the app, as the text of its attribute."""
+    return json.dumps(message)
+
+
+def command(name: str, /, **arguments: Any) -> dict[str, Any]:
+    """Return the message of a command."""
+    return {"action": "command", "name": name, "arguments": arguments}
+
+
+def choose(**values: Any) -> dict[str, Any]:
+    """Return the message of a choice on a page."""
+    return {"action": "choose", "values": values}
+
+
+def ask(name: str, /, **arguments: Any) -> dict[str, Any]:
+    """Return the message that asks for a job."""
+    return {"action": "job", "name": name, "arguments": arguments}
+
+
+def button(
+    text: str,
+    message: Mapping[str, Any],
+    *,
+    kind: str = "",
+    key: str = "",
+    disabled: bool = False,
+    pressed: bool | None = None,
+    label: str = "",
+) -> Tag:
+    """Return a button that sends a message."""
+    return tags.button(
+        text,
+        type="button",
+        class_=f"button {kind}".strip(),
+        id=key or None,
+        data_send=sending(message),
+        disabled="" if disabled else None,
+        aria_pressed=None if pressed is None else str(pressed).lower(),
+        aria_label=label or None,
+    )
+
+
+def select(
+    key: str,
+    label: str,
+    options: Iterable[tuple[str, str]],
+    value: str,
+    *,
+    message: Mapping[str, Any] | None = None,
+    argument: str = "value",
+    name: str = "",
+    hidden_label: bool = False,
+    help_text: str = "",
+) -> Tag:
+    """Return a labelled selection; with a message it is sent at each change."""
+    return _labelled(
+        key,
+        label,
+        tags.select(
+            *[
+                tags.option(text, value=one, selected="" if one == value else None)
+                for one, text in options
+            ],
+            id=key,
+            name=name or None,
+            data_send=None if message is None else sending(message),
+            data_argument=argument,
+            aria_describedby=f"{key}-help" if help_text else None,
+        ),
+        hidden_label,
+        help_text,
+    )
+
+
+def entry(
+    key: str,
+    label: str,
+    value: Any = "",
+    *,
+    name: str = "",
+    kind: str = "text",
+    message: Mapping[str, Any] | None = None,
+    argument: str = "value",
+    help_text: str = "",
+    placeholder: str = "",
+    required: bool = False,
+    hidden_label: bool = False,
+    **more: Any,
+) -> Tag:
+    """Return a labelled entry; with a message it is sent when it was changed."""
+    return _labelled(
+        key,
+        label,
+        tags.input(
+            id=key,
+            type=kind,
+            name=name or None,
+            value="" if value is None else str(value),
+            placeholder=placeholder or None,
+            required="" if required else None,
+            data_send=None if message is None else sending(message),
+            data_argument=argument,
+            aria_describedby=f"{key}-help" if help_text else None,
+            autocomplete="off",
+            **more,
+        ),
+        hidden_label,
+        help_text,
+    )
+
+
+def _labelled(key: str, label: str, control: Tag, hidden: bool, help_text: str) -> Tag:
+    return tags.div(
+        tags.label(label, for_=key, class_="out-of-sight" if hidden else None),
+        control,
+        _help(help_text, f"{key}-help") if help_text else None,
+        class_="field",
+    )
+
+
+def _help(text: str, key: str) -> Tag:
+    """Return a line of help: its first sentence, the others on demand."""
+    parts = re.split(r"(?<=[a-z0-9)\"])\.\s+(?=[A-Z\"])", text, maxsplit=1)
+    if len(parts) == 1 and len(text) <= LINE:
+        return tags.p(text, id=key, class_="help")
+    first = parts[0] if len(parts[0]) <= LINE else parts[0][:LINE].rsplit(" ", 1)[0]
+    return tags.details(
+        tags.summary(first), tags.p(text[len(first) :].lstrip(". ")), id=key, class_="help"
+    )
+
+
+def checks(key: str, label: str, names: Sequence[str], chosen: Sequence[str], name: str) -> Tag:
+    """Return a group of boxes to tick, one a name."""
+    return tags.fieldset(
+        tags.legend(label),
+        tags.div(
+            *[
+                tags.label(
+                    tags.input(
+                        type="checkbox",
+                        name=name,
+                        value=one,
+                        data_many="",
+                        checked="" if one in chosen else None,
+                        id=f"{key}-{place}",
+                    ),
+                    one,
+                    class_="check",
+                )
+                for place, one in enumerate(names)
+            ],
+            class_="checks",
+        ),
+        class_="field wide",
+    )
+
+
+def table(
+    data: Mapping[str, Any], caption: str, *, more: str = "", key: str | None = None
+) -> TagList:
+    """Return a plain table: head, rows, and a note where rows are left out."""
+    numbers = data.get("numbers") or [False] * len(data["head"])
+    head = tags.tr(
+        *[
+            tags.th(name, scope="col", class_="number" if one else None)
+            for name, one in zip(data["head"], numbers, strict=True)
+        ]
+    )
+    rows = [
+        tags.tr(
+            *[
+                tags.td(cell, class_="number" if one else None)
+                for cell, one in zip(row, numbers, strict=True)
+            ]
+        )
+        for row in data["rows"]
+    ]
+    return TagList(
+        tags.div(
+            tags.table(tags.caption(caption), tags.thead(head), tags.tbody(*rows)),
+            class_="scroll",
+            tabindex="0",
+            role="region",
+            aria_label=caption,
+            id=key,
+        ),
+        tags.p(more, class_="help") if more and data.get("more") else None,
+    )
+
+
+def card(title: str, *children: TagChild, level: int = 2, kind: str = "") -> Tag:
+    """Return a part of a page with a heading."""
+    heading = {2: tags.h2, 3: tags.h3}[level]
+    return tags.section(heading(title), *children, class_=f"card {kind}".strip())
+
+
+def picture(svg: str) -> Tag:
+    """Return a picture that the app drew."""
+    return tags.figure(HTML(svg), class_="picture")
+
+
+def waiting(text: str) -> Tag:
+    """Return what stands in place of a result that is computed."""
+    return tags.p(tags.span(class_="spinner", aria_hidden="true"), text, class_="waiting")
+
+
+def upload(key: str, label: str, message: Mapping[str, Any], formats: str) -> Tag:
+    """Return an entry for a file, which the browser sends to the private folder of the tab."""
+    return tags.div(
+        tags.label(label, for_=key),
+        tags.input(id=key, type="file", accept=formats, data_upload=sending(message)),
+        tags.progress(max="1", value="0", hidden="", aria_label=label),
+        class_="field upload",
+    )
+
+
+def option_fields(
+    form: Form, columns: Sequence[str], t: Translate, values: Mapping[str, Any]
+) -> TagList:
+    """Return the entries of a form: the main options, and the others behind a summary."""
+    main = [_option_field(form, one, columns, t, values) for one in form.options if one.main]
+    other = [_option_field(form, one, columns, t, values) for one in form.options if not one.main]
+    return TagList(
+        tags.div(*main, class_="fields"),
+        tags.details(
+            tags.summary(t("More options")), tags.div(*other, class_="fields"), class_="more"
+        )
+        if other
+        else None,
+    )
+
+
+def _option_field(
+    form: Form, option: Option, columns: Sequence[str], t: Translate,
+    values: Mapping[str, Any], prefix: str = "",
+) -> Tag:  # fmt: skip
+    name = prefix + option.name
+    key = f"{form.name}-{name}".replace(".", "-")
+    label = option.name.replace("_", " ") + (" *" if option.required else "")
+    value = values.get(name, "" if option.default is None else option.default)
+    help_text = option.help
+    if option.from_role:
+        help_text = " ".join([t("Left empty: from the roles."), help_text])
+    if option.kind == "columns":
+        return tags.div(
+            checks(key, label, columns, value or [], name),
+            _help(help_text, f"{key}-help"),
+            class_="wide",
+        )
+    if option.kind == "object":
+        return _record_field(form, option, columns, t, values, key, label)
+    pairs: list[tuple[str, str]] = []
+    if option.kind in ("column", "table"):
+        pairs = [("", "–"), *((one, one) for one in columns)]
+    elif option.kind == "choice":
+        pairs = [(one, f"{one}: {text}"[:90] if text else one) for one, text in option.choices]
+        pairs = pairs if option.default is not None else [("", "–"), *pairs]
+    elif option.kind == "flag":
+        pairs = [("true", t("yes")), ("false", t("no"))]
+        value = str(bool(value)).lower()
+    if pairs:
+        return select(key, label, pairs, str(value), name=name, help_text=help_text)
+    kind = "number" if option.kind in ("integer", "number") else "text"
+    step: dict[str, Any] = (
+        {"step": "1" if option.kind == "integer" else "any"} if kind == "number" else {}
+    )
+    return entry(
+        key, label, value, name=name, kind=kind, help_text=help_text, required=option.required,
+        **step,
+    )  # fmt: skip
+
+
+def _record_field(
+    form: Form, option: Option, columns: Sequence[str], t: Translate,
+    values: Mapping[str, Any], key: str, label: str,
+) -> Tag:  # fmt: skip
+    """Return a selection of records, and the options of each behind a summary."""
+    default = getattr(option.default, "type", option.default) or ""
+    pairs = [(one.name, one.name) for one in option.forms]
+    return tags.div(
+        select(
+            key, label, pairs if option.default is not None else [("", "–"), *pairs],
+            str(values.get(option.name, default)), name=option.name, help_text=option.help,
+        ),
+        *[
+            tags.details(
+                tags.summary(t("Options of {name}", name=one.name)),
+                tags.div(
+                    *[
+                        _option_field(form, inner, columns, t, values, f"{option.name}.{one.name}.")
+                        for inner in one.options
+                    ],
+                    class_="fields",
+                ),
+                class_="more",
+            )
+            for one in option.forms
+            if one.options
+        ],
+        class_="wide",
+    )  # fmt: skip

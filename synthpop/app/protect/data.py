@@ -1,0 +1,239 @@
+"""The page "Data": open a file, see how it is read, and change that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import card, command, entry, select, table, upload, waiting
+from synthpop.app.jobs import Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.state import Source
+from synthpop.app.view import View
+from synthpop.microdata.text import count
+
+FORMATS = (
+    ".csv,.txt,.tsv,.parquet,.arrow,.feather,.xlsx,.sav,.zsav,.por,.dta,.sas7bdat,.xpt,.rds,.rdata"
+)
+SEPARATORS = [("", "find out"), (",", ","), (";", ";"), ("\t", "tab"), ("|", "|"), (" ", "blank")]
+DECIMALS = [("", "find out"), (".", "."), (",", ",")]
+THOUSANDS = [("", "none or find out"), (".", "."), (",", ","), (" ", "blank"), ("'", "'")]
+ENCODINGS = [("", "find out"), ("utf-8", "UTF-8"), ("latin-1", "Latin-1"), ("cp1252", "Windows"),
+             ("utf-16", "UTF-16")]  # fmt: skip
+TYPES = [("", "find out"), ("number", "number"), ("text", "text"), ("category", "category")]
+
+
+def needs(view: View) -> list[Need]:
+    """Return what the page shows: the first rows, then all columns."""
+    return [*shown.preview(view), *shown.columns(view)]
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.protect
+    opened = state.source is not None
+    return tags.div(
+        tags.h1(t("Data")),
+        card(
+            t("Open another file") if opened else t("Open a file"),
+            upload(
+                "data-file",
+                t("Survey file: CSV, SPSS, Stata, SAS, R, Parquet, Excel"),
+                command("protect.open_file"),
+                FORMATS,
+            ),
+            tags.p(
+                t("The file stays on this machine, in a private folder that is removed."),
+                class_="help",
+            ),
+        ),
+        *(_opened(view, state.source) if state.source is not None else []),
+    )
+
+
+def _opened(view: View, source: Source) -> list[TagChild]:
+    t = view.t
+    preview = view.value("protect.preview", source.model_dump_json())
+    fault = view.fault("protect.preview")
+    parts: list[TagChild] = [_options(view, source)]
+    if preview is None:
+        parts.append(
+            card(source.name, tags.p(fault, class_="fault", role="alert"))
+            if fault
+            else card(source.name, waiting(t("Reading the first rows")))
+        )
+        return parts
+    head = [f"{n} · {t(k)}" for n, k in zip(preview["names"], preview["types"], strict=True)]
+    data = {"head": head, "rows": preview["rows"],
+            "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
+    notes = [tags.li(note) for note in preview["reading"]]
+    parts.append(
+        card(
+            source.name,
+            tags.div(tags.p(t("What was found out:")), tags.ul(*notes)) if notes else None,
+            table(data, t("The first rows as they are read")),
+        )
+    )
+    parts.append(_columns(view, source))
+    return parts
+
+
+def _options(view: View, source: Source) -> Tag | None:
+    t = view.t
+    message = command("protect.set_reading")
+
+    def choice(key: str, label: str, pairs: list[tuple[str, str]]) -> Tag:
+        return select(
+            f"reading-{key}", label, [(value, t(text)) for value, text in pairs],
+            getattr(source, key) or "", message=message, argument=key,
+        )  # fmt: skip
+
+    fields = []
+    if source.is_text:
+        fields = [
+            choice("separator", t("Separator"), SEPARATORS),
+            choice("decimal", t("Decimal sign"), DECIMALS),
+            choice("thousands", t("Thousands"), THOUSANDS),
+            choice("encoding", t("Encoding"), ENCODINGS),
+            entry(
+                "reading-missing", t("Missing codes"), ", ".join(source.missing), message=message,
+                argument="missing", placeholder="-9, 99",
+                help_text=t("In all columns, with commas"),
+            ),
+        ]  # fmt: skip
+    else:
+        pairs = [("missing", t("missing values")), ("level", t("levels of their own"))]
+        fields = [
+            select(
+                "reading-user_missing", t("User-missing codes become"), pairs, source.user_missing,
+                message=message, argument="user_missing",
+            )
+        ]  # fmt: skip
+    return card(t("How the file is read"), tags.div(*fields, class_="fields"))
+
+
+def _columns(view: View, source: Source) -> Tag:
+    t = view.t
+    described = view.value("protect.columns")
+    if described is None:
+        fault = view.fault("protect.columns")
+        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        return card(t("Columns"), inner)
+    chosen = view.choice("column", "")
+    rows = [
+        tags.tr(
+            tags.th(one["name"], scope="row"),
+            tags.td(one.get("meaning", {}).get("label", "")),
+            tags.td(t(one["type"])),
+            tags.td(count(one["distinct"]), class_="number"),
+            tags.td(count(one["missing"]), class_="number"),
+            tags.td(_edit_button(view, one["name"], one["name"] == chosen)),
+        )
+        for one in described["columns"]
+    ]
+    names = [t("Column"), t("Label"), t("Type"), t("Distinct"), t("Missing"), t("Meaning")]
+    edited = next((one for one in described["columns"] if one["name"] == chosen), None)
+    return card(
+        t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
+        tags.div(
+            tags.table(
+                tags.caption(t("Columns")),
+                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
+                tags.tbody(*rows),
+            ),
+            class_="scroll tall", tabindex="0", role="region", aria_label=t("Columns"),
+        ),
+        _meaning(view, source, edited) if edited is not None else None,
+    )  # fmt: skip
+
+
+def _edit_button(view: View, name: str, pressed: bool) -> Tag:
+    from synthpop.app.elements import button, choose
+
+    return button(
+        view.t("Edit"), choose(column="" if pressed else name), kind="small", pressed=pressed,
+        key=f"edit-{name}", label=f"{view.t('Edit')} {name}",
+    )  # fmt: skip
+
+
+def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
+    """Return the form of label, type, value labels, missing codes and records of one column."""
+    from synthpop.app.elements import sending
+
+    t, name = view.t, column["name"]
+    meaning = column.get("meaning", {})
+    values = "\n".join(f"{code} = {text}" for code, text in meaning.get("values", []))
+    missing = ", ".join(str(code) for code, _ in meaning.get("missing", []))
+    kept = next((one.values for one in view.project.protect.subset if one.column == name), ())
+    levels = [level for level, _ in column["levels"]][:60]
+    return tags.div(
+        tags.h3(name),
+        tags.form(
+            entry(f"label-{name}", t("Label"), meaning.get("label", ""), name="label"),
+            entry(
+                f"missing-{name}", t("Set to missing"), missing, name="missing",
+                help_text=t("Codes that stand for a missing answer, with commas"),
+            ),
+            tags.div(
+                tags.label(t("Value labels"), for_=f"values-{name}"),
+                tags.textarea(values, id=f"values-{name}", name="values", rows="5"),
+                tags.p(t("One a line: code = label"), class_="help"),
+                class_="field",
+            ),
+            tags.button(t("Change the meaning"), type="submit", class_="button"),
+            data_send=sending({"action": "meaning", "column": name}), class_="fields",
+        ),
+        select(
+            f"type-{name}", t("Type"), [(v, t(x)) for v, x in TYPES], source.types.get(name, ""),
+            message=command("protect.set_type", column=name), argument="kind",
+        ) if source.is_text else None,
+        tags.form(
+            tags.fieldset(
+                tags.legend(t("Work on the records with these values only (none ticked: all)")),
+                tags.div(
+                    *[
+                        tags.label(
+                            tags.input(
+                                type="checkbox", name="values", value=level, data_many="",
+                                checked="" if level in kept else None,
+                                id=f"keep-{name}-{place}",
+                            ),
+                            level, class_="check",
+                        )
+                        for place, level in enumerate(levels)
+                    ],
+                    class_="checks",
+                ),
+            ),
+            tags.button(t("Choose the records"), type="submit", class_="button"),
+            data_send=sending({"action": "subset", "column": name}),
+        ) if levels else None,
+        class_="inner",
+    )  # fmt: skip
+
+
+def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:
+    """Return the command for a changed meaning of a column."""
+    from synthpop.app.forms import read_value
+
+    entries = message["entries"]
+    values = []
+    for line in str(entries.get("values", "")).splitlines():
+        code, sign, text = line.partition("=")
+        if sign:
+            values.append([read_value(code), text.strip()])
+    missing = read_value(f"[{entries['missing']}]") if entries.get("missing") else []
+    codes = missing if isinstance(missing, list) else [entries["missing"]]
+    change = {
+        "label": str(entries.get("label", "")),
+        "values": values,
+        "missing": [[code, ""] for code in codes],
+    }
+    return [command("protect.set_meaning", column=message["column"], entry=change)]
+
+
+def set_subset(view: View, message: Any) -> list[dict[str, Any]]:
+    """Return the command for the records to work on."""
+    values = message["entries"].get("values", [])
+    return [command("protect.set_subset", column=message["column"], values=values)]

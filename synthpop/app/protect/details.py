@@ -1,0 +1,167 @@
+"""Details of risk and utility: each is a public function, its sentence and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from synthpop.app.jobs import Job
+from synthpop.app.protect.session import session_of
+from synthpop.app.tables import plain_table
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.events import Listener
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskeval import ProtectionSession
+    from synthpop.app.project import Project
+    from synthpop.app.protect.state import Roles
+
+Detail = Callable[["ProtectionSession", "Roles", dict[str, Any]], dict[str, Any]]
+
+
+def violators(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Records that fewer than k records share their keys with."""
+    from riskeval import k_anonymity
+    from synthpop.microdata.text import plural
+
+    k = int(arguments.get("k", 3))
+    result = k_anonymity(session.data, list(roles.keys), k=k, weights=roles.weights)
+    risk = session.individual_risk()
+    rows = risk.to_frame().assign(**{name: session.data[name] for name in roles.keys})
+    below = rows[rows["f"] < k].sort_values("f", kind="stable")
+    table = _records(below, roles)
+    return {
+        "texts": [result.summary(), f"{plural(len(below), 'record')} below {k}."],
+        "tables": [table],
+    }
+
+
+def risky(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Records by their individual risk, the highest first."""
+    risk = session.individual_risk()
+    rows = risk.to_frame().assign(**{name: session.data[name] for name in roles.keys})
+    return {
+        "texts": [risk.summary()],
+        "tables": [_records(rows.sort_values("risk", ascending=False, kind="stable"), roles)],
+    }
+
+
+def _records(rows: pd.DataFrame, roles: Roles) -> dict[str, Any]:
+    listed = rows[[*roles.keys, *(c for c in rows.columns if c not in roles.keys)]]
+    names = {"risk": "Risk", "f": "Sample count", "F": "Population count",
+             "household_risk": "Household risk"}  # fmt: skip
+    shown = listed.rename(columns=names)
+    shown.insert(0, "Row", [str(row + 1) for row in rows.index])
+    return plain_table(shown)
+
+
+def suda(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """SUDA: which keys single records out."""
+    import riskeval
+
+    result = riskeval.suda(session.data, list(roles.keys))
+    scores = result.to_frame().assign(**{name: session.data[name] for name in roles.keys})
+    first = [*roles.keys, "score", "dis_score"]
+    ranked = scores.sort_values("score", ascending=False, kind="stable")[first]
+    return {
+        "texts": [result.summary()],
+        "tables": [plain_table(result.attribute_contribution), plain_table(ranked)],
+    }
+
+
+def diversity(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """l-diversity of the sensitive variables."""
+    from riskeval import l_diversity
+
+    result = l_diversity(session.data, list(roles.keys), list(roles.sensitive))
+    table = result.to_frame()
+    shown = table.assign(**{name: session.data[name] for name in roles.keys})
+    ranked = shown.sort_values(table.columns[0], kind="stable")
+    return {
+        "texts": [result.summary()],
+        "tables": [plain_table(ranked[[*roles.keys, *table.columns]])],
+    }
+
+
+def numeric(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Risk of the numeric keys: values that are too near, records that link, outliers."""
+    from riskeval import interval_disclosure, outlier_risk, record_linkage
+
+    names = list(roles.numeric)
+    original, current = session.original, session.data
+    texts = [interval_disclosure(original, current, names).summary()]
+    if len(current) <= 20_000:
+        texts.append(record_linkage(original, current, names).summary())
+    texts.append(outlier_risk(current, names).summary())
+    return {"texts": texts, "tables": []}
+
+
+def recovery(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """What an intruder reads back of the values that were suppressed."""
+    from riskeval import recover
+
+    result = recover(
+        session.data,
+        original=session.original,
+        household=roles.household,
+        weights=roles.weights,
+        strata=list(roles.strata) or None,
+        keys=list(roles.keys),
+        household_variables=list(roles.household_variables),
+    )
+    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+
+
+def suppressions(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Missing values by variable, original beside current."""
+    from riskeval.utility import missing_loss
+
+    result = missing_loss(session.original, session.data, rows="paired")
+    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+
+
+def loss(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Information loss of the numeric keys."""
+    from riskeval.utility import information_loss
+
+    result = information_loss(session.original, session.data, list(roles.numeric), rows="paired")
+    return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
+
+
+def pair(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """Tables and pictures of one or two variables, before and after."""
+    from synthpop.app.protect.pictures import before_and_after
+
+    names = [str(name) for name in arguments.get("variables", []) if name]
+    return before_and_after(session, list(dict.fromkeys(names)))
+
+
+def steps(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+    """What each step changed."""
+    return {"texts": [], "tables": [plain_table(session.history())]}
+
+
+def _job(detail: Detail, title: str) -> Job:
+    def run(
+        workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+    ) -> Any:
+        state = project.protect
+        return detail(session_of(workspace, state), state.roles, arguments)
+
+    return Job(run, title)
+
+
+DETAILS: dict[str, Job] = {
+    "violators": _job(violators, "Counting records that share their keys"),
+    "risky": _job(risky, "Listing risky records"),
+    "suda": _job(suda, "Looking for special uniques"),
+    "diversity": _job(diversity, "Measuring l-diversity"),
+    "numeric": _job(numeric, "Measuring the risk of numbers"),
+    "recovery": _job(recovery, "Attacking the suppressed values"),
+    "suppressions": _job(suppressions, "Counting missing values"),
+    "loss": _job(loss, "Measuring the information loss"),
+    "pair": _job(pair, "Drawing pictures"),
+    "steps": _job(steps, "Listing the steps"),
+}

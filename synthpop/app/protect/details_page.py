@@ -1,0 +1,165 @@
+"""The page "Risk and utility": all numbers, and each detail on demand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import (
+    button,
+    card,
+    choose,
+    command,
+    entry,
+    picture,
+    select,
+    table,
+    waiting,
+)
+from synthpop.app.jobs import Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.protect.needs import steps_stamp
+from synthpop.app.view import View
+
+TITLES = {
+    "overview": "All numbers",
+    "violators": "Records below k",
+    "risky": "Risky records",
+    "suda": "SUDA",
+    "diversity": "l-diversity",
+    "numeric": "Numeric keys",
+    "recovery": "Recovery attack",
+    "suppressions": "Missing values",
+    "loss": "Information loss",
+    "pair": "Before and after",
+}
+NEEDED_ROLE = {"diversity": "sensitive", "numeric": "numeric", "loss": "numeric"}
+
+
+def _chosen(view: View) -> tuple[str, dict[str, Any]]:
+    """Return the detail that is shown and its arguments."""
+    detail = view.choice("detail", "overview")
+    state = view.project.protect
+    detail = detail if detail in TITLES else "overview"
+    if detail == "violators":
+        return detail, {"k": state.k}
+    if detail == "pair":
+        first = state.roles.keys[0] if state.roles.keys else ""
+        return detail, {"variables": [view.choice("first", first), view.choice("second", "")]}
+    return detail, {}
+
+
+def needs(view: View) -> list[Need]:
+    """Return what the page shows."""
+    detail, arguments = _chosen(view)
+    role = NEEDED_ROLE.get(detail)
+    if detail == "overview" or (role and not getattr(view.project.protect.roles, role)):
+        return shown.standing(view)
+    stamp = steps_stamp(view.project.protect) + json.dumps(arguments)
+    return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments)]
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t = view.t
+    detail, arguments = _chosen(view)
+    items = [
+        tags.li(button(t(title), choose(detail=name), key=f"detail-{name}", pressed=name == detail))
+        for name, title in TITLES.items()
+    ]
+    return tags.div(
+        tags.h1(t("Risk and utility")),
+        tags.div(
+            tags.nav(tags.ul(*items), aria_label=t("Details"), class_="verbs"),
+            tags.div(*_overview(view))
+            if detail == "overview"
+            else _detail(view, detail, arguments),
+            class_="two",
+        ),
+    )
+
+
+def _overview(view: View) -> list[TagChild]:
+    t = view.t
+    measured = view.value("protect.measure", steps_stamp(view.project.protect))
+    if measured is None:
+        fault = view.fault("protect.measure")
+        again = button(t("Measure again"), {"action": "again", "job": "protect.measure"})
+        return [
+            card(t("All numbers"), tags.p(fault, class_="fault"), again)
+            if fault
+            else card(t("All numbers"), waiting(t("Measuring risk and utility")))
+        ]
+    risk = {
+        "head": [t("Number"), t("What it means"), t("Original"), t("Current")],
+        "rows": [[r["title"], r["meaning"], r["original"], r["current"]] for r in measured["risk"]],
+        "numbers": [False, False, True, True],
+    }
+    head = [t("Variable"), t("Number"), t("Original"), t("Current")]
+    numbers = [False, False, True, True]
+    utility = {"head": head, "rows": measured["utility"], "numbers": numbers}
+    parts: list[TagChild] = [
+        card(t("Risk"), tags.p(measured["risk_text"]), table(risk, t("Risk, before and after"))),
+        card(
+            t("Utility"),
+            tags.p(measured["utility_text"]),
+            table(utility, t("Utility, before and after")),
+        ),
+    ]
+    return parts
+
+
+def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
+    t, state = view.t, view.project.protect
+    role = NEEDED_ROLE.get(detail)
+    if role and not getattr(state.roles, role):
+        missing = t("No column has the role this needs. Choose one on the page Roles.")
+        return card(t(TITLES[detail]), tags.p(missing))
+    stamp = steps_stamp(state) + json.dumps(arguments)
+    result = view.value(f"protect.{detail}", stamp)
+    controls: TagChild = None
+    if detail == "violators":
+        controls = entry(
+            "violators-k", t("Records that share a key (k)"), state.k, kind="number",
+            message=command("protect.set_k"), argument="k", min="2", step="1",
+        )  # fmt: skip
+    if detail == "pair":
+        controls = _variables(view, arguments["variables"])
+    if result is None:
+        fault = view.fault(f"protect.{detail}")
+        job = f"protect.{detail}"
+        inner = (
+            tags.div(
+                tags.p(fault, class_="fault", role="alert"),
+                button(t("Try again"), {"action": "again", "job": job}),
+            )
+            if fault
+            else waiting(t("Computing"))
+        )
+        return card(t(TITLES[detail]), controls, inner)
+    return card(
+        t(TITLES[detail]),
+        controls,
+        *[tags.p(text) for text in result["texts"]],
+        *[picture(svg) for svg in result.get("pictures", [])],
+        *[
+            table(one, t(TITLES[detail]), more=t("{n} more rows are not shown.", n=one["more"]))
+            for one in result["tables"]
+        ],
+    )
+
+
+def _variables(view: View, chosen: list[str]) -> Tag:
+    t = view.t
+    pairs = [("", "–"), *((name, name) for name in shown.names(view))]
+    return tags.div(
+        *[
+            select(f"pair-{key}", t(label), pairs, value, message=choose(), argument=key)
+            for key, label, value in zip(
+                ("first", "second"), ("First variable", "Second variable"), chosen, strict=True
+            )
+        ],
+        class_="fields",
+    )

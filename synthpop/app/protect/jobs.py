@@ -1,0 +1,156 @@
+"""What the child process computes for the journey "protect": calls of public functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from synthpop.app.jobs import Commands, Job
+from synthpop.app.protect.details import DETAILS
+from synthpop.app.protect.exports import export, report, run_file, script
+from synthpop.app.protect.session import original, session_of
+from synthpop.app.reading import describe_columns, preview_source
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.events import Listener
+from synthpop.microdata.text import percent
+
+if TYPE_CHECKING:
+    from synthpop.app.project import Project
+
+QUICK = ("frequencies", "k_anonymity", "individual_risk")
+ROLE_NAMES = {"key": "keys", "identifier": "identifiers", "design": "", "none": ""}
+
+
+def preview(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return the first rows, and how they were read."""
+    assert project.protect.source is not None
+    return preview_source(workspace.folder, project.protect.source)
+
+
+def columns(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return what each column of the file holds."""
+    return describe_columns(original(workspace, project.protect))
+
+
+def suggest(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return the roles that the data suggest, each with the reason."""
+    from riskeval import suggest_roles
+
+    suggested = suggest_roles(original(workspace, project.protect))
+    return {
+        "text": suggested.summary(),
+        "columns": {
+            one.name: {"role": ROLE_NAMES.get(one.role, one.role), "why": one.why}
+            for one in suggested.columns
+        },
+    }
+
+
+def quick_risk(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return the first numbers of the risk, which take little time: original and current."""
+    from riskeval import assess
+    from riskeval.report.values import shown
+
+    state = project.protect
+    session = session_of(workspace, state)
+    sides = {"original": session.original, "current": session.data}
+    rows: dict[str, dict[str, Any]] = {}
+    for side, frame in sides.items():
+        assessment = assess(
+            frame,
+            keys=list(state.roles.keys),
+            weights=state.roles.weights,
+            household=state.roles.household,
+            measures=QUICK,
+            k=sorted({2, 3, 5, state.k}),
+            limits=dict(state.limits),
+        )
+        for one in assessment.measurements:
+            row = rows.setdefault(
+                one.key, {"key": one.key, "title": one.title, "meaning": one.info.meaning}
+            )
+            row[side] = shown(one)
+            row[f"{side}_value"] = float(one.value)
+            row[f"{side}_within"] = one.within
+    return {"rows": list(rows.values()), "records": len(session.original)}
+
+
+def measure(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return risk and utility, original beside current."""
+    from riskeval.report.values import shown
+    from synthpop.microdata.text import BLANK, number
+
+    session = session_of(workspace, project.protect)
+    risk, utility = session.risk(), session.utility()
+    both = risk.measurements
+    known = {**both["original"], **both["current"]}
+    losses: list[list[str]] = []
+    variables: list[list[str]] = []
+    for names, values in utility.table.iterrows():
+        column, what = names if isinstance(names, tuple) else (names, "")
+        row = [str(column), str(what), number(values["original"], 4), number(values["current"], 4)]
+        (losses if column == "numeric keys" else variables).append(row)
+    missing = int(session.data.isna().sum().sum() - session.original.isna().sum().sum())
+    cells = session.original.size
+    return {
+        "risk": [
+            {
+                "key": key,
+                "title": one.title,
+                "meaning": one.info.meaning,
+                **{s: shown(both[s][key]) if key in both[s] else BLANK for s in both},
+            }
+            for key, one in known.items()
+        ],
+        "utility": variables,
+        "losses": losses,
+        "suppressed": missing,
+        "suppressed_share": percent(missing / cells if cells else 0.0),
+        "changed": session.cells_changed,
+        "risk_text": risk.summary(),
+        "utility_text": utility.summary(),
+    }
+
+
+def apply(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Run a method on the current file; returns the step as it is recorded."""
+    from riskeval.session.steps import to_json
+
+    session = session_of(workspace, project.protect)
+    result = session.apply(arguments["verb"], **arguments["arguments"])
+    step = session.steps[-1]
+    return {
+        "verb": step.verb,
+        "parameters": {name: to_json(value) for name, value in step.parameters.items()},
+        "summary": result.summary(),
+    }
+
+
+def _add_step(value: Any) -> Commands:
+    return [("protect.add_step", value)]
+
+
+JOBS: dict[str, Job] = {
+    "preview": Job(preview, "Reading the first rows"),
+    "columns": Job(columns, "Reading the file"),
+    "suggest": Job(suggest, "Looking for roles"),
+    "quick_risk": Job(quick_risk, "Measuring the risk"),
+    "measure": Job(measure, "Measuring risk and utility"),
+    "apply": Job(apply, "Protecting the file", _add_step),
+    "script": Job(script, "Writing the script"),
+    "run_file": Job(run_file, "Writing the run file"),
+    "report": Job(report, "Writing the report"),
+    "export": Job(export, "Writing the file"),
+    **DETAILS,
+}

@@ -1,0 +1,31 @@
+"""What the journey consists of: pages, jobs and actions."""
+
+from __future__ import annotations
+
+from synthpop.app.jobs import Journey, Page
+from synthpop.app.protect import data, details_page, methods, release, roles, side
+from synthpop.app.protect.jobs import JOBS
+from synthpop.app.protect.needs import has_file, has_keys, standing
+
+JOURNEY = Journey(
+    title="Protect a file",
+    text="Make a file safe enough to release: see its risk, change it step by step, and compare "
+    "risk and utility with the original at any time.",
+    pages={
+        "data": Page("Data", data.render, data.needs),
+        "roles": Page("Roles", roles.render, roles.needs, has_file),
+        "methods": Page("Protect", methods.render, methods.needs, has_keys),
+        "details": Page("Risk and utility", details_page.render, details_page.needs, has_keys),
+        "release": Page("Release", release.render, release.needs, has_keys),
+    },
+    jobs=JOBS,
+    needs=standing,
+    bar=side.render_bar,
+    side=side.render_history,
+    actions={
+        "apply": methods.apply,
+        "roles": roles.take_suggestions,
+        "meaning": data.set_meaning,
+        "subset": data.set_subset,
+    },
+)

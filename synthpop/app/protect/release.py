@@ -1,0 +1,79 @@
+"""The page "Release": the protected file, reports, script and run file."""
+
+from __future__ import annotations
+
+from htmltools import Tag, tags
+
+from synthpop.app.elements import ask, button, card, choose, select
+from synthpop.app.jobs import Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.protect.exports import FORMATS, format_of
+from synthpop.app.view import View
+from synthpop.microdata.text import join
+
+ORDERS = {
+    "records": "records in random order",
+    "households": "households in random order",
+    "households and members": "households and members in random order",
+    "keep": "as in the original (tells the place of each record)",
+}
+
+
+def needs(view: View) -> list[Need]:
+    """Return what the page shows."""
+    return shown.standing(view)
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.protect
+    suffix = view.choice("format", format_of(state))
+    household = state.roles.household is not None
+    order = view.choice("order", "households and members" if household else "records")
+    orders = [
+        (name, t(text)) for name, text in ORDERS.items() if household or "households" not in name
+    ]
+    text = next(
+        (
+            view.value(f"protect.{job}")["text"]
+            for job in (view.choice("text", "script"),)
+            if view.value(f"protect.{job}")
+        ),
+        "",
+    )
+    return tags.div(
+        tags.h1(t("Release")),
+        card(
+            t("The protected file"),
+            tags.p(t("{n} steps are in effect.", n=state.position)),
+            tags.div(
+                select("format", t("Format"), [(one, one) for one in FORMATS], suffix,
+                       message=choose(), argument="format"),
+                select("order", t("Order of the records"), orders, order,
+                       message=choose(), argument="order"),
+                class_="fields",
+            ),
+            tags.p(t("Identifiers are left out: {names}.", names=join(state.roles.identifiers)))
+            if state.roles.identifiers
+            else None,
+            button(t("Write the file"), ask("protect.export", format=suffix, order=order),
+                   kind="first", key="export"),
+        ),
+        card(
+            t("Report"),
+            tags.p(t("Internal: everything. External: counts are rounded, and nothing that gives "
+                     "a record away.")),
+            button(t("Internal report"), ask("protect.report", audience="internal"),
+                   key="report-internal"),
+            button(t("External report"), ask("protect.report", audience="external"),
+                   key="report-external"),
+        ),
+        card(
+            t("Repeat it without the app"),
+            button(t("Script (Python)"), ask("protect.script"), key="script"),
+            button(t("Run file for riskeval protect"), ask("protect.run_file"), key="run-file"),
+            tags.pre(tags.code(text), tabindex="0", aria_label=t("Script (Python)"))
+            if text
+            else None,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""The page "Roles": which column is what, suggested from the data with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from htmltools import Tag, tags
+
+from synthpop.app.elements import button, card, command, entry, select, waiting
+from synthpop.app.jobs import Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.protect.needs import file_stamp
+from synthpop.app.view import View
+from synthpop.microdata.text import count
+
+TITLES = {
+    "": "no role",
+    "keys": "key variable",
+    "numeric": "numeric key",
+    "weights": "weights",
+    "household": "household",
+    "sensitive": "sensitive",
+    "strata": "strata",
+    "pram": "to post-randomise",
+    "household_variables": "household variable",
+    "identifiers": "identifier, left out",
+}
+LIMITS = {
+    "k": "Records that share a key (k)",
+    "global_risk": "Mean risk",
+    "record_risk": "Risk of a record",
+    "l": "Distinct sensitive values (l)",
+}
+
+
+def needs(view: View) -> list[Need]:
+    """Return what the page shows."""
+    return [*shown.columns(view), *shown.suggestions(view)]
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.protect
+    described = view.value("protect.columns", file_stamp(state))
+    suggested = view.value("protect.suggest", file_stamp(state))
+    if described is None:
+        fault = view.fault("protect.columns")
+        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+        return tags.div(tags.h1(t("Roles")), inner)
+    reasons = {} if suggested is None else suggested["columns"]
+    return tags.div(
+        tags.h1(t("Roles")),
+        tags.p(
+            t("What would an intruder know of a person? Those columns are the keys. Give each "
+              "column its role; a change starts the steps anew."),
+            class_="lead",
+        ),
+        card(
+            t("Suggested from the data"),
+            _suggestion(view, suggested),
+        ),
+        _table(view, described, reasons),
+        _limits(view),
+    )  # fmt: skip
+
+
+def _suggestion(view: View, suggested: Any) -> Tag:
+    t = view.t
+    if suggested is None:
+        fault = view.fault("protect.suggest")
+        return tags.p(fault, class_="fault") if fault else waiting(t("Looking for roles"))
+    return tags.div(
+        tags.p(suggested["text"]),
+        button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
+    )
+
+
+def _table(view: View, described: Any, reasons: Mapping[str, Any]) -> Tag:
+    t, roles = view.t, view.project.protect.roles
+    pairs = [(role, t(title)) for role, title in TITLES.items()]
+    rows = []
+    for place, one in enumerate(described["columns"]):
+        name = one["name"]
+        role = roles.of(name)
+        rows.append(
+            tags.tr(
+                tags.th(name, tags.span(one.get("meaning", {}).get("label", ""), class_="label"),
+                        scope="row"),
+                tags.td(
+                    select(
+                        f"role-{place}", t("Role of {name}", name=name), pairs, role,
+                        message=command("protect.set_role", column=name), argument="role",
+                        hidden_label=True,
+                    )
+                ),
+                tags.td(t(one["type"])),
+                tags.td(count(one["distinct"]), class_="number"),
+                tags.td(reasons.get(name, {}).get("why", "")),
+                class_=f"role-{role}" if role else None,
+            )
+        )  # fmt: skip
+    names = [t("Column"), t("Role"), t("Type"), t("Distinct"), t("Why it is suggested")]
+    return card(
+        t("Columns and their roles"),
+        tags.div(
+            tags.table(
+                tags.caption(t("Columns and their roles"), class_="out-of-sight"),
+                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
+                tags.tbody(*rows),
+            ),
+            class_="scroll", tabindex="0", role="region", aria_label=t("Columns and their roles"),
+        ),
+    )  # fmt: skip
+
+
+def _limits(view: View) -> Tag:
+    t, limits = view.t, view.project.protect.limits
+    from riskeval import Limits
+
+    default = Limits()
+    fields = [
+        entry(
+            f"limit-{name}", t(title), limits.get(name, getattr(default, name)), kind="number",
+            message=command("protect.set_limit", name=name), step="any", min="0",
+        )
+        for name, title in LIMITS.items()
+    ]  # fmt: skip
+    return card(
+        t("Limits of your office"),
+        tags.p(t("What is accepted; empty: no limit. The defaults are customary."), class_="help"),
+        tags.div(*fields, class_="fields"),
+    )
+
+
+def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command that gives every column the role that was suggested."""
+    suggested = view.value("protect.suggest")
+    if suggested is None:
+        return []
+    roles = {name: one["role"] for name, one in suggested["columns"].items()}
+    return [command("protect.set_roles", roles=roles)]

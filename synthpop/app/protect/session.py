@@ -1,0 +1,79 @@
+"""The session of a child process, brought to the state of the project."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from synthpop.app.protect.state import ProtectState, StepRecord
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.errors import Faults
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from riskeval import ProtectionSession
+
+
+def file_stamp(state: ProtectState) -> str:
+    """Return what the data depend on."""
+    return state.model_dump_json(include={"source", "subset"})
+
+
+def roles_stamp(state: ProtectState) -> str:
+    """Return what a session depends on."""
+    return state.model_dump_json(include={"source", "subset", "roles"})
+
+
+def steps_stamp(state: ProtectState) -> str:
+    """Return what risk and utility depend on."""
+    steps = [[one.verb, one.parameters] for one in state.active]
+    return roles_stamp(state) + json.dumps(steps, sort_keys=True)
+
+
+def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
+    """Return the file as it was read, or the chosen records of it."""
+    if state.source is None:
+        faults = Faults("project")
+        faults.add("file", "is not opened yet", remedy="Open a file first.")
+        faults.raise_if_any()
+    assert state.source is not None
+    frame = workspace.frame(state.source)
+    for one in state.subset:
+        rows = frame[one.column].astype(str).isin(one.values)
+        frame = frame[rows.to_numpy()].reset_index(drop=True)
+    return frame
+
+
+def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
+    """Return the session after the steps of the project; only new steps are run."""
+    from riskeval import ProtectionSession
+    from riskeval.session.steps import from_json, to_json
+
+    def new() -> ProtectionSession:
+        return ProtectionSession(original(workspace, state), **state.roles.arguments())
+
+    session: ProtectionSession = workspace.once(f"session {roles_stamp(state)}", new)
+    known = [_text(step.verb, to_json(dict(step.parameters))) for step in _all_steps(session)]
+    wanted = [_text(step.verb, step.parameters) for step in state.active]
+    same = 0
+    while same < min(len(known), len(wanted)) and known[same] == wanted[same]:
+        same += 1
+    session.go_to(same)
+    for step in state.active[same:]:
+        session.apply(step.verb, **_arguments(step, from_json))
+    return session
+
+
+def _all_steps(session: ProtectionSession) -> tuple[Any, ...]:
+    return (*session.steps, *session.undone)
+
+
+def _arguments(step: StepRecord, from_json: Any) -> dict[str, Any]:
+    return {name: from_json(value) for name, value in step.parameters.items()}
+
+
+def _text(verb: str, parameters: Any) -> str:
+    if isinstance(parameters, dict) and parameters.get("type") == "mapping":
+        parameters = dict(parameters["items"])
+    return json.dumps([verb, parameters], sort_keys=True)

@@ -1,0 +1,99 @@
+"""What stays in view: risk and utility, original beside current, and the history of steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import button, command
+from synthpop.app.protect.needs import has_keys, standing
+from synthpop.app.view import View
+from synthpop.microdata.text import count
+
+QUICK = ("below_2", "below_3", "below_5", "expected_reidentifications", "record_risk")
+
+
+def render_bar(view: View) -> Tag | None:
+    """Return the numbers: original, arrow, current."""
+    if not has_keys(view.project):
+        return None
+    t = view.t
+    needs = {need.job: need.stamp for need in standing(view)}
+    quick = view.value("protect.quick_risk", needs["protect.quick_risk"])
+    older = quick is None
+    quick = quick or view.value("protect.quick_risk")
+    fault = view.fault("protect.quick_risk")
+    if quick is None:
+        text = fault or t("Measuring the risk")
+        return tags.div(tags.p(text, class_="fault" if fault else "waiting"), class_="bar")
+    rows = {one["key"]: one for one in quick["rows"]}
+    own = f"below_{view.project.protect.k}"
+    keys = [key for key in dict.fromkeys([own, *QUICK]) if key in rows][:5]
+    figures = [_figure(t(rows[key]["title"]), rows[key], rows[key].get("current_within"))
+               for key in keys]  # fmt: skip
+    measured = view.value("protect.measure", needs["protect.measure"])
+    if measured is not None:
+        cells = {"original": "0", "current": f"{count(measured['suppressed'])} "
+                 f"({measured['suppressed_share']})"}  # fmt: skip
+        figures.append(_figure(t("Cells suppressed"), cells, None))
+        for _, what, before, now in measured["losses"]:
+            if what == "IL1s":
+                figures.append(
+                    _figure(
+                        t("Information loss (IL1s)"), {"original": before, "current": now}, None
+                    )
+                )
+    return tags.div(
+        *figures, class_="bar older" if older else "bar", role="group",
+        aria_label=t("Risk and utility, original and current"),
+    )  # fmt: skip
+
+
+def _figure(title: str, row: dict[str, Any], within: bool | None) -> Tag:
+    mark = {True: "met", False: "exceeded", None: ""}[within]
+    original, current = row.get("original", "–"), row.get("current", "–")
+    return tags.div(
+        tags.span(title, class_="what"),
+        tags.span(
+            tags.span(original, class_="before"),
+            tags.span(" → ", aria_hidden="true"),
+            tags.strong(current),
+            class_="numbers",
+        ),
+        class_=f"figure {mark}".strip(),
+        title=row.get("meaning", ""),
+    )
+
+
+def render_history(view: View) -> Tag | None:
+    """Return the steps; a click goes to the state after one."""
+    if not has_keys(view.project):
+        return None
+    t, state = view.t, view.project.protect
+    items: list[TagChild] = [_item(view, 0, t("Original file"), "", state.position == 0)]
+    for place, step in enumerate(state.steps, 1):
+        title = f"{place}. {step.verb.replace('_', ' ')}"
+        items.append(_item(view, place, title, step.summary, place == state.position))
+    return tags.section(
+        tags.h2(t("History")),
+        tags.div(
+            button(t("Undo"), command("protect.undo"), key="undo", disabled=state.position == 0),
+            button(t("Redo"), command("protect.redo"), key="redo",
+                   disabled=state.position == len(state.steps)),
+            class_="pair",
+        ),
+        tags.ol(*items, class_="history"),
+    )  # fmt: skip
+
+
+def _item(view: View, place: int, title: str, summary: str, current: bool) -> Tag:
+    undone = place > view.project.protect.position
+    item = button(title, command("protect.go_to", position=place), key=f"step-{place}")
+    if current:
+        item.attrs["aria-current"] = "step"
+    return tags.li(
+        item,
+        tags.p(summary, class_="help") if summary and current else None,
+        class_="undone" if undone else None,
+    )

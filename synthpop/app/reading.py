@@ -1,0 +1,88 @@
+"""What the child process tells of a file: its first rows, and what each column holds."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from synthpop.app.state import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS, LINES, CELL = 20, 400, 40
+MOST_LEVELS = 200
+
+
+def preview_source(folder: Path, source: Source) -> dict[str, Any]:
+    """Return names and first rows of a file as it would be read, and the guesses of the reader.
+
+    Of delimited text only the first lines are read, so that a change of an option shows at once.
+    """
+    from synthpop.microdata.files import read_table
+
+    path, options = folder / source.file, source.reading()
+    if source.is_text:
+        with TemporaryDirectory(dir=folder) as temporary:
+            start = Path(temporary) / f"start{source.suffix}"
+            with path.open("rb") as whole, start.open("wb") as part:
+                part.writelines(islice(whole, LINES))
+            frame = read_table(start, **options)
+    else:
+        frame = read_table(path, **options)
+    return {
+        "names": [str(name) for name in frame.columns],
+        "types": [_type(frame[name]) for name in frame.columns],
+        "rows": [[_cell(value) for value in row] for row in frame.head(ROWS).to_numpy(object)],
+        "reading": list(frame.attrs.get("reading", ())),
+    }
+
+
+def _cell(value: Any) -> str:
+    import pandas as pd
+
+    if pd.isna(value):
+        return ""
+    text = str(value)
+    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+
+
+def _type(values: pd.Series) -> str:
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return "category"
+    return "number" if pd.api.types.is_numeric_dtype(values.dtype) else "text"
+
+
+def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what each column holds: type, label, distinct and missing values, levels."""
+    from synthpop.microdata.dictionary import dictionary_of
+
+    meanings = dictionary_of(frame)
+    described = []
+    for name in frame.columns:
+        values = frame[name]
+        counts = values.value_counts()
+        few = len(counts) <= MOST_LEVELS
+        kind = _type(values)
+        entry: dict[str, Any] = {
+            "name": str(name),
+            "type": kind,
+            "distinct": len(counts),
+            "missing": int(values.isna().sum()),
+            "levels": [[str(level), int(n)] for level, n in counts.sort_index().items()]
+            if (few and kind != "text") or (few and len(counts) <= 50)
+            else [],
+            "range": [float(values.min()), float(values.max())]
+            if kind == "number" and values.notna().any()
+            else [],
+        }
+        if name in meanings:
+            entry["meaning"] = meanings[name].to_dict()
+        described.append(entry)
+    return {"records": len(frame), "columns": described}

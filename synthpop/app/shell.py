@@ -1,0 +1,138 @@
+"""The frame around all pages: start, list of pages, numbers that stay in view, state of work."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagChild, TagList, tags
+
+from synthpop.app.elements import button, command, select
+from synthpop.app.registry import JOURNEYS
+from synthpop.app.texts import LANGUAGES
+from synthpop.app.view import Notice, Running, View
+from synthpop.microdata.text import number
+
+HEARTBEAT = 1.0
+
+
+def render_head(view: View) -> Tag:
+    """Return the first line: name, journeys, language, project."""
+    t, project = view.t, view.project
+    return tags.div(
+        button("synthpop · riskeval", command("choose_journey", journey=""), kind="brand",
+               label=t("To the start")),
+        tags.span(t(JOURNEYS[project.journey].title) if project.journey else "", class_="where"),
+        tags.div(
+            button(t("Save project"), {"action": "save"}, kind="quiet", key="save-project"),
+            select(
+                "language", t("Language"), LANGUAGES.items(), project.language,
+                message=command("choose_language"), argument="language", hidden_label=True,
+            ),
+            class_="right",
+        ),
+        class_="head",
+    )  # fmt: skip
+
+
+def render_rail(view: View, current: str) -> Tag | None:
+    """Return the list of pages of the journey."""
+    t, project = view.t, view.project
+    journey = JOURNEYS.get(project.journey)
+    if journey is None:
+        return None
+    items = []
+    for place, (name, page) in enumerate(journey.pages.items(), 1):
+        item = button(
+            f"{place}  {t(page.title)}",
+            command("choose_page", page=name),
+            key=f"page-{name}",
+            disabled=not page.ready(project),
+        )
+        if name == current:
+            item.attrs["aria-current"] = "page"
+        items.append(tags.li(item))
+    return tags.nav(tags.ol(*items), aria_label=t("Pages"), class_="rail")
+
+
+def render_start(view: View) -> Tag:
+    """Return the page of the start: the three journeys, and projects that were saved."""
+    t = view.t
+    cards = [
+        tags.section(
+            tags.h2(t(journey.title)),
+            tags.p(t(journey.text)),
+            button(t("Begin"), command("choose_journey", journey=name), kind="first",
+                   key=f"begin-{name}", label=f"{t('Begin')}: {t(journey.title)}"),
+            class_="card journey",
+        )
+        for name, journey in JOURNEYS.items()
+        if journey.pages
+    ]  # fmt: skip
+    return tags.div(
+        tags.h1(t("What would you like to do?")),
+        tags.div(*cards, class_="journeys"),
+        tags.section(
+            tags.h2(t("Go on with a project")),
+            tags.div(
+                tags.label(t("A project that was saved (.zip)"), for_="open-project"),
+                tags.input(
+                    id="open-project", type="file", accept=".zip",
+                    data_upload='{"action": "open_project"}',
+                ),
+                tags.progress(max="1", value="0", hidden="", aria_label=t("Upload")),
+                class_="field upload",
+            ),
+            class_="card",
+        ),
+        tags.p(
+            t("Everything stays on this machine: files are kept in a private folder, which is "
+              "removed when the app ends."),
+            class_="help",
+        ),
+        class_="start",
+    )  # fmt: skip
+
+
+def render_status(view: View, running: Running | None) -> Tag | None:
+    """Return what runs, for how long it will, and the way to stop it."""
+    if running is None:
+        return None
+    t = view.t
+    left = running.seconds_left()
+    parts = [t(running.title), t("{n} s so far", n=f"{running.seconds():.0f}")]
+    if left is not None:
+        parts.append(t("about {n} s left", n=number(max(1, round(left)))))
+    if running.detail:
+        parts.append(running.detail)
+    bar: TagChild = tags.progress(
+        max=str(running.total), value=str(running.done), aria_label=t("Progress")
+    )
+    return tags.div(
+        bar if running.total else tags.span(class_="spinner", aria_hidden="true"),
+        tags.span(" · ".join(parts)),
+        button(t("Cancel"), {"action": "cancel"}, kind="small", key="cancel"),
+        class_="status",
+    )
+
+
+def render_notice(view: View, notice: Notice | None) -> Tag | None:
+    """Return the last message: what was done, or what is wrong and how to mend it."""
+    if notice is None:
+        return None
+    lines = notice.text.splitlines()
+    return tags.div(
+        *[tags.p(line.strip(" -")) for line in lines],
+        button(view.t("Close"), {"action": "dismiss"}, kind="small", key="close-notice"),
+        class_=f"notice {notice.kind}",
+        role="alert" if notice.kind == "fault" else "status",
+    )
+
+
+def render_side(view: View) -> Tag | TagList | None:
+    """Return what the journey shows beside every page."""
+    journey = JOURNEYS.get(view.project.journey)
+    return None if journey is None else journey.side(view)
+
+
+def render_bar(view: View) -> Tag | None:
+    """Return the numbers that are always in view."""
+    journey = JOURNEYS.get(view.project.journey)
+    return None if journey is None else journey.bar(view)

@@ -1,0 +1,24 @@
+"""The catalogue of texts of the app: English is the key, other languages have a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthpop.app.german import GERMAN
+
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+CATALOGUES: dict[str, dict[str, str]] = {"de": GERMAN}
+
+
+def translate(language: str, text: str, **values: Any) -> str:
+    """Return a text in a language, with values filled in; English where there is no other.
+
+    Examples
+    --------
+    >>> translate("de", "Cancel"), translate("de", "Nobody says this")
+    ('Abbrechen', 'Nobody says this')
+    >>> translate("en", "{n} records", n=3)
+    '3 records'
+    """
+    known = CATALOGUES.get(language, {}).get(text, text)
+    return known.format(**values) if values else known

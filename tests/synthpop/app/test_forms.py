@@ -1,0 +1,123 @@
+"""Forms from signatures: a new method appears without a line in the app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from riskeval import protect
+from synthpop.app.forms import make_form, protection_forms, read_form
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.methods import Method
+from synthpop.microdata.parameters import Whole
+
+
+@dataclass(frozen=True)
+class Ring(Method):
+    """Points on a ring.
+
+    Attributes
+    ----------
+    points : int
+        How many.
+    """
+
+    type: ClassVar[str] = "ring"
+    PARAMETERS: ClassVar = {"points": Whole(1)}
+    points: int = 8
+
+
+@dataclass(frozen=True)
+class Disc(Method):
+    """Points on a disc."""
+
+    type: ClassVar[str] = "disc"
+
+
+def scatter(
+    data: Any,
+    variables: Sequence[str],
+    *,
+    shape: Ring | Disc | str = "disc",
+    level: float = 0.5,
+    whole: bool = False,
+    note: str | None = None,
+    classes: Any = None,
+    seed: int | None = None,
+) -> None:
+    """Scatter values. Nobody does.
+
+    Parameters
+    ----------
+    data : DataFrame
+    variables : names of numeric columns
+        What is scattered.
+    shape : str or Ring or Disc
+        Where to.
+    level : float
+        How far.
+    whole : bool
+        Whether the result is rounded.
+    note : {"short", "long"}, optional
+        "short": a word.
+        "long": a sentence.
+    classes : sequence
+        Any list.
+    """
+
+
+def test_a_new_verb_appears_with_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(protect.VERBS, "scatter", "nowhere")
+    monkeypatch.setattr(protect, "scatter", scatter, raising=False)
+    form = protection_forms()["scatter"]
+    assert form.help == "Scatter values. Nobody does."
+    assert form.option("level").kind == "number"
+    assert form.option("level").default == 0.5
+    assert form.option("note").choices == (("short", "a word."), ("long", "a sentence."))
+    assert form.option("whole").kind == "flag"
+
+
+def test_records_have_options_of_their_own() -> None:
+    form = make_form(scatter)
+    option = form.option("shape")
+    assert option.kind == "object"
+    assert [one.name for one in option.forms] == ["ring", "disc"]
+    entries = {"variables": ["a"], "shape": "ring", "shape.ring.points": "3"}
+    assert read_form(form, entries)["shape"] == {"type": "ring", "points": 3}
+    assert read_form(form, {"variables": ["a"], "shape": "disc"})["shape"] == "disc"
+
+
+def test_entries_become_arguments_and_empty_ones_are_left_out() -> None:
+    form = make_form(scatter)
+    entries = {"variables": ["a", "b"], "level": "0,25", "whole": "true", "note": "", "seed": "7",
+               "classes": "0, 10, inf"}  # fmt: skip
+    assert read_form(form, entries) == {
+        "variables": ["a", "b"], "level": 0.25, "whole": True, "seed": 7,
+        "classes": [0, 10, float("inf")],
+    }  # fmt: skip
+
+
+def test_all_faulty_entries_are_named_at_once() -> None:
+    with pytest.raises(InputError) as problem:
+        read_form(make_form(scatter), {"level": "much", "note": "medium", "seed": "1.5", "x": "1"})
+    assert {fault.where for fault in problem.value.faults} == {
+        "level", "note", "seed", "x", "variables",
+    }  # fmt: skip
+
+
+def test_values_are_never_evaluated() -> None:
+    form = make_form(scatter)
+    text = "__import__('os').getcwd()"
+    assert read_form(form, {"variables": ["a"], "classes": text})["classes"] == text
+
+
+def test_every_method_has_a_form_with_help() -> None:
+    for verb, form in protection_forms().items():
+        assert form.help.endswith("."), verb
+        assert form.options, verb
+        for option in form.options:
+            if option.name != "seed":
+                assert option.help or option.choices or option.from_role, (verb, option.name)

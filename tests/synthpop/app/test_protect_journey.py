@@ -1,0 +1,214 @@
+"""The journey "protect" without a browser: from the file to what leaves the app."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("shiny")
+
+from synthpop.app import shell
+from synthpop.app.protect.details_page import TITLES
+from synthpop.app.tab import Tab
+from tests.synthpop.app.helpers import do, open_tab, people, play, protecting
+
+
+def page_text(tab: Tab) -> str:
+    page = tab.page()
+    assert page is not None
+    return str(page.render(tab.view()))
+
+
+def step(verb: str, **entries: object) -> dict[str, object]:
+    return {"action": "apply", "verb": verb, "entries": entries}
+
+
+def below_3(tab: Tab) -> tuple[float, float]:
+    rows = tab.view().value("protect.quick_risk")["rows"]
+    row = next(one for one in rows if one["key"] == "below_3")
+    return row["original_value"], row["current_value"]
+
+
+def test_steps_change_the_risk_and_undo_brings_it_back(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    assert below_3(tab) == (240, 240)
+    play(tab, [step("global_recode", column="age", breaks="0, 40, 90")])
+    assert below_3(tab) == (240, 0)
+    play(tab, [do("protect.undo")])
+    assert below_3(tab) == (240, 240)
+    play(tab, [do("protect.redo")])
+    assert below_3(tab) == (240, 0)
+    bar, history = str(shell.render_bar(tab.view())), str(shell.render_side(tab.view()))
+    assert "240 (100 %)" in bar
+    assert "1. global recode" in history
+
+
+def test_every_page_and_detail_shows_a_result(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    for name in ("data", "roles", "methods", "release"):
+        play(tab, [do("choose_page", page=name)])
+        assert 'class="fault"' not in page_text(tab)
+    play(tab, [do("choose_page", page="details")])
+    for detail in TITLES:
+        play(tab, [{"action": "choose", "values": {"detail": detail}}])
+        text = page_text(tab)
+        assert 'class="fault"' not in text, detail
+        assert "spinner" not in text, detail
+
+
+def test_faulty_options_are_a_message_and_no_step(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [step("global_recode", column="age", breaks="0, 10")])
+    assert tab.notice is not None
+    assert "outside" in tab.notice.text
+    assert tab.project.protect.steps == ()
+    play(tab, [step("global_recode", column="age")])
+    assert "breaks" in tab.notice.text
+    play(tab, [step("add_noise", nonsense="1")])
+    assert "no option" in tab.notice.text
+    play(tab, [{"action": "nonsense"}])
+    assert tab.notice.kind == "fault"
+
+
+def test_the_script_repeats_the_session(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(
+        tab,
+        [
+            step("global_recode", column="age", breaks="0, 40, 90"),
+            step("add_noise", level="0.2", seed="5"),
+            {"action": "job", "name": "protect.script"},
+        ],
+    )
+    text = tab.view().value("protect.script")["text"]
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    people().to_parquet(folder / "survey.parquet")
+    (folder / "protect.py").write_text(text)
+    subprocess.run([sys.executable, "protect.py"], cwd=folder, check=True, timeout=120)
+    repeated = pd.read_parquet(folder / "survey-protected.parquet")
+    from synthpop.app.protect.session import session_of
+
+    current = session_of(tab.worker.workspace, tab.project.protect).data  # type: ignore[attr-defined]
+    pd.testing.assert_frame_equal(repeated, current)
+
+
+def test_the_run_file_is_one_of_riskeval_protect(tmp_path: Path) -> None:
+    from riskeval.runfiles.runfile import load_protect_plan
+
+    tab = protecting(tmp_path)
+    play(
+        tab,
+        [
+            step("global_recode", column="age", breaks="0, 40, inf"),
+            step("local_suppression", k="4"),
+            {"action": "job", "name": "protect.run_file"},
+        ],
+    )
+    plan = load_protect_plan(tmp_path / "out" / "survey-protect.toml")
+    assert [verb for verb, _ in plan.steps] == ["global_recode", "local_suppression"]
+    assert plan.steps[1][1]["k"] == 4
+    assert plan.roles.keys == ["region", "sex", "age"]
+
+
+@pytest.mark.parametrize("name", ["survey.csv", "survey.parquet"])
+def test_export_keeps_the_format_and_shuffles(tmp_path: Path, name: str) -> None:
+    tab = protecting(tmp_path, name)
+    downloads: list[str] = []
+    tab.listener = lambda part: downloads.append(tab.download) if part == "download" else None
+    play(tab, [do("protect.set_role", column="job", role="identifiers"),
+               {"action": "job", "name": "protect.export"}])  # fmt: skip
+    assert downloads == [f"survey-protected{Path(name).suffix}"]
+    path = tmp_path / "out" / downloads[0]
+    file = pd.read_csv(path) if name.endswith("csv") else pd.read_parquet(path)
+    assert "job" not in file
+    assert file["income"].tolist() != people()["income"].tolist()
+    assert sorted(file["income"]) == sorted(people()["income"])
+
+
+def test_reports_for_two_audiences(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    for audience in ("internal", "external"):
+        play(
+            tab, [{"action": "job", "name": "protect.report", "arguments": {"audience": audience}}]
+        )
+    pages = {one: (tmp_path / "out" / f"survey-{one}.html").read_text() for one in
+             ("internal", "external")}  # fmt: skip
+    assert pages["internal"] != pages["external"]
+
+
+def test_a_project_that_was_saved_goes_on_where_it_was(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [step("global_recode", column="age", breaks="0, 40, 90"), do("protect.undo")])
+    again = open_tab(tmp_path)
+    assert again.project == tab.project
+    play(again, [do("protect.redo")])
+    assert below_3(again) == (240, 0)
+    names = [entry.command for entry in again.project.record]
+    assert names[-3:] == ["protect.add_step", "protect.undo", "protect.redo"]
+
+
+def test_suggested_roles_have_reasons_and_can_be_taken(tmp_path: Path) -> None:
+    tab = open_tab(tmp_path, people())
+    play(
+        tab,
+        [
+            do("choose_journey", journey="protect"),
+            do("protect.open_file", name="survey.parquet", file="data-1.parquet"),
+            do("choose_page", page="roles"),
+            {"action": "roles"},
+        ],
+    )
+    roles = tab.project.protect.roles
+    assert roles.weights == "weight"
+    assert "age" in roles.keys
+    assert tab.view().value("protect.suggest")["columns"]["age"]["why"] in page_text(tab)
+
+
+def test_import_options_change_what_is_read(tmp_path: Path) -> None:
+    tab = open_tab(tmp_path)
+    (tmp_path / "data-1.csv").write_text("a;b\n1,5;-9\n2,5;3\n")
+    play(
+        tab,
+        [
+            do("choose_journey", journey="protect"),
+            do("protect.open_file", name="x.csv", file="data-1.csv"),
+        ],
+    )
+    preview = tab.view().value("protect.preview")
+    assert preview["rows"][0] == ["1.5", "-9"]
+    assert "separator ';'" in preview["reading"]
+    play(tab, [do("protect.set_reading", missing="-9", decimal=",")])
+    assert tab.view().value("protect.preview")["rows"][0] == ["1.5", ""]
+    play(tab, [do("protect.set_subset", column="a", values=["2.5"])])
+    assert tab.view().value("protect.columns")["records"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("data-1.csv", b""), ("data-1.csv", b"\x00\x01\xff"), ("data-1.parquet", b"PAR1 no"),
+     ("data-1.csv", b"a,b\n1,2,3,4\n"), ("data-1.sav", b"$FL2 no"), ("data-1.dta", b"x")],
+)  # fmt: skip
+def test_a_malformed_file_is_a_message_and_the_tab_lives_on(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    tab = open_tab(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    play(
+        tab,
+        [
+            do("choose_journey", journey="protect"),
+            do("protect.open_file", name=name, file=name),
+        ],
+    )
+    assert tab.view().fault("protect.preview") != ""
+    assert tab.view().fault("protect.preview").splitlines()[0] in page_text(tab).replace(
+        "&#x27;", "'"
+    )
+    people().to_parquet(tmp_path / "data-2.parquet")
+    play(tab, [do("protect.open_file", name="good.parquet", file="data-2.parquet")])
+    assert tab.view().value("protect.columns")["records"] == 240
