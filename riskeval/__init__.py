@@ -70,6 +70,7 @@ _WHERE = {
     "t_closeness": "measures.t_closeness",
     "tcap": "attacks.counting.attribution",
     "write_assessment": "report.assessment",
+    "write_judgement": "report.judgement",
 }
 # name -> module of its own name
 _MODULES = {"protect": "protect", "utility": "utility"}
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
+    from riskeval.report.judgement import write_judgement as write_judgement
     from riskeval.runfiles.compare import load_compare_plan as load_compare_plan
     from riskeval.runfiles.intruders import load_intruders_plan as load_intruders_plan
     from riskeval.runfiles.judge import load_judge_plan as load_judge_plan

@@ -96,18 +96,26 @@ def judge(
     out: Annotated[Path | None, typer.Option(help="Table to write: .csv or .parquet.")] = None,
     workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
 ) -> None:
-    """Run every attack on a synthetic file; write the table of all numbers."""
+    """Run every attack on a synthetic file; write a page and the table of all numbers."""
+    from riskeval.report.judgement import write_judgement
     from riskeval.runfiles.judge import load_judge_plan
     from synthpop.microdata.files import write_table
 
     plan = load_judge_plan(file)
     target = out or plan.folder / (plan.out or f"{file.stem}.csv")
-    keep_sources("riskeval judge", [file, *plan.sources()], [target])
+    page = target.with_suffix(".html")
+    if out is None and plan.report.file:
+        page = plan.folder / plan.report.file
+    keep_sources("riskeval judge", [file, *plan.sources()], [target, page])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
-    write_table(result.to_frame(), target)
+    write_judgement(page, result, title=plan.report.title, audience=plan.report.audience)
+    internal = plan.report.audience == "internal"
+    if internal:
+        write_table(result.to_frame(), target)
     typer.echo(result.summary())
-    typer.echo(f"Wrote the numbers {target}. Seed {result.seed} repeats them.")
+    more = f" and the numbers {target}" if internal else ""
+    typer.echo(f"Wrote the report {page}{more}. Seed {result.seed} repeats it.")
 
 
 @app.command()

@@ -212,7 +212,9 @@ def verdict_rows(
         limits = verdict("Limits", "none set", "none", "No limit was set, or none applies.")
     elif clean:
         word, level = ("met", "good") if len(clean) == len(names) else ("met by some", "look")
-        limits = verdict("Limits", word, level, f"Every limit is met by {join(clean)}.", "#limits")
+        limits = verdict(
+            "Limits", word, level, f"Every limit that applies is met by {join(clean)}.", "#limits"
+        )
     else:
         text = "No release meets every limit; the table below says which are exceeded."
         limits = verdict("Limits", "exceeded", "bad", text, "#limits")

@@ -258,7 +258,7 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
     if external and not set(session.roles.numeric) <= safe_columns(session):
         return table([], [])
     rows = [
-        (what, UTILITY.get(str(what), str(what)), number(float(values["current"]), 4))
+        (str(what), UTILITY.get(str(what), str(what)), number(float(values["current"]), 4))
         for what, values in measured.loc["numeric keys"].iterrows()
     ]
     return table(["Number", "What it means", "Value"], rows, text_columns=2)

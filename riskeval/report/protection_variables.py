@@ -88,8 +88,8 @@ def _statistics(part: pd.DataFrame, is_category: bool, hidden: bool, write: Any)
         if hidden and not counts:
             body.append([title, "not shown", "not shown"])
             continue
-        sides = (text(float(part.loc[what, side])) for side in ("original", "current"))
-        body.append([title, *sides])
+        values = part.loc[what, ["original", "current"]].to_numpy(dtype=float)
+        body.append([title, *(text(float(value)) for value in values)])
     return table(["Statistic", "Original", "Current"], body)
 
 
@@ -102,16 +102,15 @@ def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> 
             column.astype(str).value_counts().reindex(levels, fill_value=0).to_numpy()
             for column in (before, after)
         ]
-        return before_after(*sides, text)
+        return before_after(sides[0], sides[1], text)
     known = _values(before)
     known = known[np.isfinite(known)]
     if not len(known):
         return ""
     low, high = np.quantile(known, [0.01, 0.99])
     edges = np.linspace(low, high if high > low else low + 1, CLASSES + 1)
-    return before_after(
-        *(np.histogram(_values(column), edges)[0] for column in (before, after)), text
-    )
+    counts = [np.histogram(_values(column), edges)[0] for column in (before, after)]
+    return before_after(counts[0], counts[1], text)
 
 
 def _loss_of(before: pd.Series, after: pd.Series, is_category: bool, external: bool) -> str:

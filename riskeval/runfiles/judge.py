@@ -16,14 +16,24 @@ from riskeval.runfiles.attack_files import (
     read_intruder,
     read_seed_and_out,
 )
-from riskeval.runfiles.runfile import DataInput, read_data, read_source
+from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_source, validate
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, RunFileError
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.tomlfile import check_sections, read_toml
 
-SECTIONS = ["data", "synthetic", "holdout", "intruder", "attacks", "n_groups", "seed", "out"]
+SECTIONS = [
+    "data",
+    "synthetic",
+    "holdout",
+    "intruder",
+    "attacks",
+    "n_groups",
+    "seed",
+    "out",
+    "report",
+]
 
 
 class SyntheticInput(ReleasedFile):
@@ -48,6 +58,8 @@ class JudgePlan:
     seed : int or None
     out : str or None
         Table of all numbers, ``.csv`` or ``.parquet``.
+    report : PageOptions
+        Page: title, file, audience.
     folder : Path
         Where relative paths start.
     """
@@ -60,6 +72,7 @@ class JudgePlan:
     n_groups: int
     seed: int | None
     out: str | None
+    report: PageOptions
     folder: Path
 
     def sources(self) -> list[Path]:
@@ -99,8 +112,9 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
         ``[data]`` (the original: `file` or ``demo = true``), ``[synthetic]`` (`file`, also a folder
         of Parquet files, and `replicates`), where there is one ``[holdout]``, and ``[intruder]``
         with the fields of a `Scenario` (here everybody is looked for unless `who` says otherwise).
-        Further `attacks` (names; all without it), `n_groups`, `seed`, and `out`, the file of the
-        table. Relative paths start at the folder of the run file.
+        Further `attacks` (names; all without it), `n_groups`, `seed`, `out`, the file of the
+        table, and ``[report]`` with `title`, `file` and `audience` of the page.
+        Relative paths start at the folder of the run file.
 
     Raises
     ------
@@ -134,8 +148,10 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
     if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
         faults.add("n_groups", f"is {n_groups!r}", remedy="Give a whole number of at least 2.")
     seed, out = read_seed_and_out(faults, data)
+    report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     faults.raise_if_any()
     assert intruder is not None  # or there was a fault
+    assert report is not None
     return JudgePlan(
-        source, synthetic, holdout, intruder, attacks, n_groups, seed, out, file.parent
+        source, synthetic, holdout, intruder, attacks, n_groups, seed, out, report, file.parent
     )

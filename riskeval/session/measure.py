@@ -13,7 +13,7 @@ from riskeval.measurement import Measurement
 from riskeval.session.roles import SessionRoles
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, plural
+from synthpop.microdata.text import count, join, number, plural
 
 if TYPE_CHECKING:
     from riskeval.measures.individual import IndividualRisk
@@ -92,8 +92,9 @@ def compare_columns(
     )
     if not loss.empty:
         text += (
-            f" Values of {', '.join(loss.attrs['columns'])} moved by {loss['IL1s']:.4g} "
-            "sqrt(2) standard deviations on average (IL1s; 0 is none, there is no threshold)."
+            f" Values of {join(loss.attrs['columns'])} changed by "
+            f"{number(2**0.5 * float(loss['IL1s']))} standard deviations on average (IL1s = "
+            f"{number(loss['IL1s'])}; there is no threshold)."
         )
     return BeforeAfter(table, text)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from synthpop.microdata.text import number
 
@@ -198,7 +199,14 @@ def value_bar(
 
 
 def interval_dot(
-    value: float, lower: float, upper: float, yardstick: float, ends: tuple[float, float], text: str
+    value: float,
+    lower: float,
+    upper: float,
+    yardstick: float,
+    ends: tuple[float, float],
+    text: str,
+    *,
+    is_far: bool | None = None,
 ) -> str:
     """Return a dot with its interval, and a vertical line at what it is compared with.
 
@@ -210,6 +218,8 @@ def interval_dot(
         Baseline or true value; NaN for none. The dot stands out where the interval excludes it.
     ends : (float, float)
         Low and high end of the axis.
+    is_far : bool, optional
+        Whether the dot stands out, whatever the interval.
     """
     low, high = ends
     if not (np.isfinite(value) and high > low):
@@ -220,7 +230,7 @@ def interval_dot(
 
     body = f'<path class="grid" d="M0 15H{SPARK_WIDTH}"/>'
     apart = np.isfinite(yardstick) and np.isfinite(lower) and not lower <= yardstick <= upper
-    kind = "far" if apart else "mark"
+    kind = "far" if (apart if is_far is None else is_far) else "mark"
     if np.isfinite(yardstick):
         body += f'<path class="limit" d="M{at(yardstick):.1f} 3V27"/>'
     if np.isfinite(lower) and np.isfinite(upper):
@@ -229,7 +239,7 @@ def interval_dot(
     return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
 
 
-def before_after(before: Sequence[float], after: Sequence[float], text: str) -> str:
+def before_after(before: ArrayLike, after: ArrayLike, text: str) -> str:
     """Return two distributions over the same classes: grey columns before, a coloured line after.
 
     Examples

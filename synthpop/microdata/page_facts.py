@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from synthpop.microdata.text import BLANK
@@ -20,7 +20,7 @@ class Svg(str):
         return str(self)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "",
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
           text_columns: int = 1) -> dict[str, Any]:  # fmt: skip
     """Return what the template needs for a table; columns after the first ones are numbers."""
     return {

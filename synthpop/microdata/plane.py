@@ -20,8 +20,8 @@ from synthpop.microdata.text import tick
 Scale = Literal["linear", "log", "symlog"]
 SIZES = {"wide-only": (720, 340, 64), "narrow-only": (340, 280, 48)}
 """Class -> width, height and left margin in pixels."""
-TOP, BOTTOM, RIGHT = 14, 46, 16
-LETTER, LINE_HEIGHT = 6.4, 14.0
+TOP, BOTTOM, RIGHT = 30, 46, 16
+LETTER = 6.8
 SHAPES = ("circle", "square", "diamond", "triangle", "cross", "ring")
 
 
@@ -182,9 +182,8 @@ class _Frame:
         size = int(self.inner[0] / LETTER)
         body += f'<text class="tick end" x="{right}" y="{self.height - 8}">'
         body += f"{escape(_cut(self.plane.x.title, size))}</text>"
-        title = escape(_cut(self.plane.y.title, int(self.inner[1] / LETTER)))
-        turned = f'transform="translate(12 {TOP}) rotate(-90)"'
-        return body + f'<text class="tick end" {turned}>{title}</text>'
+        title = escape(_cut(self.plane.y.title, int(self.width / LETTER)))
+        return body + f'<text class="tick" x="0" y="14">{title}</text>'
 
     def point(self, x: float, y: float, kind: str, shape: str, label: str) -> str:
         a, b = (float(v) for v in self.at(x, y))
@@ -235,7 +234,7 @@ class _Frame:
             for dx, dy in ((9, 4), (-9 - size, 4), (-size / 2, -9), (-size / 2, 18),
                            (9, -10), (9, 18), (-9 - size, -10), (-9 - size, 18)):  # fmt: skip
                 box = (x + dx, y + dy - 11, x + dx + size, y + dy + 3)
-                inside = box[0] >= self.left and box[2] <= self.width and box[1] >= 0
+                inside = box[0] >= self.left and box[2] <= self.width and box[1] >= TOP - 12
                 if inside and not any(_meet(box, other) for other in self.boxes):
                     self.boxes.append(box)
                     body += f'<text class="label" x="{box[0]:.1f}" y="{y + dy:.1f}">'

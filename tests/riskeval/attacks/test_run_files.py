@@ -104,9 +104,21 @@ class TestJudge:
         run = call("judge", str(folder / "judge.toml"), "--seed", "5", cwd=folder)
         assert run.returncode == 0, run.stderr
         assert "more about persons of the original than about strangers" in run.stdout
-        assert "Seed 5 repeats them" in run.stdout
+        assert "Seed 5 repeats it" in run.stdout
+        assert "Attacks on a synthetic file" in (folder / "judge.html").read_text(encoding="utf-8")
         table = pd.read_csv(folder / "judge.csv")
         assert set(table["attack"]) == {"replicated_uniques", "disco", "distance_screen"}
+        with (folder / "judge.toml").open("a", encoding="utf-8") as file:
+            file.write(
+                '\n[report]\ntitle = "Foreign data"\nfile = "page.html"\naudience = "external"\n'
+            )
+        (folder / "judge.csv").unlink()
+        run = call("judge", str(folder / "judge.toml"), cwd=folder)
+        assert run.returncode == 0, run.stderr
+        page = (folder / "page.html").read_text(encoding="utf-8")
+        assert "<h1>Foreign data</h1>" in page
+        assert "for external readers" in page
+        assert not (folder / "judge.csv").exists()
         kept = call(
             "judge", str(folder / "judge.toml"), "--out", str(folder / "survey.csv"), cwd=folder
         )

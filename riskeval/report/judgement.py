@@ -1,0 +1,276 @@
+"""The page on a synthetic file: whether it tells more of its participants than of strangers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from riskeval.attacks.registry import ATTACKS, AttackNumber
+from riskeval.measurement import Measurement
+from riskeval.report.advice import advice_on
+from riskeval.report.values import AUDIENCES, ROUNDING, shown
+from synthpop.microdata.charts import interval_dot
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.text import BLANK, join, number, plural
+
+if TYPE_CHECKING:
+    from riskeval.attacks.assess_synthetic import SyntheticRisk
+
+MOST_FINDINGS = 5
+NO_HOLDOUT = (
+    "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
+    "anybody. Give persons of the same population who were not in the original."
+)
+HIGHER = "higher"
+
+
+def write_judgement(
+    path: Path | str,
+    risk: SyntheticRisk,
+    *,
+    title: str | None = None,
+    audience: str = "internal",
+) -> Path:
+    """Write what the attacks on a synthetic file found as one self-contained HTML file.
+
+    Parameters
+    ----------
+    path : path
+    risk : SyntheticRisk
+        Result of `assess_synthetic`.
+    title : str, optional
+    audience : {"internal", "external"}
+        "external" shows shares rounded to multiples of five records, and nothing else that was
+        measured: no intervals, charts, notes or seed. A share of unknown records is not shown.
+
+    Raises
+    ------
+    InputError
+        An unknown audience.
+    OutputError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from riskeval import assess_synthetic
+    >>> data = pd.DataFrame({"age": [20, 20, 30, 40] * 9, "ill": ["n", "n", "y", "n"] * 9})
+    >>> risk = assess_synthetic(data, data, "age", "ill", attacks=["disco"], seed=1)
+    >>> page = write_judgement(tempfile.mkdtemp() + "/judge.html", risk)
+    >>> "DiSCO" in page.read_text(encoding="utf-8")
+    True
+    """
+    faults = Faults("report")
+    check_choice(faults, "audience", audience, AUDIENCES)
+    faults.raise_if_any()
+    external = audience == "external"
+    facts = judgement_facts(risk, external)
+    facts["title"] = title or "Disclosure risk of a synthetic file"
+    return write_page(path, render_page("riskeval", "judge.html.j2", facts), private=not external)
+
+
+def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
+    """Return everything that the page says but its title, as text ready to be set."""
+    rows = [_row(risk, *item, external) for item in _numbers(risk)]
+    rows.sort(key=lambda row: not row["flagged"])
+    return {
+        "external": external,
+        "cards": _cards(risk, external),
+        "verdicts": verdict_rows(risk, external),
+        "worst": _worst(risk, external),
+        "story": risk.story,
+        "rounding": ROUNDING if external else "",
+        "rows": rows,
+        "sorts": [] if external else [("excess", "excess over strangers"), ("value", "value")],
+        "skipped": [
+            [_title(attack, target), "" if external else why]
+            for (attack, target), why in risk.skipped.items()
+        ],
+        "attacks": table(
+            ["Attack", "What the intruder does", "What it cannot see"],
+            [[ATTACKS[name].title, f"The intruder {ATTACKS[name].story}.", ATTACKS[name].blind_spot]
+             for name in dict.fromkeys(attack for attack, _ in risk.results)],
+            text_columns=3,
+        ),
+        "seed": "" if external else str(risk.seed),
+    }  # fmt: skip
+
+
+def _numbers(risk: SyntheticRisk) -> Iterator[tuple[str, str, AttackNumber]]:
+    """Yield every number with its attack and target; the records it counts are filled in."""
+    for (attack, target), result in risk.results.items():
+        for one in ATTACKS[attack].numbers(result):
+            measured = one.measurement
+            if not measured.records:
+                measured = replace(measured, records=_least_records(result, one))
+            yield attack, target, replace(one, measurement=measured)
+
+
+def _least_records(result: Any, one: AttackNumber) -> int:
+    """Return the smallest number of records that a share may refer to; 0 where none is known."""
+    sizes = [getattr(result, name, 0) for name in ("n_looked_for", "n_original", "n_synthetic")]
+    if one.excess is not None:
+        sizes += [one.excess.n, one.excess.n_holdout]
+    return min((int(n) for n in sizes if n), default=0)
+
+
+def _title(attack: str, target: str) -> str:
+    return ATTACKS[attack].title + (f" on {target}" if target else "")
+
+
+def _cards(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
+    skipped = f"{len(risk.skipped)} left out" if risk.skipped else "none left out"
+    cards = [
+        card("Attacks", str(len(risk.results)), skipped),
+        card("Higher than for strangers", str(len(risk.above_together)), "attacks, all together"),
+    ]
+    for attack, _, one in _numbers(risk):
+        if attack == "distance_screen" and one.measurement.info.name == "identical":
+            text = shown(one.measurement, external)
+            cards.append(card("Identical records", text, "synthetic records equal to an original"))
+    return cards
+
+
+def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
+    """Return the three rows: participants against strangers, copies, and what was attacked.
+
+    The first is "higher" where an excess over strangers is clear even as the most striking of all
+    attacks, "signs" where it is clear for an attack by itself.
+    """
+    first = risk.summary().splitlines()[0]
+    if risk.above_together:
+        rows = [verdict("Participants and strangers", HIGHER, "bad", first, "#attacks")]
+    elif risk.above:
+        rows = [verdict("Participants and strangers", "signs", "look", first, "#attacks")]
+    elif risk.table["excess"].isna().all():
+        rows = [verdict("Participants and strangers", "no verdict", "none", NO_HOLDOUT)]
+    else:
+        rows = [verdict("Participants and strangers", "no difference seen", "good", first,
+                        "#attacks")]  # fmt: skip
+    rows.append(_copies(risk, external))
+    if risk.skipped:
+        names = join(_title(*item) for item in risk.skipped)
+        rows.append(verdict("Attacks", "some left out", "look", f"Left out: {names}.", "#skipped"))
+    else:
+        text = f"{plural(len(risk.results), 'attack')} ran. Stronger ones may find more."
+        rows.append(verdict("Attacks", "all ran", "good", text, "#attacks"))
+    return rows
+
+
+def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
+    """Judge copied records by the distance screen."""
+    for attack, _, one in _numbers(risk):
+        measured = one.measurement
+        if attack != "distance_screen" or measured.info.name != "identical":
+            continue
+        value = shown(measured, external)
+        share = f"{value} of the synthetic records equal an original one"
+        if external and value == BLANK:
+            share = "The share of synthetic records that equal an original one is not shown"
+        usual = shown(replace(measured, value=measured.baseline, lower=np.nan), external)
+        if usual != BLANK:
+            share += f"; among {measured.against.removeprefix('records of ')}: {usual}"
+        link = f"#{row_id(_key(attack, '', measured.info.name))}"
+        if one.is_above:
+            return verdict("Copied records", "more", "bad", f"{share}.", link)
+        word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
+        return verdict("Copied records", word, level, f"{share}.", link)
+    return verdict("Copied records", "not assessed", "none", "The distance screen did not run.")
+
+
+def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
+    """Return the attacks that find clearly more on participants than on strangers."""
+    found: list[tuple[float, dict[str, str]]] = []
+    for attack, target, one in _numbers(risk):
+        if not one.is_above or one.excess is None:
+            continue
+        measured = one.measurement
+        name = measured.info.name
+        value, usual = (shown(replace(measured, value=x, lower=np.nan), external)
+                        for x in (measured.value, measured.baseline))  # fmt: skip
+        text = f"{_row_title(measured, target)} ({ATTACKS[attack].title})"
+        text += f": {value} of the original, {usual} of strangers" if value != BLANK else (
+            " is higher for the original than for strangers")  # fmt: skip
+        link = f"#{row_id(_key(attack, target, _measure_key(measured)))}"
+        found.append((-one.excess.difference, finding(text, link, _advice(attack, name))))
+    found.sort(key=lambda item: item[0])
+    return [item for _, item in found[:MOST_FINDINGS]]
+
+
+def _advice(attack: str, name: str) -> str:
+    return advice_on("identical" if name in ("identical", "close", "members") else attack)
+
+
+def _key(attack: str, target: str, measure: str) -> str:
+    return " ".join(part for part in (attack, target, measure) if part)
+
+
+def _measure_key(measured: Measurement) -> str:
+    return "identical" if measured.info.name == "identical" else measured.info.title
+
+
+def _row_title(measured: Measurement, target: str) -> str:
+    title = measured.info.title
+    return f"{title[0].upper()}{title[1:]}" + (f" of {target}" if target else "")
+
+
+def _row(
+    risk: SyntheticRisk, attack: str, target: str, one: AttackNumber, external: bool
+) -> dict[str, Any]:
+    measured, beyond = one.measurement, one.excess
+    baseline = replace(measured, value=measured.baseline, lower=np.nan, upper=np.nan)
+    excess = BLANK if beyond is None or external else number(beyond.difference)
+    sentences = [f"{measured.info.meaning[0].upper()}{measured.info.meaning[1:]}."]
+    if measured.against:
+        sentences.append(f"Compared with: {measured.against}.")
+    if one.reading():
+        sentences.append(f"{one.reading()[0].upper()}{one.reading()[1:]}." if not external else "")
+    note = risk.notes.get((attack, target), "")
+    if not external:
+        sentences += [f"{note}." if note else "", _interval(one)]
+    if measured.info.source:
+        sentences.append(f"Source: {measured.info.source}.")
+    reach = _reach(measured)
+    plot = "" if external else interval_dot(
+        measured.value, measured.lower, measured.upper, measured.baseline, (0.0, reach),
+        f"{measured.info.title}: {shown(measured)}, compared with {number(measured.baseline)}",
+        is_far=one.is_above,
+    )  # fmt: skip
+    value = shown(replace(measured, lower=np.nan, upper=np.nan), external)
+    return folding_row(
+        _key(attack, target, _measure_key(measured)),
+        _row_title(measured, target),
+        ATTACKS[attack].title,
+        plot,
+        [value, shown(baseline, external) if measured.against else BLANK, excess],
+        {} if external else {"value": measured.value,
+                             "excess": np.nan if beyond is None else beyond.difference},
+        flagged=one.is_above,
+        sentences=sentences,
+    )  # fmt: skip
+
+
+def _reach(measured: Measurement) -> float:
+    ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]
+    return min(1.0, 1.15 * max([*ends, 0.01]))
+
+
+def _interval(one: AttackNumber) -> str:
+    measured, beyond = one.measurement, one.excess
+    text = ""
+    if np.isfinite(measured.lower):
+        text = f"Interval of the value: {number(measured.lower)} to {number(measured.upper)}. "
+    if beyond is not None:
+        text += (
+            f"Excess over strangers: {number(beyond.difference)} ({number(beyond.lower)} to "
+            f"{number(beyond.upper)})."
+        )
+    return text.strip()
