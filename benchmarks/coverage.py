@@ -24,6 +24,7 @@ from synthpop import (
     Structure,
     Survey,
     estimate_over_replicates,
+    indicators,
     load_demo_population,
 )
 from synthpop.microdata.streams import Streams
@@ -124,7 +125,7 @@ def estimands(
         "25 % quantile": _quantile(x, v, 0.25),
         "90 % quantile": _quantile(x, v, 0.9),
         "share without income": np.average(x == 0, weights=v),
-        "Gini of positive incomes": _gini(income[positive], w[positive]),
+        "Gini of positive incomes": indicators.gini(income[positive], w[positive]).value,
         "share below 60 % of median": np.average(x < 0.6 * _quantile(x, v, 0.5), weights=v),
     }
     groups = {
@@ -147,14 +148,6 @@ def _quantile(x: np.ndarray, w: np.ndarray, p: float) -> float:
     order = np.argsort(x)
     total = np.cumsum(w[order])
     return float(x[order][np.searchsorted(total, p * total[-1], side="right")])
-
-
-def _gini(x: np.ndarray, w: np.ndarray) -> float:
-    order = np.argsort(x)
-    x, w = x[order], w[order]
-    total = np.cumsum(w)
-    upper = 2 * np.sum(w * x * total) - np.sum(w**2 * x)
-    return float(100 * (upper / (total[-1] * np.sum(w * x)) - 1))
 
 
 def _slopes(

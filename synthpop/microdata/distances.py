@@ -89,21 +89,17 @@ def effective_size(weights: np.ndarray) -> float:
 
 
 def gini(values: np.ndarray, weights: np.ndarray) -> float:
-    """Gini coefficient of max(x, 0) of a weighted sample.
-
-    (2 sum(w x c) - sum(w^2 x)) / (sum(w) sum(w x)) - 1 with x sorted and c the cumulated weights.
+    """Gini coefficient of max(x, 0) of a weighted sample, a share; NaN where the total is zero.
 
     Examples
     --------
     >>> gini(np.array([1.0, 1.0, 1.0]), np.ones(3)), gini(np.array([0.0, 5.0]), np.ones(2))
     (0.0, 0.5)
     """
+    from synthpop.microdata.indicators import formulas
+
     order = np.argsort(values)
-    x, w = np.maximum(values[order], 0.0), weights[order]
-    whole = w.sum() * (w @ x)
-    if not whole > 0:
-        return float("nan")
-    return float((2 * np.sum(w * x * np.cumsum(w)) - np.sum(w * w * x)) / whole - 1)
+    return formulas.gini(np.maximum(values[order], 0.0), weights[order]) / 100
 
 
 def gini_of_cells(counts: np.ndarray, totals: np.ndarray) -> float:
