@@ -419,6 +419,7 @@ def _listening(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((LOOPBACK, port))
+    listener.listen(128)  # connections wait until the server answers
     return listener
 
 

@@ -11,7 +11,7 @@ from synthpop.microdata.delimited import CsvOptions
 from synthpop.microdata.dictionary import Dictionary, Variable
 from synthpop.microdata.tomlfile import Table
 
-STORED = r"^[a-z0-9][a-z0-9-]*\.[a-z0-9]+$"
+STORED = r"^data-[a-z0-9]+\.[a-z0-9]+$"
 Command = Callable[..., Any]
 
 
@@ -78,8 +78,8 @@ def with_reading(source: Source, options: Mapping[str, str]) -> Source:
 
     Examples
     --------
-    >>> with_reading(Source(name="a.csv", file="a.csv"), {"decimal": ",", "missing": "-9, 99"})
-    Source(name='a.csv', file='a.csv', separator=None, decimal=',', thousands=None, \
+    >>> with_reading(Source(name="a.csv", file="data-1.csv"), {"decimal": ",", "missing": "-9, 99"})
+    Source(name='a.csv', file='data-1.csv', separator=None, decimal=',', thousands=None, \
 encoding=None, missing=('-9', '99'), types={}, user_missing='missing', labels={})
     """
     values: dict[str, Any] = {

@@ -1,0 +1,198 @@
+"""Who may speak to the server, and what becomes of files."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("shiny")
+
+from synthpop.app.folders import (
+    new_folder,
+    new_key,
+    pack,
+    private_root,
+    stored_name,
+    too_large,
+    unpack,
+)
+from synthpop.app.guard import Guard, new_token
+from synthpop.app.server import Tabs, make_app
+from synthpop.microdata.errors import InputError
+from tests.synthpop.app.helpers import protecting
+
+TOKEN, PORT = new_token(), 4711
+GOOD = f"127.0.0.1:{PORT}"
+
+
+async def request(
+    app: Any, path: str, *, method: str = "GET", kind: str = "http",
+    headers: dict[str, str] | None = None, body: bytes = b"",
+) -> tuple[int, bytes, dict[bytes, bytes]]:  # fmt: skip
+    """Send one request to an ASGI application; returns status, body and headers."""
+    scope = {
+        "type": kind, "path": path, "raw_path": path.encode(), "method": method, "root_path": "",
+        "query_string": b"", "scheme": "http", "http_version": "1.1", "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", PORT), "subprotocols": [],
+        "headers": [(k.encode(), v.encode()) for k, v in (headers or {"host": GOOD}).items()],
+    }  # fmt: skip
+    sent: list[Any] = []
+    inbox = [{"type": "websocket.connect" if kind == "websocket" else "http.request", "body": body}]
+
+    async def receive() -> Any:
+        return inbox.pop(0) if inbox else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    first = sent[0]
+    content = b"".join(one.get("body", b"") for one in sent)
+    return first.get("status", first.get("code", 0)), content, dict(first.get("headers", []))
+
+
+async def inner(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept", "code": 200})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"inside"})
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "kind", "headers", "status"),
+    [
+        (f"/{TOKEN}/", "GET", "http", {"host": GOOD}, 200),
+        (f"/{TOKEN}/", "GET", "http", {"host": f"localhost:{PORT}"}, 200),
+        ("/", "GET", "http", {"host": GOOD}, 404),
+        (f"/{TOKEN[:-1]}/", "GET", "http", {"host": GOOD}, 404),
+        (f"/{TOKEN}/", "GET", "http", {"host": f"evil.example:{PORT}"}, 403),
+        (f"/{TOKEN}/", "GET", "http", {"host": "127.0.0.1"}, 403),
+        (f"/{TOKEN}/", "GET", "http", {"accept": "x"}, 403),
+        (f"/{TOKEN}/upload/x", "POST", "http", {"host": GOOD}, 403),
+        (f"/{TOKEN}/upload/x", "POST", "http", {"host": GOOD, "origin": "http://evil"}, 403),
+        (f"/{TOKEN}/upload/x", "POST", "http", {"host": GOOD, "origin": f"http://{GOOD}"}, 200),
+        (f"/{TOKEN}/websocket/", "GET", "websocket", {"host": GOOD}, 1008),
+        (f"/{TOKEN}/websocket/", "GET", "websocket", {"host": GOOD, "origin": "http://e"}, 1008),
+        ("/x/websocket/", "GET", "websocket", {"host": GOOD, "origin": f"http://{GOOD}"}, 1008),
+        (f"/{TOKEN}/websocket/", "GET", "websocket",
+         {"host": GOOD, "origin": f"http://{GOOD}"}, 200),
+    ],
+)  # fmt: skip
+def test_only_the_own_pages_reach_the_app(
+    path: str, method: str, kind: str, headers: dict[str, str], status: int
+) -> None:
+    guarded = Guard(inner, TOKEN, PORT)
+    result = asyncio.run(request(guarded, path, method=method, kind=kind, headers=headers))
+    assert result[0] == status
+
+
+def test_pages_load_nothing_from_elsewhere_and_send_no_referrer() -> None:
+    _, _, headers = asyncio.run(request(Guard(inner, TOKEN, PORT), f"/{TOKEN}/"))
+    assert b"default-src 'self'" in headers[b"content-security-policy"]
+    assert headers[b"referrer-policy"] == b"no-referrer"
+    assert headers[b"cache-control"] == b"no-store"
+
+
+def server(root: Path, limit: int = 1000) -> tuple[Tabs, Guard, str]:
+    tabs = Tabs(root, limit)
+    key, tab = tabs.get("")
+    tab.worker.stop()
+    return tabs, make_app(tabs, TOKEN, PORT), key
+
+
+def post(app: Guard, key: str, name: str, body: bytes, **headers: str) -> tuple[int, bytes]:
+    sent = {"host": GOOD, "origin": f"http://{GOOD}", "x-name": name, **headers}
+    status, content, _ = asyncio.run(
+        request(app, f"/{TOKEN}/upload/{key}", method="POST", headers=sent, body=body)
+    )
+    return status, content
+
+
+def test_uploads_are_private_and_have_a_limit(tmp_path: Path) -> None:
+    tabs, app, key = server(tmp_path)
+    folder = tabs.tabs[key].folder
+    assert post(app, key, "a.csv", b"a,b\n1,2\n")[0] == 200
+    stored = [item for item in folder.iterdir() if item.name.startswith("data-")]
+    assert stat.S_IMODE(stored[0].stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for headers in ({"content-length": "1001"}, {}):  # announced, or found out
+        status, content = post(app, key, "a.csv", b"x" * 1001, **headers)
+        assert status == 413
+        assert b"more than" in content
+    assert post(app, key, "a.exe", b"x")[0] == 413
+    assert post(app, key, "a.csv", b"")[0] == 413
+    assert post(app, new_key(), "a.csv", b"x")[0] == 404
+    assert [item.name for item in folder.iterdir() if item.name.startswith("data-")] == [
+        stored[0].name
+    ]
+    tabs.close()
+    assert not folder.exists()
+
+
+def test_a_tab_gets_no_files_of_another(tmp_path: Path) -> None:
+    tabs, app, first = server(tmp_path)
+    second, other = tabs.get("")
+    other.worker.stop()
+    assert first != second
+    out = tabs.tabs[first].folder / "out"
+    out.mkdir()
+    (out / "report.html").write_text("numbers")
+    (tabs.tabs[first].folder / "data-1.csv").write_text("secret")
+
+    def get(path: str) -> int:
+        return asyncio.run(request(app, f"/{TOKEN}/files/{path}"))[0]
+
+    assert get(f"{first}/report.html") == 200
+    assert get(f"{second}/report.html") == 404
+    assert get(f"{first}/..%2fdata-1.csv") == 404
+    assert get(f"{first}/data-1.csv") == 404
+    assert get(f"{first}/../data-1.csv") == 404
+
+
+def test_the_folder_is_private_and_gone_at_the_end() -> None:
+    with private_root() as root:
+        folder = new_folder(root, new_key())
+        assert stat.S_IMODE(root.stat().st_mode) == 0o700
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert not root.exists()
+
+
+def test_stored_names_say_nothing() -> None:
+    name = stored_name("Aunt Mary's ../income.SAV")
+    assert name.endswith(".sav")
+    assert "ary" not in name
+    with pytest.raises(InputError):
+        stored_name("survey.exe")
+    assert "more than" in str(too_large(3 << 20, 2 << 20))
+
+
+def test_a_project_as_archive_comes_back_with_its_data(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    tab = protecting(tmp_path / "first")
+    pack(tab.project, tab.folder, tmp_path / "project.zip")
+    (tmp_path / "second").mkdir()
+    project = unpack(tmp_path / "project.zip", tmp_path / "second", 10**7)
+    assert project == tab.project
+    assert (tmp_path / "second" / "data-1.parquet").is_file()
+    with pytest.raises(InputError, match="more than"):
+        unpack(tmp_path / "project.zip", tmp_path / "second", 10)
+
+
+@pytest.mark.parametrize("name", ["../evil.csv", "/tmp/evil.csv", "evil.py", "a/b.csv"])
+def test_archives_of_others_are_refused(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("project.json", "{}")
+        archive.writestr(name, "x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError):
+        unpack(tmp_path / "x.zip", tmp_path / "folder", 10**6)
+    assert list((tmp_path / "folder").iterdir()) == []
+    (tmp_path / "y.zip").write_bytes(b"PK no")
+    with pytest.raises(InputError):
+        unpack(tmp_path / "y.zip", tmp_path / "folder", 10**6)

@@ -1,0 +1,59 @@
+"""The child process: cancel, death, and what it says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("shiny")
+
+from synthpop.app.project import Project, perform
+from synthpop.app.worker import Cancelled, Worker
+from synthpop.microdata.errors import WorkerError
+from tests.synthpop.app.helpers import people
+
+
+def test_a_job_can_be_cancelled_and_the_next_one_runs(tmp_path: Path) -> None:
+    people().to_parquet(tmp_path / "data-1.parquet")
+    project = perform(Project(), "protect.open_file", {"name": "a", "file": "data-1.parquet"})
+    plain = project.model_dump(mode="json")
+    worker = Worker(tmp_path)
+    try:
+        answer = worker.call("protect.columns", plain, {})
+        assert answer.value["records"] == 240
+        fault = worker.call("protect.quick_risk", plain, {})
+        assert "key" in fault.fault  # and the child lives on
+        first = worker.pid
+        os.kill(first or 0, signal.SIGSTOP)  # a job that takes for ever
+        timer = threading.Timer(0.3, worker.cancel)
+        timer.start()
+        with pytest.raises(Cancelled):
+            worker.call("protect.columns", plain, {})
+        assert worker.call("protect.columns", plain, {}).value["records"] == 240
+        assert worker.pid != first
+        os.kill(worker.pid or 0, signal.SIGSTOP)
+        killer = threading.Timer(0.3, os.kill, (worker.pid, signal.SIGKILL))
+        killer.start()
+        with pytest.raises(WorkerError, match="steps are kept"):
+            worker.call("protect.columns", plain, {})
+    finally:
+        worker.stop()
+
+
+def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
+    worker = Worker(tmp_path)
+    worker.start()
+    process = worker._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.close()
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert process.poll() is not None
+    worker.stop()
