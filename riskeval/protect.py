@@ -18,6 +18,7 @@ VERBS = {
     "suppress_risky": "suppress_risky",
     "minimal_generalization": "generalise",
     "mondrian": "mondrian",
+    "local_recoding": "local_recoding",
     "pram": "pram",
     "record_swap": "record_swap",
     "create_new_id": "identifiers",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from riskeval.protection.household_file import household_file as household_file
     from riskeval.protection.household_file import merge_household_file as merge_household_file
     from riskeval.protection.identifiers import create_new_id as create_new_id
+    from riskeval.protection.local_recoding import local_recoding as local_recoding
     from riskeval.protection.methods import METHODS as METHODS
     from riskeval.protection.methods import AdditiveNoise as AdditiveNoise
     from riskeval.protection.methods import Aggregate as Aggregate

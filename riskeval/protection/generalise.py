@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
+from riskeval.protection.household import read_households
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -18,35 +19,11 @@ from riskeval.protection.result import (
     suppress_cells,
 )
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.text import plural
 
 Node = tuple[int, ...]
-EVERYTHING = "*"
-
-
-@dataclass(frozen=True)
-class Hierarchy:
-    """One column at all its levels.
-
-    Attributes
-    ----------
-    name : str
-    codes : list of int64 arrays, each of shape (n,)
-        The column at level 0 (as it is), 1, ...; missing has a code of its own.
-    labels : list of lists
-        What the codes stand for; a missing value is None.
-    """
-
-    name: str
-    codes: list[np.ndarray]
-    labels: list[list[Any]]
-
-    @property
-    def top(self) -> int:
-        """Number of the most general level."""
-        return len(self.codes) - 1
 
 
 def minimal_generalization(
@@ -56,6 +33,7 @@ def minimal_generalization(
     k: int,
     suppression_limit: int = 0,
     node: Mapping[str, int] | None = None,
+    household: str | None = None,
 ) -> Protected:
     """Generalise columns along hierarchies, as little as k-anonymity allows.
 
@@ -75,6 +53,10 @@ def minimal_generalization(
     node : mapping, optional
         Column -> level to use. Default: of all minimal nodes the one with the highest precision
         (Sweeney 2002: 1 - mean of level / top level), then the smallest sum of squared groups.
+    household : str, optional
+        Column of household ids: k counts households, not persons, and where a member is left in a
+        smaller group, all members lose these keys (each counts for `suppression_limit`), since
+        the others would tell what the household has in common.
 
     Returns
     -------
@@ -111,7 +93,10 @@ def minimal_generalization(
     frame = own_frame(data)
     sequences = _prepared(frame, hierarchies, k, suppression_limit)
     _check_node(sequences, node)
-    search = _Search(sequences, k, suppression_limit)
+    faults = Faults("minimal_generalization")
+    homes = None if household is None else read_households(faults, frame, household)
+    faults.raise_if_any()
+    search = _Search(sequences, k, suppression_limit, None if homes is None else homes.number)
     minimal = search.minimal_nodes()
     names = [sequence.name for sequence in sequences]
     chosen = _chosen(search, minimal, names, node)
@@ -120,7 +105,7 @@ def minimal_generalization(
     for sequence, level in zip(sequences, chosen, strict=True):
         column = _at_level(frame[sequence.name], sequence, level)
         released[sequence.name] = suppress_cells(column, small)
-    _verify(released, names, k, small)
+    _verify(released, names, k, small, household)
     precision = _precision(sequences, chosen)
     shown = dict(zip(names, chosen, strict=True))
     return protected(
@@ -129,15 +114,17 @@ def minimal_generalization(
         names,
         method="minimal_generalization",
         parameters={
-            "hierarchies": {name: _plain(hierarchies[name]) for name in names},
+            "hierarchies": {name: plain_levels(hierarchies[name]) for name in names},
             "k": k,
             "suppression_limit": suppression_limit,
             "node": None if node is None else dict(node),
+            "household": household,
         },
         notes=[
             f"Levels {shown}, one of {len(minimal)} minimal nodes; counted anew, every group has "
-            f"at least {k} records, {plural(int(small.sum()), 'record')} lost all keys "
-            f"(at most {suppression_limit} allowed)."
+            f"at least {k} {'records' if homes is None else 'households'}, "
+            f"{plural(int(small.sum()), 'record')} lost all keys (at most {suppression_limit} "
+            "allowed)."
         ],
         details={
             "node": shown,
@@ -181,8 +168,10 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
 class _Search:
     """Counts of the lattice, on the distinct rows of the file."""
 
-    def __init__(self, sequences: list[Hierarchy], k: int, limit: int) -> None:
-        self.sequences, self.k, self.limit = sequences, k, limit
+    def __init__(
+        self, sequences: list[Hierarchy], k: int, limit: int, home: np.ndarray | None = None
+    ) -> None:
+        self.sequences, self.k, self.limit, self.home = sequences, k, limit, home
         base = np.column_stack([sequence.codes[0] for sequence in sequences])
         self.cell, n_cells = cell_ids(base, [len(sequence.labels[0]) for sequence in sequences])
         self.sizes = np.bincount(self.cell, minlength=n_cells)
@@ -201,6 +190,8 @@ class _Search:
     def below(self, keys: tuple[int, ...], node: Node) -> int:
         """Records in groups smaller than k."""
         self.counted += 1
+        if self.home is not None:
+            return int(self._small_households(keys, node, self.home).sum())
         _, sizes = self.groups(keys, node)
         return int(sizes[sizes < self.k].sum())
 
@@ -236,8 +227,25 @@ class _Search:
 
     def small_records(self, node: Node) -> np.ndarray:
         """Records in groups smaller than k at a node, bool, shape (n,)."""
-        ids, sizes = self.groups(tuple(range(len(node))), node)
+        keys = tuple(range(len(node)))
+        if self.home is not None:
+            return self._small_households(keys, node, self.home)
+        ids, sizes = self.groups(keys, node)
         return np.asarray((sizes[ids] < self.k)[self.cell])
+
+    def _small_households(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
+        """Records of households that lose their keys, until all groups left have k households."""
+        ids, sizes = self.groups(keys, node)
+        group = ids[self.cell]
+        pairs = np.unique(np.column_stack([group, home]), axis=0)
+        gone = np.zeros(int(home.max(initial=-1)) + 1, dtype=bool)
+        while True:
+            left = pairs[~gone[pairs[:, 1]]]
+            n_homes = np.bincount(left[:, 0], minlength=len(sizes))
+            small = left[n_homes[left[:, 0]] < self.k, 1]
+            if not len(small):
+                return np.asarray(gone[home])
+            gone[small] = True
 
     def squares(self, node: Node) -> float:
         """Sum of squared group sizes (discernibility)."""
@@ -300,72 +308,11 @@ def _prepared(
             faults.add(name, f"is {value!r}", remedy=f"Give a whole number from {least}.")
     check_columns(faults, frame, hierarchies, "key")
     faults.raise_if_any()
-    sequences = [_sequence(faults, frame[name], name, hierarchies[name]) for name in hierarchies]
+    sequences = [
+        read_hierarchy(faults, frame[name], name, hierarchies[name]) for name in hierarchies
+    ]
     faults.raise_if_any()
     return sequences
-
-
-def _plain(levels: Any) -> Any:
-    if isinstance(levels, pd.DataFrame):
-        below = list(levels.columns)
-        return [
-            dict(zip(levels[low].tolist(), levels[high].tolist(), strict=True))
-            for low, high in pairwise(below)
-        ]
-    return [dict(level) if isinstance(level, Mapping) else level for level in levels]
-
-
-def _sequence(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierarchy:
-    codes, found = encode(values)
-    labels: list[list[Any]] = [[*found, None]]  # the last code is the missing value
-    steps = [np.where(codes < 0, len(found), codes).astype(np.int64)]
-    if isinstance(levels, pd.DataFrame):
-        _check_table(faults, name, levels)
-    for number, level in enumerate(_plain(levels), start=1):
-        below = labels[-1]
-        if not isinstance(level, Mapping):
-            if level != EVERYTHING:
-                faults.add(
-                    f"hierarchies[{name!r}]",
-                    f"level {number} is {level!r}",
-                    remedy='Give a mapping or "*".',
-                )
-            steps.append(np.zeros(len(codes), dtype=np.int64))
-            labels.append([EVERYTHING, None])
-            continue
-        level = _with_values(level, below)
-        used = np.unique(steps[-1])
-        lacking = [below[c] for c in used if below[c] is not None and below[c] not in level]
-        if lacking:
-            faults.add(f"hierarchies[{name!r}]", f"level {number} says nothing about {lacking[:5]}")
-            break
-        targets = [level.get(item) if item is not None else None for item in below]
-        names = [item for item in dict.fromkeys(targets) if item is not None]
-        place = {item: j for j, item in enumerate(names)}
-        table = np.array([place.get(item, len(names)) for item in targets], dtype=np.int64)
-        steps.append(table[steps[-1]])
-        labels.append([*names, None])
-    return Hierarchy(name, steps, labels)
-
-
-def _with_values(level: Mapping[Any, Any], below: list[Any]) -> dict[Any, Any]:
-    """Answer numbers by their text too: the keys of a run file are text."""
-    text = {str(value): value for value in below if value is not None and value not in level}
-    return {text.get(key, key) if isinstance(key, str) else key: to for key, to in level.items()}
-
-
-def _check_table(faults: Faults, name: str, table: pd.DataFrame) -> None:
-    columns = list(table.columns)
-    if table[columns[0]].duplicated().any():
-        faults.add(f"hierarchies[{name!r}]", "a value of the first column occurs twice")
-    for low, high in pairwise(columns):
-        split = table.groupby(low, observed=True)[high].nunique()
-        if (split > 1).any():
-            faults.add(
-                f"hierarchies[{name!r}]",
-                f"{high!r} splits {split.index[split > 1].tolist()[:5]} of {low!r}",
-                remedy="Each level must join whole groups of the level below.",
-            )
 
 
 def _at_level(values: pd.Series, sequence: Hierarchy, level: int) -> pd.Series:
@@ -377,10 +324,10 @@ def _at_level(values: pd.Series, sequence: Hierarchy, level: int) -> pd.Series:
     return categorical_column(codes, names, ordered=ordered, index=values.index)
 
 
-def _verify(released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray) -> None:
-    kept = released.loc[~small, list(names)]
-    sizes = kept.groupby(list(names), dropna=False, observed=True).size()
+def _verify(
+    released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray, household: str | None
+) -> None:
+    groups = released[~small].groupby(list(names), dropna=False, observed=True)
+    sizes = groups.size() if household is None else groups[household].nunique()
     if len(sizes) and int(sizes.min()) < k:
-        raise GuaranteeError(
-            f"minimal_generalization: a group of {int(sizes.min())} records is left"
-        )
+        raise GuaranteeError(f"minimal_generalization: a group of {int(sizes.min())} is left")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 
 from riskeval.protection.design import design
 from riskeval.protection.numeric import read_numbers, read_seed
+from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
@@ -22,7 +25,14 @@ METHODS = ("regression", "rank")
 
 
 def shuffle(
-    data: Any, *, formula: str, method: str = "regression", seed: int | None = None
+    data: Any,
+    *,
+    formula: str,
+    method: str = "regression",
+    household: str | None = None,
+    household_variables: Sequence[str] = (),
+    components: Mapping[str, Sequence[str]] | None = None,
+    seed: int | None = None,
 ) -> Protected:
     """Replace confidential values by those of other records, given variables that stay.
 
@@ -40,6 +50,14 @@ def shuffle(
         Both work on normal scores of the ranks. "regression": a linear model with the columns as
         they are, levels as indicators. "rank": rank correlations only, turned into those of a
         normal copula, 2 sin(pi r / 6).
+    household : str, optional
+        Column of household ids: a confidential variable that is the same for all members is
+        shuffled between households, given what stays for the first member, and copied to all. It
+        is modelled apart from the variables of persons.
+    household_variables : sequence of str
+        Confidential variables that must be the same for all members.
+    components : mapping of total to parts, optional
+        Sums that hold before hold afterwards: a total whose parts were shuffled is their sum.
     seed : int, optional
         Recorded in the result.
 
@@ -84,11 +102,38 @@ def shuffle(
     faults.raise_if_any()
     assert model is not None
     responses = [factor.column for factor in model.responses]
+    read_numbers(faults, frame, responses, "confidential variable")
+    design(faults, frame, model)
+    faults.raise_if_any()
+    order, homes = read_order(
+        faults, frame, responses, household=household, household_variables=household_variables,
+        components=components,
+    )  # fmt: skip
+    faults.raise_if_any()
+
+    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+        part = replace(model, responses=tuple(f for f in model.responses if f.column in some))
+        return _shuffled(table, part, formula, method, resolved)
+
+    result = once_a_household(frame, responses, order, homes, run)
+    parameters = {"formula": formula, "method": method, "seed": resolved}
+    if order.asks:
+        parameters |= order.parameters()
+        parameters.pop("keep_signs")
+    return replace(result, parameters=parameters)
+
+
+def _shuffled(
+    frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int
+) -> Protected:
+    """Shuffle the responses of a model, one row a unit."""
+    faults = Faults("shuffle")
+    responses = [factor.column for factor in model.responses]
     values = read_numbers(faults, frame, responses, "confidential variable")
     columns, continuous = design(faults, frame, model)
     faults.raise_if_any()
     assert values is not None
-    rng = Streams(resolved).at("shuffle", method)
+    rng = Streams(seed).at("shuffle", method)
     scores, explained = _scores(faults, values, columns, continuous, method, rng)
     released = frame.copy(deep=False)
     for j, name in enumerate(responses):
@@ -103,8 +148,8 @@ def shuffle(
         released,
         responses,
         method="shuffle",
-        parameters={"formula": formula, "method": method, "seed": resolved},
-        seed=resolved,
+        parameters={"formula": formula, "method": method, "seed": seed},
+        seed=seed,
         notes=[
             "Every variable has exactly the values it had (checked afterwards).",
             f"The other variables explain of the ranks: {listed}; the more, the nearer the "

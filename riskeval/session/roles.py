@@ -21,6 +21,9 @@ FROM_ROLES: dict[str, dict[str, str]] = {
     },
     "suppress_risky": {"household": "household", "weights": "weights"},
     "mondrian": {"keys": "keys", "household": "household"},
+    "local_recoding": {
+        "keys": "keys", "household": "household", "household_variables": "household_variables",
+    },
     "pram": {
         "columns": "pram", "strata": "strata", "household": "household",
         "household_variables": "household_variables",
@@ -39,6 +42,11 @@ FROM_ROLES: dict[str, dict[str, str]] = {
         "variables": "numeric", "household": "household",
         "household_variables": "household_variables", "components": "components",
     },
+    "shuffle": {
+        "household": "household", "household_variables": "household_variables",
+        "components": "components",
+    },
+    "minimal_generalization": {"household": "household"},
     "mv_top_code": {
         "variables": "numeric", "household": "household", "components": "components",
     },

@@ -43,6 +43,10 @@ class SessionVerbs(ABC):
         """Run ``riskeval.protect.mondrian`` on the current file; see there."""
         return self.apply("mondrian", *values, **parameters)
 
+    def local_recoding(self, *values: Any, **parameters: Any) -> Protected:
+        """Run ``riskeval.protect.local_recoding`` on the current file; see there."""
+        return self.apply("local_recoding", *values, **parameters)
+
     def pram(self, *values: Any, **parameters: Any) -> Protected:
         """Run ``riskeval.protect.pram`` on the current file; see there."""
         return self.apply("pram", *values, **parameters)

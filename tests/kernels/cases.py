@@ -355,6 +355,15 @@ def nearest_despite_holes() -> list[np.ndarray]:
     return [*pairs, *holes, nearest.values(nearest.of(frame), np.arange(40.0))]
 
 
+@case
+def pairs_that_exchange_partners() -> list[np.ndarray]:
+    """Local recoding by matching."""
+    from riskeval import protect
+
+    result = protect.local_recoding(keys_with_holes(), list("abd"))
+    return [result.details["group"], np.array([result.details["cost"]])]
+
+
 def results() -> dict[str, list[np.ndarray]]:
     """Run all cases."""
     return {name: [np.asarray(part) for part in run()] for name, run in CASES.items()}

@@ -26,6 +26,7 @@ SIGNATURES = {
     "suppress_risky": (["column"], {"risk": None, "threshold": EMPTY}),
     "minimal_generalization": (["hierarchies"], {"k": EMPTY, "suppression_limit": 0}),
     "mondrian": (["keys"], {"k": EMPTY}),
+    "local_recoding": (["keys"], {"k": 2, "hierarchies": None, "importance": None}),
     "pram": (
         ["columns"],
         {"matrix": "invariant", "strata": None, "seed": None},
@@ -60,6 +61,7 @@ CALLS = {
     "suppress_risky": {"column": "sex", "risk": np.linspace(0, 1, 300), "threshold": 0.9},
     "minimal_generalization": {"hierarchies": {"region": ["*"], "sex": ["*"]}, "k": 60},
     "mondrian": {"keys": ["age", "sex"], "k": 5},
+    "local_recoding": {"keys": ["region", "sex", "band"], "k": 4},
     "pram": {"columns": ["status"]},
     "record_swap": {
         "household": "hid",

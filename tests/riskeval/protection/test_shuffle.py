@@ -205,3 +205,42 @@ def test_normal_scores_share_ties():
     scores = normal_scores(np.array([[1.0], [1.0], [np.nan], [5.0]]))
     assert scores[0, 0] == scores[1, 0] < scores[3, 0]
     assert np.isnan(scores[2, 0])
+
+
+class TestHouseholds:
+    def families(self) -> pd.DataFrame:
+        frame = people(600)
+        home = np.arange(600) // 3
+        frame["h"] = home
+        frame["rent"] = np.exp(np.random.default_rng(2).normal(6, 1, 200)).round()[home]
+        frame["bills"] = frame["rent"] * 0.5
+        return frame
+
+    def test_a_household_variable_is_shuffled_once_a_household(self) -> None:
+        frame = self.families()
+        asked = {"formula": "rent + income ~ age + sex", "seed": 1}
+        plain = shuffle(frame, **asked).data
+        assert (plain.groupby("h")["rent"].nunique() > 1).any()
+        result = shuffle(frame, **asked, household="h")
+        assert (result.data.groupby("h")["rent"].nunique() == 1).all()
+        once = result.data.drop_duplicates("h")["rent"]
+        assert sorted(once) == sorted(frame.drop_duplicates("h")["rent"])
+        assert sorted(result.data["income"]) == sorted(frame["income"])
+        assert result.parameters["household"] == "h"
+        assert set(result.details["explained"].index) == {"income"}
+        assert set(result.details["household_details"]["explained"].index) == {"rent"}
+
+    def test_sums_stay(self) -> None:
+        frame = self.families().assign(total=lambda f: f["rent"] + f["bills"])
+        result = shuffle(
+            frame, formula="rent ~ age", household="h", seed=1,
+            components={"total": ["rent", "bills"]},
+        )  # fmt: skip
+        np.testing.assert_allclose(result.data["total"], result.data["rent"] + result.data["bills"])
+
+    def test_declared_variables_that_differ_are_named(self) -> None:
+        with pytest.raises(InputError, match="differs within a household in 200 households"):
+            shuffle(
+                self.families(), formula="income ~ age", household="h",
+                household_variables=["income"],
+            )  # fmt: skip
