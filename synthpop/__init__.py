@@ -72,7 +72,9 @@ _WHERE = {
     "read_survey": "microdata.files",
     "run": "runfiles.runfile",
     "simulate_study": "sampling.study",
+    "write_profile": "report.profile",
     "write_report": "report.write",
+    "write_study": "report.study",
 }
 # name -> module of its own name, wherever it lies
 _MODULES = {
@@ -123,6 +125,8 @@ if TYPE_CHECKING:
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
     from synthpop.profile.profile import profile_survey as profile_survey
+    from synthpop.report.profile import write_profile as write_profile
+    from synthpop.report.study import write_study as write_study
     from synthpop.report.write import write_report as write_report
     from synthpop.runfiles.runfile import dump_runfile as dump_runfile
     from synthpop.runfiles.runfile import load_runfile as load_runfile

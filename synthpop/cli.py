@@ -258,6 +258,27 @@ def open_app(
     start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=typer.echo)
 
 
+@app.command()
+def profile(
+    file: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
+    out: Annotated[Path | None, typer.Option(help="Page to write (HTML).")] = None,
+) -> None:
+    """Write a page on the columns of a survey: roles, sums, codes for missing, rare levels.
+
+    The page shows rare levels and extreme values of the survey: it is for the office.
+    """
+    from synthpop.microdata.files import read_table
+    from synthpop.profile.profile import profile_survey
+    from synthpop.report.profile import write_profile
+
+    target = out or file.with_name(f"{file.stem}-profile.html")
+    frame = read_table(file)
+    result = profile_survey(frame)
+    write_profile(target, frame, profile=result, title=f"Columns of {file.name}")
+    typer.echo(result.summary())
+    typer.echo(f"Report: {target}")
+
+
 def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
     if str(file) != "demo":

@@ -124,9 +124,13 @@ class Plane:
         """Add a bar from zero (the low end of a logarithmic axis) up to `value`."""
         self._marks.append(("bar", (left, right, value, kind)))
 
-    def across(self, left: float, right: float, y: float, kind: str = "mark line") -> None:
-        """Add a horizontal line: an interval."""
-        self.line([left, right], [y, y], kind)
+    def intervals(
+        self, left: Sequence[float], right: Sequence[float], y: Sequence[float], kind: str = "mark"
+    ) -> None:
+        """Add many horizontal lines."""
+        self._marks.append(
+            ("intervals", (np.asarray(left), np.asarray(right), np.asarray(y), kind))
+        )
 
     def rule(self, *, x: float | None = None, y: float | None = None, label: str = "") -> None:
         """Add a dashed line at a value of one of the axes, over the whole chart."""
@@ -201,6 +205,12 @@ class _Frame:
         a, b = self.at(x, y)
         points = " ".join(f"{p:.1f},{q:.1f}" for p, q in zip(a, b, strict=True))
         return f'<polyline class="{kind}" points="{points}"/>'
+
+    def intervals(self, left: np.ndarray, right: np.ndarray, y: np.ndarray, kind: str) -> str:
+        (a, down), (b, _) = self.at(left, y), self.at(right, y)
+        parts = zip(a, b, down, strict=True)
+        path = "".join(f"M{low:.1f} {at:.1f}H{high:.1f}" for low, high, at in parts)
+        return f'<path class="{kind} thin" d="{path}"/>'
 
     def bar(self, left: float, right: float, value: float, kind: str) -> str:
         a, b = self.at([left, right], value)[0]

@@ -1,0 +1,273 @@
+"""The page of a survey before anything is simulated: what each column is, and what to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.charts import columns as column_chart
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.page import render_page, write_page
+from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.text import count, join, number, percent, plural, short_percent
+from synthpop.profile.columns import STEPS, ColumnProfile, SurveyProfile
+from synthpop.profile.profile import profile_survey
+
+MOST_LEVELS, CLASSES, MOST_FINDINGS = 30, 24, 5
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+NEEDED = ("weight", "household")
+
+
+def write_profile(
+    path: Path | str, data: Any, *, profile: SurveyProfile | None = None, title: str | None = None
+) -> Path:
+    """Write what the columns of a survey are as one self-contained HTML file.
+
+    Parameters
+    ----------
+    path : path
+    data : DataFrame or another table
+        One row a person.
+    profile : SurveyProfile, optional
+        Default `profile_survey` of the data.
+    title : str, optional
+
+    Returns
+    -------
+    Path
+        The file, readable by the user alone: it shows rare levels and extreme values.
+
+    Raises
+    ------
+    InputError
+        The table has no rows.
+    OutputError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> frame = pd.DataFrame({"hid": [1, 1, 2, 2], "weight": 2.0, "sex": list("fmfm"), "c": 1})
+    >>> page = write_profile(tempfile.mkdtemp() + "/profile.html", frame)
+    >>> "One value only" in page.read_text(encoding="utf-8")
+    True
+    """
+    frame = as_frame(data, "survey")
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    facts = profile_facts(frame, profile or profile_survey(frame))
+    facts["title"] = title or "Columns of a survey"
+    return write_page(path, render_page("synthpop", "profile.html.j2", facts), private=True)
+
+
+def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]:
+    """Return everything that the page says but its title, as text ready to be set."""
+    rows = [_row(frame, item, profile) for item in profile.columns]
+    rows.sort(key=lambda row: -row["order"]["look"])
+    return {
+        "cards": [
+            card("Rows", count(len(frame)), "one a person"),
+            card("Columns", count(len(profile.columns)), _uses(profile)),
+            card(
+                "Cells missing", short_percent(float(frame.isna().to_numpy().mean()), 2), "of all"
+            ),
+        ],
+        "verdicts": verdict_rows(frame, profile),
+        "worst": _worst(frame, profile),
+        "rows": rows,
+        "relations": _relations(profile),
+        "predictors": _predictors(profile),
+    }
+
+
+def _uses(profile: SurveyProfile) -> str:
+    made, left = profile.with_use(*STEPS), profile.with_use("left out")
+    return f"{len(made)} to simulate, {len(left)} left out"
+
+
+def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:
+    """Return the three rows: roles, values and strata.
+
+    Roles are "complete" with weight and household; values ask for a look where numbers may stand
+    for missing or levels have fewer than five persons; strata where they have fewer than 30.
+    """
+    absent = [role for role in NEEDED if role not in profile.roles]
+    known = join(f"{role} {column}" for role, column in profile.roles.items())
+    if absent:
+        reason = f"Not recognised: {join(absent)}. Name them in the table [survey]."
+        roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
+    else:
+        roles = verdict("Roles", "complete", "good", f"Recognised: {known}.", "#columns")
+    noted = [item for item in profile.columns if item.note]
+    codes = [item.name for item in noted if "code for missing" in item.note]
+    rare = [item.name for item in noted if "rare" in item.note]
+    empty = [name for name in frame if frame[name].isna().all()]
+    parts = [
+        f"{text} {join(names)}"
+        for text, names in (
+            ("values that may stand for missing in", codes),
+            ("rare levels in", rare),
+            ("nothing at all in", empty),
+        )
+        if names
+    ]
+    values = verdict("Values", "plain", "good", "No codes for missing values, no rare levels.")
+    if parts:
+        text = "; ".join(parts)
+        level = "bad" if codes else "look"
+        values = verdict(
+            "Values", "need a look", level, f"{text[0].upper()}{text[1:]}.", "#columns"
+        )
+    return [roles, values, _strata(profile)]
+
+
+def _strata(profile: SurveyProfile) -> dict[str, str]:
+    if "strata" not in profile.roles:
+        return verdict("Strata", "none", "none", "One model for the whole country will be fitted.")
+    if not profile.small_strata:
+        return verdict("Strata", "large enough", "good", "Every stratum has at least 30 persons.")
+    few = join(f"{name} ({n})" for name, n in list(profile.small_strata.items())[:8])
+    reason = f"Fewer than 30 persons: {few}. Their models will fall back on those of all strata."
+    return verdict("Strata", "some small", "look", reason)
+
+
+def _worst(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:
+    """Return what the user should decide before the first run, the most urgent first."""
+    found = []
+    for item in sorted(profile.columns, key=lambda one: -_urgency(frame, one)):
+        if _urgency(frame, item) < 1:
+            break
+        link = f"#{row_id(item.name)}"
+        if "code for missing" in item.note:
+            found.append(finding(f"{item.name}: {item.note}", link,
+                                 "Declare the code as missing when the file is read."))  # fmt: skip
+        elif item.note.startswith("rare"):
+            found.append(finding(f"{item.name}: {item.note}", link,
+                                 "Group rare levels before they are simulated."))  # fmt: skip
+        else:
+            found.append(finding(f"{item.name} is left out: {item.why}", link,
+                                 "Group its levels, or leave it out on purpose."))  # fmt: skip
+    return found[:MOST_FINDINGS]
+
+
+def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
+    """Return 3 for codes of missing values, 2 for too many levels, 1 for rare levels, or less."""
+    if "code for missing" in item.note:
+        return 3.0
+    if item.use == "left out" and "too many" in item.why:
+        return 2.0
+    if item.note.startswith("rare"):
+        return 1.0
+    return 0.5 * float(frame[item.name].isna().mean())
+
+
+def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> dict[str, Any]:
+    column = frame[item.name]
+    missing = float(column.isna().mean())
+    use = f"role: {item.detail}" if item.use == "role" else item.use
+    urgency = _urgency(frame, item)
+    sentences = [f"{item.why[0].upper()}{item.why[1:]}." if item.why else "", _note(item)]
+    if item.together == "shared":
+        sentences.append("All members of a household have the same value.")
+    elif item.together:
+        sentences.append("Members of a household are more alike than age and sex explain.")
+    if profile.predictors.get(item.name):
+        sentences.append(f"Predictors that tell most of it: {join(profile.predictors[item.name])}.")
+    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(
+        column.dtype
+    )
+    many = is_number and column.nunique() > MOST_LEVELS
+    return folding_row(
+        item.name,
+        item.name,
+        use,
+        _plot(column, many, item),
+        [count(column.nunique()), percent(missing, 1), _short_note(item)],
+        {"look": urgency, "missing": missing},
+        flagged=urgency >= 1,
+        sentences=sentences,
+        tables=[{"title": "", "table": _numbers(column) if many else _levels(column)}],
+    )
+
+
+def _note(item: ColumnProfile) -> str:
+    return f"{item.note[0].upper()}{item.note[1:]}." if item.note else ""
+
+
+def _short_note(item: ColumnProfile) -> str:
+    """Return what the last cell of a row says: one or two words."""
+    if "code for missing" in item.note:
+        return "missing code?"
+    if item.note.startswith("rare"):
+        return "rare levels"
+    for word, text in (("one value only", "constant"), ("no value", "empty"), ("an id", "id"),
+                       ("further weight", "weight"), ("tells the same", "copy"),
+                       ("too many", "too many levels"), ("household sum", "household sum"),
+                       ("a part of", "part of a sum"), ("classes of", "classes"),
+                       ("a function of", "derived")):  # fmt: skip
+        if word in item.why:
+            return text
+    return "one a household" if item.together == "shared" else ""
+
+
+def _plot(column: pd.Series, many: bool, item: ColumnProfile) -> str:
+    known = column.dropna()
+    if not len(known) or (not many and known.nunique() > MOST_LEVELS):
+        return ""
+    if many:
+        values = known.to_numpy(dtype=np.float64)
+        values = values[np.isfinite(values)]
+        low, high = np.quantile(values, [0.01, 0.99])
+        counts = np.histogram(values, CLASSES, (low, high if high > low else low + 1))[0]
+        return column_chart(counts.tolist(), f"{item.name}: distribution, 1 % to 99 % quantile")
+    persons = known.value_counts(sort=False).tolist()
+    return column_chart(persons, f"{item.name}: persons in {plural(len(persons), 'level')}")
+
+
+def _numbers(column: pd.Series) -> dict[str, Any]:
+    values = column.dropna().to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values)]
+    rows = [["Mean", number(values.mean(), 4)], ["Standard deviation", number(values.std(), 4)],
+            ["Zeros", percent(float(np.mean(values == 0)), 1)],
+            ["Below zero", percent(float(np.mean(values < 0)), 1)]]  # fmt: skip
+    names = {0.0: "Smallest", 0.5: "Median", 1.0: "Largest"}
+    for q, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+        rows.append([names.get(q, f"{percent(q, 0)} quantile"), number(value, 5)])
+    return table(["Statistic", "Value"], rows)
+
+
+def _levels(column: pd.Series) -> dict[str, Any]:
+    counts = column.value_counts()
+    rows = [
+        [str(level), count(n), percent(n / max(len(column), 1), 1)]
+        for level, n in counts.head(MOST_LEVELS).items()
+    ]
+    if len(counts) > MOST_LEVELS:
+        rest = int(counts.iloc[MOST_LEVELS:].sum())
+        rows.append([f"and {count(len(counts) - MOST_LEVELS)} more", count(rest),
+                     percent(rest / max(len(column), 1), 1)])  # fmt: skip
+    return table(["Level", "Rows", "Share"], rows)
+
+
+def _relations(profile: SurveyProfile) -> dict[str, Any] | None:
+    """Return how columns follow from each other: sums, classes, functions, copies."""
+    rows = [[total, "is the sum of", join(parts)] for total, parts in profile.totals.items()]
+    rows += [
+        [item.name, item.why, ""]
+        for item in profile.columns
+        if item.detail and item.use in ("derive", "left out")
+    ]
+    if profile.relation:
+        rows.append([profile.relation, "is the relation to the reference person", ""])
+    return table(["Column", "Relation", "Columns"], rows, text_columns=3) if rows else None
+
+
+def _predictors(profile: SurveyProfile) -> dict[str, Any] | None:
+    rows = [[name, join(names)] for name, names in profile.predictors.items() if names]
+    return (
+        table(["Variable", "Predictors, the strongest first"], rows, text_columns=2)
+        if rows
+        else None
+    )

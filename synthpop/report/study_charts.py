@@ -1,0 +1,115 @@
+"""Charts of a simulation study: estimates, zipper plot, and curves over levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.page_facts import Svg
+from synthpop.microdata.plane import Axis, Plane
+from synthpop.microdata.text import percent, plural, tick
+from synthpop.sampling.study_result import Study
+
+MOST_INTERVALS, CLASSES = 200, 24
+MEASURES = {
+    "truth": "True value", "mean": "Mean of the estimates", "bias": "Bias",
+    "relative_bias": "Relative bias", "variance": "Variance", "rmse": "Root mean squared error",
+    "coverage": "Coverage of the intervals", "length": "Mean length of the intervals",
+    "standard_error_ratio": "Mean standard error over the real one",
+    "repetitions": "Repetitions with a number", "failed": "Repetitions that failed",
+}  # fmt: skip
+SHARES = ("relative_bias", "coverage")
+
+
+def estimates_chart(part: pd.DataFrame, truth: float, title: str, unit: str) -> str:
+    """Return the distribution of estimates with the true value."""
+    values = part["estimate"].dropna().to_numpy(dtype=float)
+    if len(values) < 2 or not np.ptp(values) > 0:
+        return ""
+    low, high = float(values.min()), float(values.max())
+    if np.isfinite(truth):
+        low, high = min(low, truth), max(high, truth)
+    margin = 0.03 * (high - low)
+    counts, edges = np.histogram(values, CLASSES)
+    plane = Plane(
+        Axis(f"Estimate{f', {unit}' if unit else ''}", low - margin, high + margin),
+        Axis("Repetitions", 0, float(counts.max()) * 1.08, text=tick),
+    )
+    for left, right, n in zip(edges[:-1], edges[1:], counts, strict=True):
+        if n:
+            plane.bar(float(left), float(right), float(n))
+    if np.isfinite(truth):
+        plane.rule(x=truth, label="truth")
+    return plane.render(f"{title}: estimates of {plural(len(values), 'repetition')}")
+
+
+def zipper_chart(part: pd.DataFrame, truth: float, level: float, title: str, unit: str) -> str:
+    """Return intervals in the order of their standardised distance from the truth."""
+    part = part.dropna(subset=["estimate", "lower", "upper"])
+    true = part["truth"].to_numpy(dtype=float) if "truth" in part else np.full(len(part), truth)
+    x, low, high = (part[c].to_numpy(dtype=float) - true for c in ("estimate", "lower", "upper"))
+    known = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
+    x, low, high = x[known], low[known], high[known]
+    if not len(x):
+        return ""
+    order = np.argsort(np.abs(x) / np.maximum(high - low, 1e-300), kind="stable")
+    rank = (np.arange(len(order)) + 1) / len(order)
+    shown = np.unique(np.linspace(0, len(order) - 1, MOST_INTERVALS).astype(int))
+    low, high, rank = low[order][shown], high[order][shown], rank[shown]
+    inside = (low <= 0) & (high >= 0)
+    reach = float(max(np.abs(low).max(), np.abs(high).max()))
+    plane = Plane(
+        Axis(f"Interval less true value{f', {unit}' if unit else ''}", -reach, reach),
+        Axis("Share of the intervals", 0, 1, text=lambda value: percent(value, 0)),
+    )
+    for hit, kind in ((inside, "mark"), (~inside, "far")):
+        plane.intervals(low[hit].tolist(), high[hit].tolist(), rank[hit].tolist(), kind)
+    plane.line([0.0, 0.0], [0.0, 1.0], "zero")
+    plane.rule(y=level)
+    covered = percent(float(inside.mean()), 1)
+    return plane.render(f"{title}: {covered} of the intervals that are shown cover the true value")
+
+
+def level_curves(study: Study) -> list[dict[str, Any]]:
+    """Return curves of bias, error and coverage over the levels of the study."""
+    charts = []
+    for over in study.grid:
+        for measure in ("relative_bias", "rmse", "coverage"):
+            chart = _curve(study, measure, over)
+            if chart:
+                caption = f"{MEASURES[measure]} by level of {over}; one line an estimator"
+                charts.append({"chart": Svg(chart), "caption": f"{caption}."})
+    return charts
+
+
+def _curve(study: Study, measure: str, over: str) -> str:
+    curves = study.curves(measure, over=over)
+    domains = curves.columns.get_level_values("domain")
+    if OVERALL in domains:
+        curves = curves.loc[:, domains == OVERALL]
+    values = curves.to_numpy(dtype=float)
+    if len(curves) < 2 or not np.isfinite(values).any():
+        return ""
+    numeric = all(isinstance(level, (int, float)) for level in curves.index)
+    at = [float(level) for level in curves.index] if numeric else list(range(len(curves)))
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    margin = 0.06 * (high - low or abs(high) or 1.0)
+    places = () if numeric else [(float(k), str(level)) for k, level in enumerate(curves.index)]
+    plane = Plane(
+        Axis(f"Level of {over}", min(at), max(at), places=places),
+        Axis(MEASURES[measure], low - margin, high + margin,
+             text=(lambda v: percent(v, 1)) if measure in SHARES else tick),
+    )  # fmt: skip
+    for place, name in enumerate(curves.columns):
+        heights = curves[name].to_numpy(dtype=float)
+        kind = f"c{place % 6 + 1}"
+        known = np.isfinite(heights)
+        xs, ys = np.asarray(at)[known].tolist(), heights[known].tolist()
+        plane.line(xs, ys, kind)
+        label = str(dict(zip(curves.columns.names, np.atleast_1d(name), strict=False))["estimator"])
+        for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
+            plane.point(x, y, kind, "circle", label if k == len(xs) - 1 else "")
+    return plane.render(f"{MEASURES[measure]} by level of {over}")

@@ -1,0 +1,152 @@
+"""Pages of a simulation study and of a survey's columns: facts, not markup."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import profile_survey, simulate_study, write_profile, write_study
+from synthpop.cli import main
+from synthpop.microdata.indicators import gini
+from synthpop.report.profile import profile_facts
+from synthpop.report.study import bias_ratio, coverage_miss, study_facts
+from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
+from synthpop.sampling.study_result import Study
+from tests.console import call
+from tests.small import small_frame
+
+PEOPLE = pd.DataFrame(
+    {
+        "income": np.random.default_rng(1).lognormal(9, 0.5, 3000),
+        "region": np.random.default_rng(2).choice(list("abc"), 3000),
+    }
+)
+
+
+def mean(survey):
+    return float(survey.frame["income"].mean())
+
+
+def too_low(survey):
+    return 0.7 * float(survey.frame["income"].mean())
+
+
+def by_region(survey):
+    return survey.frame.groupby("region")["income"].mean().to_dict()
+
+
+def inequality(survey):
+    return gini(survey.frame["income"], survey.weights).with_variance()
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    named = {"mean": mean, "too low": too_low, "region": by_region, "gini": inequality}
+    truth = {"mean": PEOPLE["income"].mean(), "too low": PEOPLE["income"].mean(),
+             "region": PEOPLE.groupby("region")["income"].mean().to_dict(),
+             "gini": float(gini(PEOPLE["income"], np.ones(3000)))}  # fmt: skip
+    return simulate_study(PEOPLE, SimpleRandom(150), named, repetitions=40, seed=1, truth=truth)
+
+
+def test_a_study_page_puts_the_biased_estimator_first(study: Study) -> None:
+    facts = study_facts(study, {"mean": "euros"})
+    bias = facts["verdicts"][0]
+    assert (bias["word"], bias["level"]) == ("large", "bad")
+    assert "too low" in bias["reason"]
+    assert facts["rows"][0]["title"] == "too low"
+    assert facts["worst"][0]["link"] == f"#{facts['rows'][0]['id']}"
+    assert [row["title"] for row in facts["rows"] if row["flagged"]] == ["too low"]
+    titles = {row["title"] for row in facts["rows"]}
+    assert titles == {"mean", "too low", "region, a", "region, b", "region, c", "gini"}
+    rows = {row["title"]: row for row in facts["rows"]}
+    assert len(rows["gini"]["charts"]) == 2  # with a zipper plot
+    assert len(rows["mean"]["charts"]) == 1
+    assert "Estimate, euros" in rows["mean"]["charts"][0]["chart"]
+    table = {row[0]: row[1] for row in rows["too low"]["tables"][0]["table"]["rows"]}
+    relative = study.table.loc[("too low", "all"), "relative_bias"]
+    assert table["Relative bias"] == f"{100 * relative:.2f} %".replace("-", "\u2212")
+
+
+def test_coverage_is_judged_by_the_error_of_the_nominal_level() -> None:
+    assert coverage_miss({"coverage": 0.9, "repetitions": 50}, 0.95) == 0.0
+    assert coverage_miss({"coverage": 0.9, "repetitions": 1000}, 0.95) == pytest.approx(0.05)
+    assert coverage_miss({"coverage": 1.0, "repetitions": 20}, 0.95) == 0.0
+    row = {"bias": 1.0, "bias_mc": 0.4, "variance": 4.0}
+    assert bias_ratio(row) == 0.5
+    assert bias_ratio(row, critical=3.0) == 0.0
+
+
+def test_a_study_of_levels_has_curves_and_failures(tmp_path: Path) -> None:
+    def sometimes(survey):
+        if survey.frame["income"].iloc[0] > 9000:
+            raise ValueError("no income")
+        return 1.0
+
+    study = simulate_study(
+        PEOPLE, SimpleRandom(60), {"mean": mean, "sometimes": sometimes}, repetitions=10, seed=1,
+        missing=levels_of_rate(MissingUnits(0.1), [0.0, 0.4]),
+        truth={"mean": PEOPLE["income"].mean(), "sometimes": 1.0},
+    )  # fmt: skip
+    facts = study_facts(study)
+    assert facts["verdicts"][2]["word"] == "some"
+    assert facts["failures"]["rows"][0][1].endswith("no income")
+    assert len(facts["curves"]) == 2
+    assert {"mean (missing 0.0)", "mean (missing 0.4)"} <= {row["title"] for row in facts["rows"]}
+    page = write_study(tmp_path / "s.html", study, title="A <study>")
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>A &lt;study&gt;</h1>" in text
+    assert "&lt;svg" not in text
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+
+
+def odd_frame() -> pd.DataFrame:
+    frame = small_frame(120)
+    n = len(frame)
+    frame["constant"] = 1
+    frame["number"] = np.arange(n) * 7 + 1000
+    frame["coded"] = np.where(np.arange(n) % 10 == 0, -9, frame["age"] * 100.0 + np.arange(n) % 7)
+    frame["job"] = "common"
+    frame.loc[3, "job"] = "astronaut"
+    frame.loc[frame.index % 2 == 0, "job"] = "other"
+    return frame
+
+
+def test_a_profile_page_names_what_to_look_at(tmp_path: Path) -> None:
+    frame = odd_frame()
+    profile = profile_survey(frame)
+    facts = profile_facts(frame, profile)
+    rows = {row["title"]: row for row in facts["rows"]}
+    assert set(rows) == set(frame.columns)
+    notes = {name: row["cells"][2] for name, row in rows.items()}
+    assert notes["constant"] == "constant"
+    assert notes["number"] == "id"
+    assert notes["coded"] == "missing code?"
+    assert notes["job"] == "rare levels"
+    assert facts["rows"][0]["title"] == "coded"
+    assert "coded" in facts["worst"][0]["sentence"]
+    words = [row["word"] for row in facts["verdicts"]]
+    assert words == ["complete", "need a look", "large enough"]
+    levels = rows["job"]["tables"][0]["table"]["rows"]
+    assert levels[2][:2] == ["astronaut", "1"]
+    sums = facts["relations"]["rows"]
+    assert any(row[1] == "is the sum of" for row in sums) == bool(profile.totals)
+    plain = profile_facts(frame[["sex"]], profile_survey(frame[["sex"]]))
+    assert plain["verdicts"][0]["word"] == "incomplete"
+
+
+def test_the_command_profile_writes_a_private_page(tmp_path: Path) -> None:
+    odd_frame().to_csv(tmp_path / "survey.csv", index=False)
+    run = call(main, "profile", "survey.csv", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    page = tmp_path / "survey-profile.html"
+    text = page.read_text(encoding="utf-8")
+    assert "Columns of survey.csv" in text
+    assert "astronaut" in text
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert not re.search(r"(src|href)=.http", text)
+    assert write_profile(tmp_path / "again.html", odd_frame()).exists()
