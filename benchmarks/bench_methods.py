@@ -21,17 +21,27 @@ import pandas as pd
 
 from benchmarks._measure import measure
 from benchmarks.eusilc import PARTS, read_survey
-from synthpop import Categorical, Components, Continuous, Pipeline, Relation, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Components,
+    Continuous,
+    Pipeline,
+    Regressed,
+    Relation,
+    Structure,
+    Survey,
+)
 
 COPIED = ["age", "rb090", "pl030", "pb220a", "netIncome", "first"]
 GIVEN = ["age", "rb090", "hsize"]
 NUMBERS: dict[str, dict[str, Any]] = {
-    "binned, gpd": {"tail": "gpd"},
-    "regression, log": {"method": "regression", "log": True},
+    "binned, gpd": {"method": Binned(tail="gpd")},
+    "regression, log": {"method": Regressed(log=True)},
     "binned+regression": {"method": "binned+regression"},
     "pmm": {"method": "pmm"},
-    "forest, log": {"method": "forest", "log": True},
-    "by household, sum": {"tail": "gpd", "by_household": "sum"},
+    "forest, log": {"method": Regressed("forest", log=True)},
+    "by household, sum": {"method": Binned(tail="gpd"), "by_household": "sum"},
 }
 
 

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Pipeline,
+    Structure,
+    Survey,
+)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilcS.parquet"
 AGE_BREAKS = [-1, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 96]
@@ -35,7 +44,9 @@ def pipeline(by: tuple[str, ...] = ("pl030", "age_class")) -> Pipeline:
             Categorical("pl030", predictors=basic),
             Categorical("pb220a", predictors=[*basic, "pl030"]),
             Continuous(
-                "netIncome", predictors=[*basic, "pl030", "pb220a"], tail="gpd", upper=200_000
+                "netIncome",
+                method=Binned(tail="gpd", upper=200_000),
+                predictors=[*basic, "pl030", "pb220a"],
             ),
             Components("netIncome", parts=PARTS, by=list(by)),
         ]

@@ -15,7 +15,18 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.scenarios import SHARED
-from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Matched,
+    Pipeline,
+    Regressed,
+    Structure,
+    Survey,
+)
 from synthpop.evaluation.assess_fit import assess_fit
 
 AGE = Derive("age_class", source="age", breaks=[-1, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70,
@@ -51,7 +62,7 @@ def read_survey() -> Survey:
 def jobs() -> Iterator[tuple[str, list[Any]]]:
     """What is varied, with the steps behind the structure."""
     given = [*GIVEN, "pl031", "pb220a"]
-    plain = Continuous("total", predictors=given, tail="gpd")
+    plain = Continuous("total", method=Binned(tail="gpd"), predictors=given)
     for model in ("multinomial", "empirical", "tree", "forest", "boosting"):
         yield (
             f"categories: {model}",
@@ -63,8 +74,8 @@ def jobs() -> Iterator[tuple[str, list[Any]]]:
         )
     for told, options in (
         ("binned, no tail", {}),
-        ("regression of the log", {"method": "regression", "log": True}),
-        ("predictive mean matching, log", {"method": "pmm", "log": True}),
+        ("regression of the log", {"method": Regressed(log=True)}),
+        ("predictive mean matching, log", {"method": Matched(log=True)}),
         ("binned + regression", {"method": "binned+regression"}),
     ):
         yield (

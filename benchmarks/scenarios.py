@@ -17,12 +17,16 @@ import pandas as pd
 from benchmarks import distances as d
 from benchmarks.eusilc import AGE_BREAKS
 from synthpop import (
+    Binned,
     Categorical,
     Components,
     Continuous,
+    Counted,
     Derive,
     Margin,
+    Matched,
     Pipeline,
+    Regressed,
     Relation,
     Structure,
     Survey,
@@ -36,8 +40,8 @@ GOLDEN = SHARED / "golden" / "pop"
 GROUPS = {"region": "db040", "rb090": "rb090", "pl030": "pl030", "agec": "agec"}
 INCOME = ["rb090", "hsize", "pl030", "pb220a"]
 UPPER = 200_000
-GPD = {"tail": "gpd", "upper": UPPER}
-LOG = {"method": "regression", "log": True}
+GPD: dict[str, Any] = {"method": Binned(tail="gpd", upper=UPPER)}
+LOG: dict[str, Any] = {"method": Regressed(log=True)}
 Measured = dict[str, float]
 
 
@@ -308,7 +312,7 @@ def ghana_steps(kind: str, model: str, direct: Sequence[str]) -> list[Any]:
         Categorical("occupation", predictors=[*GHANA, "highest_degree"]),
     ]
     if kind in ("binned", "regression"):
-        options = {"tail": "gpd"} if kind == "binned" else LOG
+        options = {"method": Binned(tail="gpd")} if kind == "binned" else LOG
         given = ["age_class", "sex", "hsize", "occupation"]
         steps.append(Continuous("income", predictors=given, **options))
     return start + steps
@@ -493,35 +497,34 @@ def _categorical() -> Iterator[Scenario]:
 def _continuous() -> Iterator[Scenario]:
     jobs: list[tuple[str, dict[str, Any], str, list[str]]] = [
         ("con_multinom_gpd", GPD, "", INCOME),
-        ("con_multinom_default", {"tail": "gpd"}, "", INCOME),
+        ("con_multinom_default", {"method": Binned(tail="gpd")}, "", INCOME),
         ("con_multinom_pwmu", GPD, "", INCOME),
         ("con_multinom_nogpd", {}, "", INCOME),
         ("con_multinom_nogpd_noequi", {}, "", INCOME),
         ("con_multinom_age", GPD, "", [*INCOME, "age"]),
         ("con_lm", LOG, "", INCOME),
-        ("con_lm_normal", {**LOG, "residuals": "normal"}, "", INCOME),
+        ("con_lm_normal", {"method": Regressed(log=True, residuals="normal")}, "", INCOME),
         ("con_lm_basic", {**LOG, "numeric": "values"}, "", ["age", *INCOME]),
-        ("con_hh_mean", {"by_household": "mean", "tail": "gpd"}, "mean", INCOME),
-        ("con_hh_sum", {"by_household": "sum", "tail": "gpd"}, "sum", INCOME),
+        ("con_hh_mean", {"by_household": "mean", "method": Binned(tail="gpd")}, "mean", INCOME),
+        ("con_hh_sum", {"by_household": "sum", "method": Binned(tail="gpd")}, "sum", INCOME),
         ("conf_multinom_gpd", GPD, "", INCOME),
-        ("conf_multinom_default", {"tail": "gpd"}, "", INCOME),
+        ("conf_multinom_default", {"method": Binned(tail="gpd")}, "", INCOME),
         ("conf_lm", LOG, "", INCOME),
-        ("conf_lm_normal", {**LOG, "residuals": "normal"}, "", INCOME),
+        ("conf_lm_normal", {"method": Regressed(log=True, residuals="normal")}, "", INCOME),
         ("conf_lm_nolog", {"method": "regression"}, "", INCOME),
-        ("conf_lm_const", {**LOG, "constant": 10_000.0}, "", INCOME),
+        ("conf_lm_const", {"method": Regressed(log=True, constant=10_000.0)}, "", INCOME),
         ("conf_lm_nonneg", LOG, "x >= 0", INCOME),
-        ("conf_poisson", {"method": "poisson", "zeros": True}, "thousands", INCOME),
+        ("conf_poisson", {"method": Counted(zeros=True)}, "thousands", INCOME),
         ("conf_poisson_nozeros", {"method": "poisson"}, "thousands", INCOME),
-        ("", {"by_household": "first", "tail": "gpd"}, "", INCOME),
-        ("", {"tail": "pareto", "upper": UPPER}, "", INCOME),
+        ("", {"by_household": "first", "method": Binned(tail="gpd")}, "", INCOME),
+        ("", {"method": Binned(tail="pareto", upper=UPPER)}, "", INCOME),
         ("", {"method": "binned+regression"}, "", INCOME),
-        ("", {"method": "pmm", "log": True}, "", INCOME),
-        ("", {"method": "negative-binomial", "zeros": True}, "thousands", INCOME),
-        ("", {"method": "forest", "log": True}, "", INCOME),
+        ("", {"method": Matched(log=True)}, "", INCOME),
+        ("", {"method": Counted("negative-binomial", zeros=True)}, "thousands", INCOME),
+        ("", {"method": Regressed("forest", log=True)}, "", INCOME),
     ]
     for name, options, how, given in jobs:
-        filled = name.startswith("conf") and options.get("constant") is None
-        filled = filled or name.startswith("conf_lm_const")
+        filled = name.startswith("conf")
         told = ", ".join(f"{key} {value}" for key, value in options.items()) or "binned"
         told += (f"; {how}" if how else "") + ("; filled" if filled else "")
         yield Scenario(name, told, partial(income, options, filled, how, given))

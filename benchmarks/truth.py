@@ -36,6 +36,7 @@ import pandas as pd
 
 from benchmarks.eusilc import AGE_BREAKS, DATA, PARTS
 from synthpop import (
+    Binned,
     Categorical,
     Components,
     Continuous,
@@ -100,7 +101,9 @@ def ours(donors: str | float = "cross-validated", **options: Any) -> Pipeline:
             Derive("age_class", source="age", breaks=[*AGE_BREAKS[:-1], 130]),
             Categorical("pl030", predictors=basic, **options),
             Categorical("pb220a", predictors=[*basic, "pl030"], **options),
-            Continuous("netIncome", predictors=given, tail="gpd", upper=1e7, **options),
+            Continuous(
+                "netIncome", method=Binned(tail="gpd", upper=1e7), predictors=given, **options
+            ),
             Components("netIncome", parts=PARTS, by=["pl030", "netIncome"]),
         ]
     )
@@ -117,7 +120,10 @@ def like_simpop() -> Pipeline:
             Categorical("pl030", predictors=basic, **alone),
             Categorical("pb220a", predictors=basic, **alone),
             Continuous(
-                "netIncome", predictors=[*basic, "pl030", "pb220a"], tail="gpd", upper=1e7, **alone
+                "netIncome",
+                method=Binned(tail="gpd", upper=1e7),
+                predictors=[*basic, "pl030", "pb220a"],
+                **alone,
             ),
             Components("netIncome", parts=PARTS, by=["pl030", "netIncome"]),
         ]

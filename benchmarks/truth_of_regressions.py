@@ -30,18 +30,21 @@ from benchmarks.truth import (
     read_truth,
     show,
 )
-from synthpop import Continuous, Pipeline, weighted
+from synthpop import Binned, Continuous, Matched, Pipeline, Regressed, weighted
 
 REGION = 0
-LOG: dict[str, Any] = {"method": "regression", "log": True, "upper": 1e7}
+LOG: dict[str, Any] = {"method": Regressed(log=True, upper=1e7)}
 WAYS: dict[str, dict[str, Any]] = {
-    "empirical, no pooling": {**LOG, "residuals": "empirical", "pooling": "none"},
+    "empirical, no pooling": {
+        "method": Regressed(log=True, upper=1e7, residuals="empirical"),
+        "pooling": "none",
+    },
     "local, no pooling": {**LOG, "pooling": "none"},
     "local, near all (default)": LOG,
     "local, weight 100": {**LOG, "pooling": 100.0},
     "local, one for all": {**LOG, "pooling": "complete"},
-    "matched (pmm)": {"method": "pmm", "log": True},
-    "classes": {"tail": "gpd", "upper": 1e7},
+    "matched (pmm)": {"method": Matched(log=True)},
+    "classes": {"method": Binned(tail="gpd", upper=1e7)},
 }
 
 

@@ -18,7 +18,16 @@ import pandas as pd
 import riskeval
 import synthpop
 from riskeval import Indicators, Release, SampleSizes, protect
-from synthpop import Categorical, Cluster, Continuous, Pipeline, SimpleRandom, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Cluster,
+    Continuous,
+    Pipeline,
+    SimpleRandom,
+    Structure,
+    Survey,
+)
 
 SEED = 2017
 REGIONS = ["Eastmoor", "Lakeland", "Riverside"]
@@ -44,7 +53,7 @@ def synthetic(survey: Survey) -> Survey:
             Categorical("pe040"),
             Categorical("pb190"),
             Categorical("pl030"),
-            Continuous("netIncome", tail="gpd", upper=500_000),
+            Continuous("netIncome", method=Binned(tail="gpd", upper=500_000)),
         ]
     ).fit(survey, seed=SEED)
     population = fitted.simulate(seed=SEED)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import Categorical, Continuous, Derive, Pipeline, Regressed, Structure, Survey
 
 SECTORS = ("manufacturing", "construction", "trade", "services")
 BREAKS, CLASSES = [0, 1, 4, 9, 19, 60], ["1", "2-4", "5-9", "10-19", "20 and more"]
@@ -78,7 +78,7 @@ def recipe() -> Pipeline:
             Derive("age_class", source="age", breaks=[15, 29, 44, 70]),
             Categorical("legal_form", predictors=["size_class"], by_household="shared"),
             Continuous(
-                "turnover", method="regression", log=True, trim=(0, 0), residuals="local",
+                "turnover", method=Regressed(log=True, trim=(0, 0), residuals="local"),
                 predictors=["size_class", "legal_form"], by_household="shared",
             ),
             Continuous("wage", predictors=["occupation", "sex", "age_class", "size_class"]),

@@ -28,7 +28,7 @@ import pandas as pd
 
 from riskeval.attacks.matching.replicates import scenario_replicates
 from riskeval.attacks.scenario import Scenario
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, load_demo_survey
+from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey, load_demo_survey
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilc.parquet"
 AGES = [-2, *range(15, 85, 5), 120]
@@ -69,15 +69,13 @@ def fit(sample: pd.DataFrame):
     """
     survey = Survey(sample, weight="rb050", household="db030", strata="db040")
     basic = ["age_class", "rb090", "hsize"]
+    upper = max(500_000, 2 * sample["income"].max())
+    classes = Binned(zeros=True, tail="gpd", upper=upper, intervals=("low", "high"))
     recipe = [
         Structure(["age", "age_class", "rb090"]),
         Categorical("pl030", predictors=basic, pooling="none"),
         Categorical("pb220a", predictors=[*basic, "pl030"], pooling="none"),
-        Continuous(
-            "income", predictors=[*basic, "pl030", "pb220a"], zeros=True, tail="gpd",
-            upper=max(500_000, 2 * sample["income"].max()), intervals=("low", "high"),
-            pooling="none",
-        ),
+        Continuous("income", classes, [*basic, "pl030", "pb220a"], pooling="none"),
     ]  # fmt: skip
     return Pipeline(recipe).fit(survey, seed=1)
 

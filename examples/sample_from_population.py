@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, load_demo_survey
+from synthpop import Binned, Categorical, Continuous, Derive, Pipeline, Structure, load_demo_survey
 from synthpop.calibration import Margin, calibrate
 from synthpop.sampling import Cluster, SimpleRandom, Stratified, draw_sample
 
@@ -36,9 +36,8 @@ def simulate(survey, seed):
         Categorical("pl030", predictors=["age_class", "rb090", "hsize"]),
         Continuous(
             "netIncome",
+            method=Binned(tail="gpd", intervals=("income_low", "income_high")),
             predictors=["age_class", "rb090", "pl030"],
-            tail="gpd",
-            intervals=("income_low", "income_high"),
         ),
     ]
     return Pipeline(stages).fit(survey, seed=seed).simulate()

@@ -24,6 +24,14 @@ _WHERE = {
     "WorkerError": "synthpop.microdata.errors",
     "Anneal": "stages.annealing",
     "Balanced": "sampling.designs",
+    "Binned": "stages.continuous.methods",
+    "BinnedRegressed": "stages.continuous.methods",
+    "Counted": "stages.continuous.methods",
+    "Gpd": "stages.continuous.methods",
+    "Matched": "stages.continuous.methods",
+    "Pareto": "stages.continuous.methods",
+    "PoolingOptions": "conditional.class_models",
+    "Regressed": "stages.continuous.methods",
     "Categorical": "stages.categorical",
     "Cluster": "sampling.designs",
     "Components": "stages.components",
@@ -92,6 +100,7 @@ if TYPE_CHECKING:
     from synthpop import weighted as weighted
     from synthpop.calibration.calibrate_survey import calibrate as calibrate
     from synthpop.calibration.margins import Margin as Margin
+    from synthpop.conditional.class_models import PoolingOptions as PoolingOptions
     from synthpop.datasets import load_demo_population as load_demo_population
     from synthpop.datasets import load_demo_survey as load_demo_survey
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
@@ -146,6 +155,13 @@ if TYPE_CHECKING:
     from synthpop.stages.annealing import anneal as anneal
     from synthpop.stages.categorical import Categorical as Categorical
     from synthpop.stages.components import Components as Components
+    from synthpop.stages.continuous.methods import Binned as Binned
+    from synthpop.stages.continuous.methods import BinnedRegressed as BinnedRegressed
+    from synthpop.stages.continuous.methods import Counted as Counted
+    from synthpop.stages.continuous.methods import Gpd as Gpd
+    from synthpop.stages.continuous.methods import Matched as Matched
+    from synthpop.stages.continuous.methods import Pareto as Pareto
+    from synthpop.stages.continuous.methods import Regressed as Regressed
     from synthpop.stages.continuous.stage import Continuous as Continuous
     from synthpop.stages.derive import Derive as Derive
     from synthpop.stages.distribute import Distribute as Distribute

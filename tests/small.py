@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop import (
+    Binned,
     Categorical,
     Components,
     Continuous,
@@ -67,7 +68,9 @@ def small_stages() -> list[object]:
         Structure(["age", "sex"]),
         Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120]),
         Categorical("status", predictors=["age_class", "sex", "size"]),
-        Continuous("income", predictors=["age_class", "status"], tail="gpd", upper=300_000),
+        Continuous(
+            "income", method=Binned(tail="gpd", upper=300_000), predictors=["age_class", "status"]
+        ),
         Components("income", parts=["wage", "other"], by=["status", "income"]),
     ]
 

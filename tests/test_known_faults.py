@@ -20,6 +20,7 @@ from scipy.stats import genpareto
 import synthpop
 from synthpop import (
     Anneal,
+    Binned,
     Categorical,
     Cluster,
     Components,
@@ -40,6 +41,7 @@ from synthpop import (
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.microdata.errors import InputError
 from synthpop.stages.distribute import distribute
+from tests.continuous import continuous
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
@@ -274,7 +276,7 @@ def test_10_a_class_whose_values_are_all_missing_stays_missing(options: dict[str
     people = simulated(
         Survey(frame, **ROLES), Structure(["age", "group"]),
         Categorical("status", predictors=["group"], model="tree"),
-        Continuous("income", predictors=["group"], **options),
+        continuous("income", predictors=["group"], **options),
     )  # fmt: skip
     assert people.loc[people["group"] == "not told", "income"].isna().all()
     assert people.loc[people["group"] == "told", "income"].notna().mean() > 0.5
@@ -291,7 +293,7 @@ def test_11_a_predictor_that_copies_another_makes_no_value_missing(options: dict
     adult["income"] = np.random.default_rng(1).lognormal(9, 0.5, len(adult))
     people = simulated(
         Survey(adult, **ROLES), Structure(["sex", "copy"]),
-        Continuous("income", predictors=["sex", "copy"], **options),
+        continuous("income", predictors=["sex", "copy"], **options),
     )  # fmt: skip
     assert people["income"].notna().all()
     assert people["income"].mean() == pytest.approx(
@@ -305,7 +307,7 @@ def test_12_missing_predictors_are_a_level_of_their_own(options: dict[str, Any])
     frame["sex"] = frame["sex"].where(np.random.default_rng(1).random(len(frame)) < 0.8)
     people = simulated(
         Survey(frame, **ROLES), Structure(["age", "sex"]),
-        Continuous("income", predictors=["sex"], **options),
+        continuous("income", predictors=["sex"], **options),
     )  # fmt: skip
     assert people["income"].isna().mean() == pytest.approx(frame["income"].isna().mean(), abs=0.03)
 
@@ -327,7 +329,9 @@ def test_13_structural_zeros_hold_for_classes_of_a_number() -> None:
         Survey(frame, **ROLES), Structure(["age", "sex"]),
         Categorical("status", predictors=["age"]),
         Categorical("rich", predictors=["sex"], impossible=[rule]),
-        Continuous("income", predictors=["rich"], breaks=[-3e5, 0, 20_000, 4e5], zeros=True),
+        Continuous(
+            "income", Binned(breaks=[-3e5, 0, 20_000, 4e5], zeros=True), predictors=["rich"]
+        ),
     )  # fmt: skip
     idle = people["status"] == "idle"
     assert not (people.loc[idle, "income"] > 20_000).any()

@@ -6,7 +6,7 @@ import pandas as pd
 
 from replay.earnings import KEYS, NUMERIC
 from riskeval.session.session import ProtectionSession
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
+from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.sampling import Stratified, draw_sample
 
 # The program of the book mixes 0.995 of the deviation from the mean with 0.1 of the noise.
@@ -63,9 +63,11 @@ def synthetic(file: pd.DataFrame, seed: int) -> pd.DataFrame:
     for name in ("sex", "age", "education", "occupation", "fullPart"):
         stages.append(Categorical(name, predictors=list(known)))
         known.append(name)
-    stages.append(Continuous("earningsHour", predictors=known, tail="gpd"))
+    stages.append(Continuous("earningsHour", method=Binned(tail="gpd"), predictors=known))
     stages.append(
-        Continuous("earnings", predictors=["earningsHour", "fullPart", "age"], tail="gpd")
+        Continuous(
+            "earnings", method=Binned(tail="gpd"), predictors=["earningsHour", "fullPart", "age"]
+        )
     )
     population = Pipeline(stages).fit(Survey(file, weight="weights"), seed=seed).simulate()
     counts = file.groupby(["location", "size"], observed=True).size()

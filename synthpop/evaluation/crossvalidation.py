@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.conditional.class_models import coded_field, codes_of
 from synthpop.conditional.predictors import resolve_terms
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
@@ -21,7 +22,7 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
 from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, take_apart
 from synthpop.population.id_columns import SIZE_NAME
-from synthpop.stages.categorical import Categorical, coded_field, codes_of
+from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
 from synthpop.stages.relation import Relation
 from synthpop.stages.structure import Structure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def check_sections(faults: Faults, data: Mapping[str, Any], known: list[str]) ->
 
 def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
     """Return `data` as an object of `cls` (a `Table` or a dataclass), or None and the faults."""
-    known = list(getattr(cls, "model_fields", None) or cls.__dataclass_fields__)
+    known = list(getattr(cls, "model_fields", None) or [item.name for item in fields(cls)])
     if isinstance(data, Mapping):
         for key in data:
             if key not in known:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import Field, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -31,10 +31,40 @@ def stage_to_dict(stage: Any) -> dict[str, Any]:
     """
     kinds = {cls: name for name, cls in STAGES.items()}
     margins = getattr(stage, "margins", None)
-    options = asdict(stage if margins is None else replace(stage, margins=()))
+    options = {
+        option.name: _option(getattr(stage, option.name))
+        for option in fields(stage)
+        if option.name != "margins"
+    }
     if margins is not None:
         options["margins"] = [margin_to_dict(margin) for margin in margin_list(margins)]
     return {"type": kinds[type(stage)], **{k: v for k, v in options.items() if v is not None}}
+
+
+def _option(value: Any) -> Any:
+    """Return an option of a stage; records of options with their type, a type alone by its name.
+
+    Options that have their default value are left out of records.
+    """
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    kind = getattr(value, "type", None)
+    options = {
+        option.name: _option(getattr(value, option.name))
+        for option in fields(value)
+        if not _is_default(value, option, kind)
+    }
+    if kind is None:
+        return options
+    return {"type": kind, **options} if options else kind
+
+
+def _is_default(record: Any, option: Field[Any], kind: str | None) -> bool:
+    """Whether an option has its default value, or is what the type says."""
+    value = getattr(record, option.name)
+    if isinstance(value, str) and value == kind:
+        return True
+    return type(value) is type(option.default) and value == option.default
 
 
 def described(value: Any) -> Any:

@@ -101,21 +101,26 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
-    model = stage.get("model") or stage.get("method") or ""
+    method = stage.get("method") or ""
+    options = method if isinstance(method, Mapping) else {"type": method}
+    model = stage.get("model") or options["type"]
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
     how = f"{str(model).partition('(')[0]}, given {given}"
     if stage.get("by"):
         how += f"; a model for each level of {names.title(stage['by'])}"
-    if stage.get("tail"):
-        tail = {"gpd": "generalised Pareto", "pareto": "Pareto"}[stage["tail"]]
-        how += f"; {tail} tail in the top class"
+    tail = options.get("tail") or ""
+    tail = tail if isinstance(tail, Mapping) else {"type": tail}
+    if tail["type"]:
+        words = {"gpd": "generalised Pareto", "pareto": "Pareto"}[tail["type"]]
+        how += f"; {words} tail in the top class"
     if stage.get("by_household") == "first":
         how += "; members of a household given its first"
     elif stage.get("by_household"):
         how += f"; one value per household ({stage['by_household']})"
-    if stage.get("upper") is not None:
-        how += f"; at most {number(float(stage['upper']))}"
+    upper = tail.get("upper", options.get("upper"))
+    if upper is not None:
+        how += f"; at most {number(float(upper))}"
     if stage.get("impossible"):
         how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
     if kind == "gibbs_pass":

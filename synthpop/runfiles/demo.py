@@ -77,9 +77,12 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                         "pe040",
                         "relation",
                     ],
-                    "tail": "gpd",
-                    "upper": 1_000_000.0,
-                    "intervals": INTERVALS,
+                    "method": {
+                        "type": "binned",
+                        "tail": "gpd",
+                        "upper": 1_000_000.0,
+                        "intervals": INTERVALS,
+                    },
                     "by_household": "sequential",
                 },
                 {

@@ -2,156 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from dataclasses import field as data_field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-from pydantic import Field, create_model, model_validator
-
-from synthpop.calibration.margins import Margin, margin_list
+from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
-from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.files import read_table
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.microdata.tomlfile import check_sections, read_toml, validate
 from synthpop.pipeline.engines import Workers
-from synthpop.pipeline.fingerprint import margin_to_dict, stage_to_dict
-from synthpop.pipeline.pipeline import ROWS_PER_BLOCK, Pipeline
+from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import run_seed
+from synthpop.runfiles.stage_tables import (
+    as_toml,
+    margin_table,
+    read_margins,
+    read_stages,
+    stage_table,
+)
+from synthpop.runfiles.tables import (
+    SECTIONS,
+    CalibrateOptions,
+    ReportOptions,
+    RiskOptions,
+    RunOptions,
+    SurveyInput,
+)
 from synthpop.stages.base import Stage
 from synthpop.stages.derive import Derive
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
-from synthpop.stages.registry import STAGES
 
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
-
-
-class SurveyInput(FileInput):
-    """The table ``[survey]``: where the data are, and the roles of their columns.
-
-    The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
-    ``demo = true``. With ``unweighted = true`` every row of the file counts 1. How the file is
-    read says `FileInput`.
-    """
-
-    population: str | None = None
-    demo: bool = False
-    unweighted: bool = False
-    weight: str | None = None
-    household: str | None = None
-    household_weight: str | None = None
-    household_size: str | None = None
-    person: str | None = None
-    strata: str | None = None
-    psu: str | None = None
-    design_strata: str | None = None
-    fpc: str | None = None
-
-
-class RunOptions(Table):
-    """The table ``[run]``."""
-
-    seed: int | None = Field(default=None, ge=0)
-    scale: float = Field(default=1.0, gt=0)
-    rows_per_block: int = Field(default=ROWS_PER_BLOCK, ge=1)
-    strata: list[str | int | float | bool] | None = None
-    out: str | None = None
-
-
-class MarginInput(Table):
-    """A table ``[[calibrate.margin]]`` or an entry of ``margins`` of a stage: see `Margin`.
-
-    Known totals are in a ``file``, or in the run file itself: ``table`` is the total of everybody
-    or a list of cells, such as ``[{sex = "f", total = 510}, {sex = "m", total = 490}]``; a key
-    that is left out of a cell stands for a missing value.
-    """
-
-    file: str | None = None
-    table: float | list[dict[str, Any]] | None = None
-    level: Literal["person", "household"] = "person"
-    total: str = "total"
-    importance: float | None = Field(default=None, gt=0)
-    variable: str | None = None
-    size: float | None = Field(default=None, gt=0)
-    name: str | None = None
-
-    @model_validator(mode="after")
-    def _one_table(self) -> MarginInput:
-        if (self.file is None) == (self.table is None):
-            raise ValueError("needs file or table: give exactly one of them")
-        return self
-
-    def margin(self, folder: Path) -> MarginOfFile:
-        """Return the margin; paths start at the folder of the run file."""
-        if self.file is not None:
-            table: Any = read_table(folder / self.file)
-        elif isinstance(self.table, list):
-            table = pd.DataFrame(self.table)
-        else:
-            table = self.table
-        options = self.model_dump(exclude={"file", "table"})
-        return MarginOfFile(table, **options, file=self.file)
-
-
-@dataclass(frozen=True, eq=False)
-class MarginOfFile(Margin):
-    """A margin that knows the file that its table came from, as the run file names it."""
-
-    file: str | None = data_field(default=None, kw_only=True)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MarginOfFile):
-            return NotImplemented
-        return self.file == other.file and margin_to_dict(self) == margin_to_dict(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class CalibrateOptions(Table):
-    """The table ``[calibrate]``: known totals for the weights; see `calibrate`."""
-
-    margin: list[MarginInput] = Field(min_length=1)
-    method: str = "raking"
-    bounds: tuple[float, float] | None = None
-    weight_bounds: tuple[float, float] | None = None
-    tolerance: float = Field(default=1e-6, gt=0)
-    max_iterations: int = Field(default=1000, ge=1)
-    household_equal: bool = True
-    distance_over: Literal["person", "household"] | None = None
-
-
-class RiskOptions(Table):
-    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
-
-    keys: list[str]
-    target: str
-    accuracy: list[float] = Field(default=[0.01, 0.02, 0.05])
-    intervals: list[str] | None = None
-
-
-class ReportOptions(Table):
-    """The table ``[report]``."""
-
-    title: str | None = None
-    file: str = Field(default="report.html", pattern=r"\.html$")
-    audience: Literal["internal", "external"] = "internal"
-
-
-SECTIONS: dict[str, type[Table]] = {
-    "survey": SurveyInput,
-    "calibrate": CalibrateOptions,
-    "run": RunOptions,
-    "risk": RiskOptions,
-    "report": ReportOptions,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +127,7 @@ def parse_runfile(
     faults = Faults(subject, RunFileError)
     check_sections(faults, data, [*SECTIONS, "stage", "rules", "known_totals"])
     rules = _rules(faults, data.get("rules", []))
-    known_totals = _margins(faults, "[[known_totals]]", data.get("known_totals", []), folder)
+    known_totals = read_margins(faults, "[[known_totals]]", data.get("known_totals", []), folder)
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
         if name in ("risk", "calibrate") and name not in data:
@@ -249,7 +136,7 @@ def parse_runfile(
         tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
     stages: tuple[Any, ...] = ()
     if "stage" in data or "calibrate" not in data:
-        stages = _stages(faults, data.get("stage", []), folder)
+        stages = read_stages(faults, data.get("stage", []), folder)
     survey = tables["survey"]
     if survey is not None:
         _check_survey(faults, survey)
@@ -265,24 +152,6 @@ def parse_runfile(
         rules,
         known_totals,
     )
-
-
-def _margins(faults: Faults, where: str, items: Any, folder: Path) -> tuple[Margin, ...]:
-    """Return tables of known totals; note what is wrong with them."""
-    if not isinstance(items, list):
-        faults.add(where, f"is {items!r}", remedy="Give a list of tables.")
-        return ()
-    margins = []
-    for number, item in enumerate(items, 1):
-        place = f"{where} {number}"
-        table = validate(faults, place, MarginInput, item)
-        try:
-            margins.append(table and table.margin(folder))
-        except InputError as problem:
-            for fault in problem.faults:
-                at = f"{place} {fault.where}"
-                faults.add(at, fault.what, rows=fault.rows, remedy=fault.remedy)
-    return tuple(margin for margin in margins if margin is not None)
 
 
 def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
@@ -315,59 +184,6 @@ def _roles(survey: SurveyInput) -> dict[str, Any]:
     """Return the roles that are given."""
     other = {*FileInput.model_fields, "population", "demo", "unweighted"}
     return survey.model_dump(exclude=other, exclude_none=True)
-
-
-def _stages(faults: Faults, tables: Any, folder: Path) -> tuple[Any, ...]:
-    """Read the stages; a file that only calibrates has none."""
-    if not isinstance(tables, list) or not tables:
-        faults.add("[[stage]]", "there is none", remedy='Begin with type = "structure".')
-        return ()
-    stages = []
-    for number, table in enumerate(tables, 1):
-        if not isinstance(table, Mapping):
-            faults.add(f"[[stage]] {number}", f"is {table!r}, no table")
-            continue
-        options = dict(table)
-        kind = options.pop("type", None)
-        where = f"[[stage]] {number} ({kind})"
-        if not isinstance(kind, str) or kind not in STAGES:
-            what = f"type {kind!r} is unknown" if kind else "has no type"
-            faults.add(where, what, remedy=did_you_mean(kind, STAGES))
-            continue
-        cls = STAGES[kind]
-        if "margins" in cls.__dataclass_fields__:
-            stages.append(_with_margins(faults, where, cls, options, folder))
-        else:
-            stages.append(validate(faults, where, cls, options))
-    return tuple(stage for stage in stages if stage is not None)
-
-
-def _with_margins(
-    faults: Faults, where: str, cls: type[Any], options: dict[str, Any], folder: Path
-) -> Any:
-    """Return a stage whose margins are files or tables, or None and the faults."""
-    options = dict(options)
-    items = options.pop("margins", [])
-    given = validate(faults, where, _input_of(cls), options)
-    if not isinstance(items, list) or not items:
-        remedy = 'For instance margins = [{file = "totals.csv"}].'
-        faults.add(f"{where} margins", "there are none", remedy=remedy)
-        return None
-    margins = _margins(faults, f"{where} margins", items, folder)
-    if given is None or len(margins) < len(items):
-        return None
-    return cls(margins=margins, **given.model_dump())
-
-
-def _input_of(cls: type[Any]) -> type[Table]:
-    """Return the table of a run file for the options of a stage other than its margins."""
-    hints = get_type_hints(cls)
-    options: dict[str, Any] = {
-        item.name: (hints[item.name], ... if item.default is MISSING else item.default)
-        for item in fields(cls)
-        if item.name != "margins"
-    }
-    return create_model(cls.__name__, __base__=Table, **options)
 
 
 def check_risk(plan: RunFile, survey: Survey) -> None:
@@ -458,54 +274,18 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         "report": runfile.report.model_dump(exclude_none=True),
     }
     if runfile.known_totals:
-        data["known_totals"] = [_plain(_margin_table(m)) for m in runfile.known_totals]
+        data["known_totals"] = [as_toml(margin_table(m)) for m in runfile.known_totals]
     if runfile.rules:
         data["rules"] = list(runfile.rules)
     if runfile.calibrate is not None:
         data["calibrate"] = runfile.calibrate.model_dump(exclude_none=True)
     if runfile.risk is not None:
         data["risk"] = runfile.risk.model_dump(exclude_none=True)
-    data["stage"] = [_plain(_stage_table(stage)) for stage in runfile.stages]
+    data["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
     text = tomli_w.dumps(data)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
-
-
-def _stage_table(stage: Any) -> dict[str, Any]:
-    """Return a stage as a run file has it; margins with the file or the cells of their table."""
-    table = stage_to_dict(stage)
-    margins = getattr(stage, "margins", None)
-    if margins is not None:
-        table["margins"] = [_margin_table(margin) for margin in margin_list(margins)]
-    return table
-
-
-def _margin_table(margin: Margin) -> dict[str, Any]:
-    options = margin_to_dict(margin)
-    table = {key: value for key, value in options.items() if key in MarginInput.model_fields}
-    file = getattr(margin, "file", None)
-    if file is not None:
-        return {"file": file, **table}
-    cells = [
-        {str(name): _native(value) for name, value in cell.items() if not pd.isna(value)}
-        for cell in margin.frame.astype(object).to_dict("records")
-    ]
-    return {"table": cells, **table}
-
-
-def _native(value: Any) -> Any:
-    """Return a value of a table as TOML has it: numbers and flags as they are, others as text."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, (bool, int, float)) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return np.nan if value is None else value  # of a rule: a missing value
 
 
 def run(

@@ -264,8 +264,8 @@ def _continuous(column: pd.Series, item: ColumnProfile, predictors: Sequence[str
     heavy = len(positive) >= FEWEST_FOR_TAIL and largest > TAIL_RATIO * np.quantile(positive, 0.95)
     if heavy:
         cap = rounded_up(ABOVE_LARGEST * largest)
-        lines.append('tail = "gpd"                # Pareto tail in the top class')
-        lines.append(f"upper = {cap!r}          # largest value that may be drawn")
+        lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
+        lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
     return [*lines, *_household(item), ""]
 
 

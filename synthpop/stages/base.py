@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +13,10 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Fault, Faults, InputError, did_you_mean
+from synthpop.microdata.parameters import NONE, OneOf, Whole
+
+DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
+"""Option `decimals` of a stage."""
 
 
 def after(schema: Schema, stage: Stage, *, first: bool) -> Schema:
@@ -121,27 +124,8 @@ def check_in_survey(
             )
 
 
-def check_smallest_stratum(faults: Faults, label: str, smallest: Any) -> None:
-    """Note a `smallest_stratum` that is no number of persons."""
-    number = isinstance(smallest, Real) and not isinstance(smallest, bool)
-    if not (number and smallest >= 0):
-        what = f"smallest_stratum is {smallest!r}"
-        below = ", below zero" if number and smallest < 0 else ""
-        faults.add(label, what + below, remedy="Give 0 or more persons.")
-
-
 def check_numeric_field(faults: Faults, label: str, name: str, schema: Schema) -> None:
     """Note a column of the survey that is there but not numeric."""
     field = schema.survey.get(name)
     if field is not None and field.kind != "numeric":
         faults.add(label, f"{name!r} is not numeric", remedy="Use Categorical, or convert it.")
-
-
-def check_decimals(faults: Faults, label: str, decimals: Any) -> None:
-    """Note `decimals` that are neither "survey", None nor a whole number from 0 to 12."""
-    if decimals is None or (isinstance(decimals, str) and decimals == "survey"):
-        return
-    whole = isinstance(decimals, Integral) and not isinstance(decimals, bool)
-    if not (whole and 0 <= decimals <= 12):
-        remedy = 'Give "survey", none, or 0 to 12.'
-        faults.add(f"{label}: decimals", f"is {decimals!r}", remedy=remedy)

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
-from numbers import Real
-from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.class_models import (
+    AnyPooling,
+    PoolingOptions,
+    check_model,
+    coded_field,
+    codes_of,
+    fit_fallbacks,
+    pairs_of,
+    pooling_options,
+)
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import (
-    LEARNERS,
-    MODELS,
     FallbackSequence,
     fit_with_fallback,
-    known_model,
 )
 from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
@@ -29,8 +33,6 @@ from synthpop.conditional.members_before import (
     drawn_given_members,
     with_members_before,
 )
-from synthpop.conditional.pooling.options import Mixture
-from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import (
     NUMERIC,
     AllowedRule,
@@ -56,20 +58,16 @@ from synthpop.conditional.reference_member import (
     level_digits,
     with_first_value,
 )
-from synthpop.conditional.schema import Schema, check_available
+from synthpop.conditional.schema import Schema
+from synthpop.conditional.structural_zeros import check_impossible, compile_rules, none_for_nan
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.text import plural
-from synthpop.models.encoding import FEW_VALUES
-from synthpop.stages.base import as_names, check_in_survey, check_smallest_stratum, keep_own
+from synthpop.microdata.errors import Faults
+from synthpop.stages.base import as_names, check_in_survey, keep_own
 
-SMALLEST_STRATUM = 30
-LARGEST_GAP = 1e-3
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
-ALL_ROWS = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +95,7 @@ class Categorical:
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
         value is never drawn there (probabilities are set to zero and scaled back to one). A missing
         value is None, or nan as in run files.
-    smallest_stratum : int
-        Strata with fewer sample persons use the model pooled over strata.
-    pooling : "none", "cross-validated", "complete" or a number, optional
+    pooling : "none", "cross-validated", "complete", a number or `PoolingOptions`, optional
         Whether strata borrow from each other. "none": each has a model of its own. "complete": one
         model, with the stratum as a predictor. A number: the stratum's model is held near the
         pooled one with the weight of so many persons. "cross-validated": that number is chosen by
@@ -111,7 +107,7 @@ class Categorical:
     by : str, optional
         Category, or number of up to 20 distinct values, of the population at this step. Models are
         fitted to each of its levels (a missing value is one) instead of each stratum, and
-        `smallest_stratum`, `pooling` and what is recorded are about levels; the stratum is a
+        `pooling` and what is recorded are about levels; the stratum is a
         predictor like any other then, among "all" and "basic" too.
     numeric : "classes" or "values"
         How predictors that are numbers enter: cut at weighted deciles where they have more than
@@ -145,11 +141,12 @@ class Categorical:
     predictors: Predictors = "all"
     model: Any = "multinomial"
     impossible: Sequence[Mapping[str, Any]] | None = None
-    smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
     by_household: str | None = None
-    pooling: str | float | None = None
+    pooling: AnyPooling = None
     by: str | None = None
+
+    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
@@ -191,11 +188,10 @@ class Categorical:
         check_in_survey(faults, self.label, self.provides, schema, "variable")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling)
+        pooling_options(self.pooling).check(faults, self.label)
         check_by(faults, self.label, self.by, self.provides, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         check_choice(faults, f"{self.label}: by_household", self.by_household, BY_HOUSEHOLD)
-        check_smallest_stratum(faults, self.label, self.smallest_stratum)
         check_impossible(faults, self.label, self.variable, self.impossible, schema)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
@@ -238,12 +234,13 @@ class Categorical:
             held = given_first(classes - 1, sample.offsets, n_levels)
             sample = sample.with_columns({}, {FIRST_VALUE: held})
         design = make_design(sample, coding, classes, n_levels + 1)
+        pooling = pooling_options(self.pooling)
         sequence = fit_with_fallback(
             self.model,
             design,
-            smallest_stratum=self.smallest_stratum,
+            smallest_stratum=pooling.smallest_stratum,
             seed=int(rng.integers(2**31)),
-            pooling=pooling_of(self.pooling, self.model),
+            pooling=pooling.amount_for(self.model),
             pairs=pairs_of(self.predictors),
         )
         if knows_first(coding):
@@ -329,222 +326,3 @@ class CategoricalModel:
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     make_up: MakeUp | None = None
-
-
-def check_impossible(
-    faults: Faults, label: str, name: str, impossible: Any, schema: Schema
-) -> None:
-    """Note rules of what is impossible that are not understood."""
-    if not isinstance(impossible, (Sequence, NoneType)):
-        what, remedy = f"impossible is {impossible!r}", "Give a list of rules."
-        faults.add(label, what, remedy=remedy)
-        return
-    for rule in impossible or ():
-        _check_rule(faults, label, name, rule, schema)
-
-
-def check_model(faults: Faults, label: str, model: Any) -> None:
-    """Note a model that is no known name and no classifier that takes weights."""
-    if not known_model(model):
-        remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
-        faults.add(f"{label}: model", f"{model!r} is not allowed", remedy=remedy)
-    elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
-        what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
-        faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
-
-
-def pooling_of(pooling: str | float | None, model: Any) -> str | float:
-    """Return the pooling that is meant: as given, or the default of the model."""
-    if pooling is not None:
-        return pooling
-    plain = isinstance(model, str) and model == "multinomial"
-    return "cross-validated" if plain else "none"
-
-
-def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:
-    """Return the pairs that may be added: none to a formula, otherwise all (None)."""
-    formula = isinstance(predictors, str) and predictors not in ("basic", "all")
-    return () if formula else None
-
-
-def check_pooling(faults: Faults, label: str, pooling: Any) -> None:
-    """Note a pooling that is not understood."""
-    if pooling is None:
-        return
-    if not isinstance(pooling, Real) or isinstance(pooling, bool):
-        known = ["none", "cross-validated", "complete"]
-        if pooling not in known:
-            remedy = did_you_mean(pooling, [*known, "a number"])
-            faults.add(f"{label}: pooling", f"{pooling!r} is not allowed", remedy=remedy)
-    elif not float(pooling) >= 0:
-        faults.add(f"{label}: pooling", f"is {pooling}", remedy="Give 0 or more persons.")
-
-
-def fit_fallbacks(
-    label: str,
-    sequence: FallbackSequence,
-    classes: np.ndarray,
-    sample: Sample,
-    rows: np.ndarray | slice = ALL_ROWS,
-    who: str = "",
-) -> tuple[Fallback, ...]:
-    """Return what the fit had to fall back to: strata too small, or with one level; no maximum.
-
-    `rows` are those that the sequence learned from, `who` begins each text.
-    """
-    found = []
-    classes, strata = classes[rows], sample.strata[rows]
-    for stratum, level in enumerate(sample.strata_levels):
-        here = classes[strata == stratum]
-        if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
-            many = f"only {plural(len(here), 'person')}" if len(here) else "no persons"
-            what = f"{who}{many} in the sample: the model pooled over strata"
-            found.append(Fallback(label, str(level), what))
-        elif len(here) and (here == here[0]).all():
-            certain = sequence.pooling.kind == "none" or isinstance(
-                sequence.by_stratum[stratum], RidgeEffects
-            )
-            then = "always drawn" if certain else "others may come from other strata"
-            found.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
-    if sequence.pooling.left_out:
-        pairs = sequence.pooling.left_out
-        what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
-        found.append(Fallback(label, "all", what))
-    fits = zip(
-        [*map(str, sample.strata_levels), "all"],
-        [*sequence.by_stratum, sequence.pooled],
-        strict=True,
-    )
-    for level, model in fits:
-        gap = getattr(model, "gap", 0.0)
-        if gap > LARGEST_GAP:
-            off = f"margins are off by up to {100 * gap:.2g} %"
-            what = f"{who}the fit ended before its maximum: {off}"
-            found.append(Fallback(label, level, f"{what} of the weight"))
-        model = model.own if isinstance(model, Mixture) else model
-        note = getattr(model, "note", "")
-        if note:
-            found.append(Fallback(label, level, f"{who}{note}"))
-    return tuple(found)
-
-
-def coded_field(sample: Sample, name: str) -> Field:
-    """Return the field of a variable that is simulated by its levels, numbers included."""
-    field = sample.fields[name]
-    if field.kind == "categorical":
-        return field
-    values = sample.columns[name]
-    distinct = np.unique(values[~np.isnan(values.astype(np.float64))])
-    coded = Field.categorical(name, tuple(distinct.tolist()), ordered=True)
-    return replace(coded, original=field.original)
-
-
-def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
-    """Return the sample's codes of such a variable, shape (n_persons,)."""
-    values = sample.columns[name]
-    if sample.fields[name].kind == "categorical":
-        return values
-    codes = np.searchsorted(np.asarray(field.levels, dtype=np.float64), values)
-    return np.where(np.isnan(values.astype(np.float64)), MISSING, codes)
-
-
-def none_for_nan(value: Any) -> Any:
-    """Return rules with None for a missing value, which in run files is nan."""
-    if isinstance(value, tuple):
-        return tuple(none_for_nan(item) for item in value)
-    if isinstance(value, dict):
-        return {key: none_for_nan(item) for key, item in value.items()}
-    return None if isinstance(value, float) and np.isnan(value) else value
-
-
-def _check_rule(
-    faults: Faults, label: str, name: str, rule: Mapping[str, Any], schema: Schema
-) -> None:
-    understood = (
-        isinstance(rule, Mapping)
-        and set(rule) == {"levels", "when"}
-        and isinstance(rule["when"], Mapping)
-        and all(isinstance(x, (list, tuple)) for x in (rule["levels"], *rule["when"].values()))
-    )
-    if not understood:
-        faults.add(
-            label,
-            f"rule {rule!r} of impossible is not understood",
-            remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
-        )
-        return
-    check_available(faults, label, list(rule["when"]), schema, "condition on")
-    for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
-        field = schema.survey.get(column)
-        if field is None or field.kind != "categorical":
-            continue
-        for level in wanted:
-            if level is not None and level not in field.levels:
-                faults.add(
-                    label,
-                    f"impossible names the level {level!r} that {column!r} does not have",
-                    remedy=did_you_mean(level, field.levels),
-                )
-
-
-def compile_rules(
-    label: str,
-    rules: Sequence[Mapping[str, Any]] | None,
-    field: Field,
-    coding: Coding,
-    sample: Sample,
-    classes: np.ndarray,
-) -> AllowedRule | None:
-    """Turn rules into digits and classes; levels must be there, and something must be left."""
-    if not rules:
-        return None
-    faults = Faults("recipe")
-    variables = reversed(list(enumerate(coding.variables)))  # sides of limits come last
-    position = {item.name: j for j, item in variables if item.numbers is None}
-    present = np.bincount(classes, minlength=len(field.levels) + 1) > 0
-    compiled = []
-    for rule in rules:
-        conditions = tuple(
-            (position[name], _digits_of(faults, label, sample, coding, name, wanted))
-            for name, wanted in rule["when"].items()
-        )
-        barred = tuple(
-            _position(faults, label, field.name, field.levels, level) for level in rule["levels"]
-        )
-        if set(np.flatnonzero(present)) <= set(barred):
-            what = f"rule {dict(rule)!r} of impossible leaves no possible value"
-            faults.add(label, what, remedy="Allow at least one level that the sample has.")
-        compiled.append((conditions, barred))
-    faults.raise_if_any()
-    return AllowedRule(tuple(compiled), present)
-
-
-def _position(faults: Faults, label: str, name: str, levels: Sequence[Any], level: Any) -> int:
-    """Class of a level, 0 for missing; a level that is not there is a fault."""
-    if level is None:
-        return 0
-    if level not in levels:
-        what = f"impossible names the level {level!r} that {name!r} does not have"
-        faults.add(label, what, remedy=did_you_mean(level, levels))
-        return 0
-    return list(levels).index(level) + 1
-
-
-def _digits_of(
-    faults: Faults,
-    label: str,
-    sample: Sample,
-    coding: Coding,
-    name: str,
-    wanted: Sequence[Any],
-) -> tuple[int, ...]:
-    field = sample.fields[name]
-    if field.kind == "categorical":
-        return tuple(_position(faults, label, name, field.levels, level) for level in wanted)
-    values = sample.columns[name]
-    distinct = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
-    if len(distinct) > FEW_VALUES:
-        what = f"impossible has a condition on {name!r}, a number with many values"
-        faults.add(label, what, remedy="Derive classes of it first.")
-        return ()
-    return tuple(_position(faults, label, name, distinct, value) for value in wanted)

@@ -17,10 +17,11 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import DENSE_CELLS
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Fault, Faults, InputError
+from synthpop.microdata.parameters import check
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
-from synthpop.stages.base import as_names, check_decimals, check_in_survey, check_numeric_field
+from synthpop.stages.base import DECIMALS, as_names, check_in_survey, check_numeric_field
 
 EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
@@ -106,7 +107,7 @@ class Components:
         for name in (self.total, *self.parts):
             check_numeric_field(faults, self.label, name, schema)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
-        check_decimals(faults, self.label, self.decimals)
+        check(faults, {"decimals": DECIMALS}, self, label=self.label)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
 

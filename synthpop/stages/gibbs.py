@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.class_models import (
+    AnyPooling,
+    PoolingOptions,
+    check_model,
+    codes_of,
+    fit_fallbacks,
+    pairs_of,
+    pooling_options,
+)
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import MARGINAL, FallbackSequence, cumulative, fit_with_fallback
 from synthpop.conditional.predictors import (
@@ -24,22 +33,13 @@ from synthpop.conditional.predictors import (
     usable,
 )
 from synthpop.conditional.schema import Schema, check_available
+from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.stages.base import as_names, check_smallest_stratum, keep_own
-from synthpop.stages.categorical import (
-    SMALLEST_STRATUM,
-    check_model,
-    check_pooling,
-    codes_of,
-    compile_rules,
-    fit_fallbacks,
-    pairs_of,
-    pooling_of,
-)
+from synthpop.stages.base import as_names, keep_own
 
 Rule = Mapping[str, Any]
 
@@ -65,7 +65,6 @@ class GibbsPass:
         after the variable included. The other `variables` are always predictors; terms of a
         formula that hold the variable itself are left out for it.
     model : see `Categorical`
-    smallest_stratum : see `Categorical`
     numeric : see `Categorical`
     pooling : see `Categorical`
 
@@ -89,9 +88,10 @@ class GibbsPass:
     passes: int = 1
     predictors: Predictors = "all"
     model: Any = "multinomial"
-    smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
-    pooling: str | float | None = None
+    pooling: AnyPooling = None
+
+    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
@@ -124,13 +124,12 @@ class GibbsPass:
         check_available(faults, self.label, self.variables, schema, "variable")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling)
+        pooling_options(self.pooling).check(faults, self.label)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
         whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
         if not whole or self.passes < 1:
             remedy = "Give a whole number, 1 or more."
             faults.add(self.label, f"passes is {self.passes!r}", remedy=remedy)
-        check_smallest_stratum(faults, self.label, self.smallest_stratum)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column: there is none."""
@@ -157,12 +156,13 @@ class GibbsPass:
         conditions = [other for rule in rules for other in rule["when"]]
         classes = codes_of(sample, name, field).astype(np.int64) + 1
         coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
+        pooling = pooling_options(self.pooling)
         sequence = fit_with_fallback(
             self.model,
             make_design(sample, coding, classes, len(field.levels) + 1),
-            smallest_stratum=self.smallest_stratum,
+            smallest_stratum=pooling.smallest_stratum,
             seed=seed,
-            pooling=pooling_of(self.pooling, self.model),
+            pooling=pooling.amount_for(self.model),
             pairs=pairs_of(self.predictors),
         )
         label = f"{self.label}: {name}"

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.class_models import (
+    AnyPooling,
+    PoolingOptions,
+    check_model,
+    coded_field,
+    codes_of,
+    fit_fallbacks,
+    pairs_of,
+    pooling_options,
+)
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
 from synthpop.conditional.members_before import (
@@ -38,26 +48,14 @@ from synthpop.conditional.reference_member import (
     with_first_value,
 )
 from synthpop.conditional.schema import Schema, check_available
+from synthpop.conditional.structural_zeros import check_impossible, compile_rules, none_for_nan
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
-from synthpop.stages.base import check_in_survey, check_smallest_stratum, keep_own
-from synthpop.stages.categorical import (
-    SMALLEST_STRATUM,
-    check_impossible,
-    check_model,
-    check_pooling,
-    coded_field,
-    codes_of,
-    compile_rules,
-    fit_fallbacks,
-    none_for_nan,
-    pairs_of,
-    pooling_of,
-)
+from synthpop.stages.base import check_in_survey, keep_own
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
@@ -82,7 +80,6 @@ class Relation:
     direct : levels of `relationship`
     model : see `Categorical`
     predictors : see `Categorical`
-    smallest_stratum : see `Categorical`
     pooling : see `Categorical`
     by : see `Categorical`
     impossible : see `Categorical`
@@ -110,11 +107,12 @@ class Relation:
     direct: Sequence[Any] = ()
     model: Any = "multinomial"
     predictors: Predictors = "all"
-    smallest_stratum: int = SMALLEST_STRATUM
-    pooling: str | float | None = None
+    pooling: AnyPooling = None
     by: str | None = None
     impossible: Sequence[Mapping[str, Any]] | None = None
     by_household: str = FIRST_MEMBER
+
+    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"pooling": PoolingOptions}
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -141,9 +139,8 @@ class Relation:
         check_available(faults, self.label, [self.relationship], schema, "relationship")
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
-        check_pooling(faults, self.label, self.pooling)
+        pooling_options(self.pooling).check(faults, self.label)
         check_by(faults, self.label, self.by, self.provides, schema)
-        check_smallest_stratum(faults, self.label, self.smallest_stratum)
         check_choice(faults, f"{self.label}: by_household", self.by_household, GIVEN_MEMBERS)
         check_impossible(faults, self.label, self.name, self.impossible, schema)
         field = schema.survey.get(self.relationship)
@@ -186,14 +183,14 @@ class Relation:
         designs = [make_design(sample, coding, classes, n_classes, heads)]
         if len(members.others):
             designs.append(make_design(given, wide, classes, n_classes, members.others))
-        seed = int(rng.integers(2**31))
+        seed, pooling = int(rng.integers(2**31)), pooling_options(self.pooling)
         sequences = [
             fit_with_fallback(
                 self.model,
                 design,
-                smallest_stratum=self.smallest_stratum,
+                smallest_stratum=pooling.smallest_stratum,
                 seed=seed + number * OTHERS_SEED,
-                pooling=pooling_of(self.pooling, self.model),
+                pooling=pooling.amount_for(self.model),
                 pairs=pairs_of(self.predictors),
             )
             for number, design in enumerate(designs)

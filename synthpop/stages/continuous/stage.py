@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from synthpop.conditional.class_models import (
+    AnyPooling,
+    PoolingOptions,
+    fit_fallbacks,
+    pairs_of,
+    pooling_options,
+)
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign, fit_with_fallback
 from synthpop.conditional.household_values import (
     FORMS,
     heads_of_block,
@@ -53,39 +60,20 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.parameters import OneOf, check
 from synthpop.microdata.text import plural
 from synthpop.models.decimals import decimals_of, rounded
-from synthpop.stages.base import check_in_survey, check_numeric_field, keep_own
-from synthpop.stages.categorical import (
-    SMALLEST_STRATUM,
-    check_pooling,
-    fit_fallbacks,
-    pairs_of,
-    pooling_of,
-)
-from synthpop.stages.continuous.binned import (
-    Classes,
-    WithinClass,
-    classes_up_to_zero,
-    drawing_bounds,
-    kind_classes,
-    value_classes,
-    with_zeros,
-)
+from synthpop.stages.base import DECIMALS, check_in_survey, check_numeric_field, keep_own
+from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
 from synthpop.stages.continuous.distributions import (
     codes_of_rows,
     draw_values,
     laws_of_cells,
     record_steps,
 )
-from synthpop.stages.continuous.options import (
-    COUNTS,
-    check_options,
-    make_rule,
-    values_pooling,
-)
-from synthpop.stages.continuous.tail import TopClass, fit_top_class
+from synthpop.stages.continuous.methods import METHODS, Binned, ValueMethod, value_method
+from synthpop.stages.continuous.tail import TopClass
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 
@@ -96,55 +84,23 @@ class Continuous:
     What kind of value a person has is drawn first, from a multinomial model given the predictors:
     a class of values (method "binned"), or missing, zero or another value (all other methods).
     Then a value is drawn inside the class, or around a regression. Survey weights are used by
-    every method. An option that has no meaning for the chosen method is a fault.
+    every method.
 
     Parameters
     ----------
     name : str
         Numeric column of the survey. Missing values are a class of their own and missing again
         in the population.
-    method : str or scikit-learn regressor
-        "binned": the value is drawn inside its class; the top class can have a tail (book eq. 6.4
-        to 6.7). "regression": weighted least squares with residuals drawn (eq. 6.8
-        to 6.14). "binned+regression": classes for negative values, a log-linear regression for
-        positive ones. "poisson", "negative-binomial": counts, drawn (not rounded means). "pmm":
-        predictive mean matching, the value of one of the 5 sample persons with the nearest fitted
-        values, drawn by weight. "tree", "forest": the value of a sample person in the same leaf.
-        A regressor whose ``fit`` takes ``sample_weight``: as "regression".
+    method : str, options of a method, or scikit-learn regressor
+        How values are drawn. A name stands for a method with default options:
+        "binned" for `Binned`, "regression", "tree" and "forest" for `Regressed`,
+        "binned+regression" for `BinnedRegressed`, "poisson" and "negative-binomial" for `Counted`,
+        "pmm" for `Matched`; a regressor for `Regressed` around it. In a run file
+        ``method = {type = "binned", tail = "gpd"}``.
     predictors : "basic", "all", list of names, or formula text
         See `Categorical`.
-    zeros : bool, optional
-        Zero is a class of its own. Default: where more than 0.5 % of the values are zero, but not
-        for counts; with zeros=True counts of one and more are 1 + a count.
-    breaks : sequence of numbers, optional
-        "binned": class limits; must enclose the values of the sample. Default: weighted quantiles
-        in steps of 10 % and at 1, 5, 95, 97.5 and 99 % (of the positive values, with zeros;
-        deciles of the negative ones), and the extremes.
-    tail : None, "gpd" or "pareto"
-        "binned": draw the values of the top class from a distribution fitted to the weighted
-        sample values in it, pooled over strata, and cut at `upper`; the class keeps its weighted
-        mean (`synthpop.models.tilted`). "gpd": generalised Pareto; without `threshold` the top
-        classes are joined until the highest has 20 sample values. "pareto": Pareto; without
-        `threshold` the top class begins at van Kerm's threshold of the positive values.
-    trim : (float, float)
-        Share of the values left out of the regression below and above, by weighted quantiles of
-        the stratum; their residuals are not drawn either, but with residuals="local", where they
-        can become an error of persons alike only.
-    log : bool
-        Regression of the logarithm.
-    constant : float, optional
-        Added before the logarithm, subtracted after. Default: 0 where all values within `trim`
-        are positive, otherwise chosen from them; see `synthpop.models.residuals.log_constant`.
-        Values without a logarithm are cut off by `trim`, so they are never drawn; this is recorded.
-    residuals : "local", "empirical", "normal" or "leaves", optional
-        "local" (default but for trees and forests): draw
-        from the weighted residuals of the 40 sample persons with fitted values around one's
-        own (and all that tie with them), for a spread and shape that differ between persons; a
-        draw lies between the residual of a person and half-way to the next one, so that values
-        of real persons are not repeated. "empirical": from the weighted residuals of all in the
-        stratum. "normal": from a normal distribution with their weighted median and MAD. "leaves"
-        (default of trees and forests): the value of a sample person in the same leaf, drawn by
-        weight, of a forest in a leaf of one of its trees (`synthpop.models.leaves`).
+    numeric : "classes" or "values"
+        How predictors that are numbers enter every model of the stage; see `Categorical`.
     by_household : None, "first", "sequential", "sum", "mean" or "shared"
         None: members of a household are drawn independently, given their predictors. "first": its
         first member is drawn first, the others given what it got. The models have a further
@@ -156,41 +112,16 @@ class Continuous:
         members get the sum or mean of their values (later steps see the sample's values joined
         alike). "shared": one value simulated with the predictors of the first member, fitted to
         first members.
-    upper : float, optional
-        Largest value that may be drawn. "binned": sample values above it count as `upper`; without
-        it the end is the largest sample value, and of a tail twice that value, or the value that
-        half a person is expected above where that is less (a tail so heavy that it has no variance
-        then gives a `ModelWarning`). Other methods have no bound without it; not for "pmm". The
-        smallest sample value is always the lower bound, of counts 0 (1 where zeros are apart).
-        Draws around a regression are from the part of their distribution between the bounds.
-    intervals : (str, str), optional
-        "binned": names of two further columns that hold the bounds of the class each value was
-        drawn from (what an intruder who knows the generating process would know).
-    smallest_stratum : int
-        Strata with fewer sample persons use the model pooled over strata; for the values, strata
-        with fewer values, or, without pooling, fewer than three for each coefficient.
-    numeric : "classes" or "values"
-        How predictors that are numbers enter every model of the stage; see `Categorical`.
     pooling : "none", "cross-validated", "complete" or a number, optional
         Whether strata borrow from each other: in the model of classes, see `Categorical`, and in
         the regression, where the coefficients of a stratum are held near those of all strata with
         the weight of so many persons (`synthpop.conditional.pooling.regression`). Default:
         "cross-validated" for both; "none" for regressors that learn, which cannot be held near.
+        Strata with fewer values than `PoolingOptions.smallest_stratum` use the regression of all
+        strata, and, without pooling, those with fewer than three for each coefficient.
     by : str, optional
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
-    within_class : "steps", "exponential" or "uniform"
-        How values lie inside their class. "steps": between weighted quantiles of the sample's
-        values there, at most 32 steps of 10 values on average; values that many persons share stay
-        such. "exponential": over the class as a whole. Both with a density exp(-rate x) of the
-        place x between two limits, the rate such that the class keeps its weighted mean.
-        "uniform": evenly, as in the book; means of classes move then.
-    threshold : float, optional
-        Where the tail begins, in place of the default.
-    estimator : str, optional
-        Of the tail: "mle" (default), "pwm", "pwm-biased" or "moments" for "gpd"; "pdc" (default),
-        "hill", "ise" or "moment" for "pareto".
-
     decimals : "survey", int or None
         Decimals of the values: as many as the survey has (up to six), so many, or all that the
         draws have. No value becomes zero by rounding, and none leaves its class.
@@ -209,33 +140,22 @@ class Continuous:
 
     Examples
     --------
-    >>> Continuous("netIncome", tail="gpd", upper=200_000).provides
+    >>> Continuous("netIncome", Binned(tail="gpd", upper=200_000)).provides
     ('netIncome',)
-    >>> Continuous("netIncome", method="regression", log=True, residuals="normal").label
+    >>> Continuous("netIncome", Regressed(log=True, residuals="normal"), ["age"]).label
     'continuous netIncome'
     """
 
     name: str
     method: Any = "binned"
     predictors: Predictors = "all"
-    zeros: bool | None = None
-    breaks: Sequence[float] | None = None
-    tail: str | None = None
-    trim: tuple[float, float] = (0.01, 0.01)
-    log: bool = False
-    constant: float | None = None
-    residuals: str | None = None
-    by_household: str | None = None
-    upper: float | None = None
-    intervals: tuple[str, str] | None = None
-    smallest_stratum: int = SMALLEST_STRATUM
     numeric: str = "classes"
-    pooling: str | float | None = None
-    within_class: str = "steps"
+    by_household: str | None = None
+    pooling: AnyPooling = None
     by: str | None = None
-    threshold: float | None = None
-    estimator: str | None = None
     decimals: int | str | None = "survey"
+
+    OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"method": METHODS, "pooling": PoolingOptions}
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -247,9 +167,14 @@ class Continuous:
         return f"continuous {self.name}"
 
     @property
+    def draws(self) -> ValueMethod:
+        """The options of the method."""
+        return value_method(self.method) or Binned()
+
+    @property
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
-        return (self.name, *(self.intervals or ()))
+        return (self.name, *(self.draws.intervals or ()))
 
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
@@ -261,9 +186,33 @@ class Continuous:
         check_numeric_field(faults, self.label, self.name, schema)
         check_predictors(faults, self.label, self.predictors, schema)
         check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        check_pooling(faults, self.label, self.pooling)
+        pooling_options(self.pooling).check(faults, self.label)
         check_by(faults, self.label, self.by, self.provides, schema)
-        check_options(faults, self)
+        if value_method(self.method) is None:
+            remedy = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
+            faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", remedy=remedy)
+        self.draws.check(faults, self.label)
+        households = OneOf(None, *GIVEN_MEMBERS, *FORMS)
+        check(faults, {"by_household": households, "decimals": DECIMALS}, self, label=self.label)
+        self._check_together(faults)
+
+    def _check_together(self, faults: Faults) -> None:
+        """Note options of stage and method that do not go together."""
+        intervals, amount = self.draws.intervals, pooling_options(self.pooling).amount
+        if intervals is not None and len({self.name, *intervals}) != 3:
+            remedy = "Give (lower, upper)."
+            faults.add(self.label, "intervals needs two names of its own", remedy=remedy)
+        if intervals is not None and self.by_household in ("sum", "mean"):
+            what = f"intervals has no meaning with by_household = {self.by_household!r}"
+            faults.add(self.label, what, remedy="Leave one of them out.")
+        if self.draws.learns and amount not in (None, "none", "complete"):
+            what = f"partial pooling ({amount!r}) has no meaning for the method {self.draws.type}"
+            remedy = (
+                'Set pooling = "none" or "complete", or leave it out: then the classes (missing, '
+                "zero, other) are pooled by cross-validation and each stratum has a regressor of "
+                "its own."
+            )
+            faults.add(f"{self.label}: pooling", what, remedy=remedy)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -279,7 +228,7 @@ class Continuous:
             sample = heads_of_sample(sample)
             values = sample.columns[self.name].astype(np.float64)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
-        classes = self._classes(values, sample)
+        classes = self.draws.classes(values, sample.weights, sample.rows, self.label)
         names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         terms = resolve_terms(self.predictors, names, basic)
         without = np.isnan(values)
@@ -302,103 +251,94 @@ class Continuous:
             top = self.by_household == SEQUENTIAL
             digits = number_digits(values[first], sample.weights[first], top=top)
             coding = with_first_value(coding, digits, ordered=True)
-            held = given_first(values, sample.offsets, FIRST)
-            sample = sample.with_columns({}, {FIRST_VALUE: held})
+            first_values = given_first(values, sample.offsets, FIRST)
+            sample = sample.with_columns({}, {FIRST_VALUE: first_values})
         design = make_design(sample, coding, classes.codes, len(classes.low))
+        pooling = pooling_options(self.pooling)
         sequence = fit_with_fallback(
             "multinomial",
             design,
-            smallest_stratum=self.smallest_stratum,
+            smallest_stratum=pooling.smallest_stratum,
             seed=int(rng.spawn(1)[0].integers(2**31)),
-            pooling=pooling_of(self.pooling, "multinomial"),
+            pooling=pooling.amount_for("multinomial"),
             pairs=pairs_of(self.predictors),
         )
         notes = (*self._notes(classes, sequence, sample), *notes, *self._above_upper(values))
-        capped = values if self.upper is None else np.minimum(values, self.upper)
-        tail, found = fit_top_class(
-            self.tail,
-            values,
-            sample.weights,
-            float(classes.low[-1]),
-            upper=self.upper,
-            estimator=self.estimator,
-            label=self.label,
-        )
-        regression = None
-        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
-        if classes.modelled and len(rows):
-            rule = make_rule(self, values[rows], sample.weights[rows], sample.rows[rows])
-            regression, why = fit_values(
-                rule,
-                design.rows(rows),
-                values[rows],
-                smallest_stratum=self.smallest_stratum,
-                seed=int(rng.integers(2**31)),
-                pooling=values_pooling(self),
-            )
-            found = (*found, *notes_of(why, self.label, sample))
+        low = float(classes.low[-1])
+        tail, tail_notes = self.draws.top_class(values, sample.weights, low, self.label)
+        regression, value_notes = self._fit_values(values, sample, classes, design, rng)
+        bound = self.draws.bound
+        capped = values if bound is None else np.minimum(values, bound)
+        within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
+        notes = (*notes, *tail_notes, *value_notes)
         return ContinuousModel(
             fields=self._fields(sample, decimals),
             coding=coding,
             sequence=sequence,
             low=classes.low,
             high=classes.high if tail is None else np.append(classes.high[:-1], tail.upper),
-            within_class=WithinClass.fit(self.within_class, capped, sample.weights, classes),
+            within_class=within,
             tail=tail,
             values=regression,
             strata_levels=strata_levels,
-            fallbacks=notes_by_level((*notes, *found), sample, self.by),
+            fallbacks=notes_by_level(notes, sample, self.by),
             decimals=None if decimals is None else int(decimals),
             make_up=make_up,
         )
 
+    def _fit_values(
+        self,
+        values: np.ndarray,
+        sample: Sample,
+        classes: Classes,
+        design: ModelDesign,
+        rng: np.random.Generator,
+    ) -> tuple[Values | None, tuple[Fallback, ...]]:
+        """Fit the values of the last class, where a regression has them."""
+        rows = np.flatnonzero(classes.codes == len(classes.low) - 1)
+        if not classes.modelled or not len(rows):
+            return None, ()
+        pooling = pooling_options(self.pooling)
+        regression, notes = fit_values(
+            self.draws.rule(values[rows], sample.weights[rows], sample.rows[rows], self.label),
+            design.rows(rows),
+            values[rows],
+            smallest_stratum=pooling.smallest_stratum,
+            seed=int(rng.integers(2**31)),
+            pooling=values_pooling(pooling.amount, self.draws),
+        )
+        return regression, notes_of(notes, self.label, sample)
+
     def _fields(self, sample: Sample, decimals: Any) -> tuple[Field, ...]:
         """Return the new columns: whole numbers where survey and draws have such only."""
         fields = tuple(Field.number(name) for name in self.provides)
-        held = sample.fields[self.name]
-        whole = decimals == 0 or self.method in COUNTS
-        if not whole or self.by_household == "mean" or "int" not in held.original.lower():
+        survey_field = sample.fields[self.name]
+        whole = decimals == 0 or self.draws.is_count
+        if not whole or self.by_household == "mean" or "int" not in survey_field.original.lower():
             return fields
-        original = "int64" if held.original[0].islower() else "Int64"  # counts may be larger
-        dtype = np.dtype(np.int64) if held.dtype.kind in "iu" else fields[0].dtype
+        original = (
+            "int64" if survey_field.original[0].islower() else "Int64"
+        )  # counts may be larger
+        dtype = np.dtype(np.int64) if survey_field.dtype.kind in "iu" else fields[0].dtype
         return (replace(fields[0], dtype=dtype, original=original), *fields[1:])
-
-    def _classes(self, values: np.ndarray, sample: Sample) -> Classes:
-        weights = sample.weights
-        if self.method == "binned+regression":
-            return classes_up_to_zero(values, weights)
-        counts = self.method in ("poisson", "negative-binomial")
-        zeros = with_zeros(values, weights, False if counts and self.zeros is None else self.zeros)
-        if self.method != "binned":
-            return kind_classes(values, zeros=zeros)
-        return value_classes(
-            values,
-            weights,
-            zeros=zeros,
-            breaks=self.breaks,
-            tail=self.tail,
-            threshold=self.threshold,
-            upper=self.upper,
-            label=self.label,
-            where=sample.rows,
-        )
 
     def _above_upper(self, values: np.ndarray) -> tuple[Fallback, ...]:
         """Tell how many sample values count as `upper`."""
-        many = 0 if self.upper is None or self.method != "binned" else (values > self.upper).sum()
+        upper = self.draws.bound
+        many = 0 if upper is None or self.draws.type != "binned" else (values > upper).sum()
         if not many:
             return ()
-        what = f"{plural(int(many), 'sample value')} above upper = {self.upper:g} count as upper"
+        what = f"{plural(int(many), 'sample value')} above upper = {upper:g} count as upper"
         return (Fallback(self.label, "all", what),)
 
     def _notes(
         self, classes: Classes, sequence: FallbackSequence, sample: Sample
     ) -> tuple[Fallback, ...]:
         """Return fallbacks of the class model; one kind of value in a stratum is none."""
-        found = fit_fallbacks(self.label, sequence, classes.codes, sample)
+        fallbacks = fit_fallbacks(self.label, sequence, classes.codes, sample)
         fits = zip(sample.strata_levels, sequence.by_stratum, strict=True)
         pooled = {str(level) for level, model in fits if model is None}
-        return tuple(note for note in found if not classes.modelled or note.stratum in pooled)
+        return tuple(note for note in fallbacks if not classes.modelled or note.stratum in pooled)
 
     def observed(self, model: ContinuousModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns, joined by household where asked."""
@@ -464,9 +404,10 @@ class Continuous:
                     for x in (first, last)]  # fmt: skip
             out = rounded(out, model.decimals, *ends)
         columns = {self.name: out}
-        if self.intervals is not None:
-            columns[self.intervals[0]] = model.low[classes]
-            columns[self.intervals[1]] = model.high[classes]
+        intervals = self.draws.intervals
+        if intervals is not None:
+            columns[intervals[0]] = model.low[classes]
+            columns[intervals[1]] = model.high[classes]
         return columns
 
     def _values(
@@ -513,3 +454,10 @@ class ContinuousModel:
     fallbacks: tuple[Fallback, ...]
     decimals: int | None = None
     make_up: MakeUp | None = None
+
+
+def values_pooling(amount: str | float | None, method: ValueMethod) -> str | float:
+    """Return the pooling of the regressions: as asked, or the default of the method."""
+    if amount is not None:
+        return amount
+    return "none" if method.learns else "cross-validated"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.matching.replicates import scenario_replicates
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
+from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey
 from tests.reference_data import survey_data
 
 KEYS = ["db040", "hsize", "age_class", "rb090", "pl030", "pb220a"]
@@ -24,10 +24,8 @@ def test_scenario_4_is_flat_because_of_true_zeros() -> None:
         weight="rb050", household="db030", strata="db040",
     )  # fmt: skip
     basic = ["age_class", "rb090", "hsize"]
-    income = Continuous(
-        "income", predictors=[*basic, "pl030", "pb220a"], zeros=True, tail="gpd", upper=500_000,
-        intervals=("low", "high"), pooling="none",
-    )  # fmt: skip
+    classes = Binned(zeros=True, tail="gpd", upper=500_000, intervals=("low", "high"))
+    income = Continuous("income", classes, [*basic, "pl030", "pb220a"], pooling="none")
     recipe = [
         Structure(["age", "age_class", "rb090"]),
         Categorical("pl030", predictors=basic, pooling="none"),

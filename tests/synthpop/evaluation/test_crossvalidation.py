@@ -12,7 +12,16 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import synthpop
-from synthpop import Categorical, Continuous, Derive, Relation, Structure, Survey, cross_validate
+from synthpop import (
+    Categorical,
+    Continuous,
+    Derive,
+    PoolingOptions,
+    Relation,
+    Structure,
+    Survey,
+    cross_validate,
+)
 from synthpop.evaluation.crossvalidation import grid, others_told
 from synthpop.evaluation.holdout import deal, part_of
 from synthpop.evaluation.scores import (
@@ -123,7 +132,9 @@ def naive_frequencies(frame: pd.DataFrame, fold: np.ndarray, folds: int) -> dict
 def test_the_table_is_that_of_a_naive_version() -> None:
     frame = small_frame(80)
     survey = Survey(frame, **ROLES)
-    stage = Categorical("status", predictors=["sex"], model="empirical", smallest_stratum=0)
+    stage = Categorical(
+        "status", predictors=["sex"], model="empirical", pooling=PoolingOptions(smallest_stratum=0)
+    )
     found = cross_validate(survey, "status", [stage], folds=3, seed=5)
     sample = prepared(survey)
     fold = deal(sample, 3, Streams(5).at("cross-validation", "folds", 3))

@@ -35,6 +35,7 @@ from synthpop.microdata.errors import InputError
 from synthpop.stages.gibbs import GibbsPass
 from synthpop.stages.impute import Impute
 from synthpop.stages.registry import STAGES
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.pipeline.test_recipe import (
     DIFFICULT,
@@ -186,7 +187,7 @@ def test_continuous(damage: Any) -> None:
     for way, options in WAYS.items():
         survey = survey.with_column(way, survey.frame["income"])
         given = ["age", "sex"] if "values" in way else ["age_class", "sex"]
-        stages.append(Continuous(way, predictors=given, **options))
+        stages.append(continuous(way, predictors=given, **options))
     people = run(survey, *stages).frame()
     observed = survey.frame["income"].to_numpy(dtype=float, na_value=np.nan)
     for way in WAYS:
@@ -206,7 +207,7 @@ def test_counts(damage: Any) -> None:
             name = f"{method} {zeros} {form}"
             survey = survey.with_column(name, survey.frame["count"])
             stages.append(
-                Continuous(name, method=method, predictors=["sex"], zeros=zeros, by_household=form)
+                continuous(name, method=method, predictors=["sex"], zeros=zeros, by_household=form)
             )
     people = run(survey, *stages).frame()
     for stage in stages:

@@ -14,6 +14,7 @@ from synthpop import (
     GibbsPass,
     Impute,
     Pipeline,
+    PoolingOptions,
     Relation,
     Structure,
     Survey,
@@ -270,7 +271,7 @@ def test_a_list_of_names_is_not_held() -> None:
 
 @pytest.mark.parametrize("value", ["many", None, -1, True, float("nan")])
 def test_a_smallest_stratum_that_is_no_number_of_persons(value) -> None:
-    options = {"smallest_stratum": value}
+    options = {"pooling": PoolingOptions(smallest_stratum=value)}
     stages = [
         Structure(["age", "sex"]),
         Categorical("status", **options),

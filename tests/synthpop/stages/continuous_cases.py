@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeRegressor
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import Categorical, Derive, Pipeline, Structure, Survey
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 
 AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
@@ -35,7 +36,7 @@ def frame_with_income(n: int = 500) -> pd.DataFrame:
 def income(frame: pd.DataFrame | None = None, name: str = "income", seed: int = 1, **options):
     """Simulate one variable given status and sex."""
     frame = frame_with_income() if frame is None else frame
-    stage = Continuous(name, **{"predictors": ["status", "sex"], **options})
+    stage = continuous(name, **{"predictors": ["status", "sex"], **options})
     status = Categorical("status", predictors=["age_class", "sex"])
     return simulate(AGE_CLASS, status, stage, survey=Survey(frame, **ROLES), seed=seed)
 

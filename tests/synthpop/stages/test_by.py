@@ -8,7 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Continuous, Derive, Pipeline, Relation, Structure, Survey
+from synthpop import (
+    Categorical,
+    Continuous,
+    Derive,
+    Pipeline,
+    PoolingOptions,
+    Relation,
+    Structure,
+    Survey,
+)
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.predictors import sample_digits
 from synthpop.evaluation.crossvalidation import cross_validate
@@ -17,6 +26,7 @@ from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
 from synthpop.runfiles.runfile import parse_runfile
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import EVERY
 
@@ -161,7 +171,9 @@ def test_small_levels_are_recorded_by_name() -> None:
         assert {note.stratum for note in notes} == {"job = c"}
         assert any("pooled over levels of job" in note.what for note in notes)
         assert not any("strata" in note.what for note in notes)
-    stage = Categorical("colour", predictors=["sex"], by="job", smallest_stratum=5)
+    stage = Categorical(
+        "colour", predictors=["sex"], by="job", pooling=PoolingOptions(smallest_stratum=5)
+    )
     assert not fitted(stage, frame).fallbacks
 
 
@@ -192,9 +204,9 @@ def test_every_method_of_numbers(method: Any) -> None:
     frame = frame_by_job()
     name = "visits" if method in ("poisson", "negative-binomial") else "pay"
     given = {"predictors": ["sex"], "method": method, "pooling": "none"}
-    people = fitted(Continuous(name, by="job", **given), frame).simulate().frame()
+    people = fitted(continuous(name, by="job", **given), frame).simulate().frame()
     assert gap_of_means(people, frame, name) < 0.2
-    alone = fitted(Continuous(name, **given), frame).simulate().frame()
+    alone = fitted(continuous(name, **given), frame).simulate().frame()
     assert gap_of_means(alone, frame, name) > 0.3
 
 

@@ -6,7 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Pipeline,
+    Structure,
+    Survey,
+)
 from synthpop.models.encoding import strides
 from synthpop.stages.components import _nearest, group_by_total
 from tests.reference_data import golden, survey_data
@@ -103,7 +112,7 @@ def shares(empty: str):
     steps = [
         Structure(["age", "sex"]),
         Derive("age_class", source="age", breaks=[-1, 15, 39, 64, 120], labels=[*"abcd"]),
-        Continuous("income", predictors=["size"], zeros=True),
+        Continuous("income", method=Binned(zeros=True), predictors=["size"]),
         Components("income", parts=["wage", "other"], by=["sex", "age_class"], empty=empty),
     ]
     frame = frame.drop(columns="age_class")
@@ -190,7 +199,7 @@ def test_few_donors_are_one_group() -> None:
 def test_zero_and_missing_totals_and_exact_sums(adults) -> None:
     steps = [
         Structure([*BY, "age"]),
-        Continuous("netIncome", predictors=BY, trim=(0.01, 0.01)),
+        Continuous("netIncome", predictors=BY),
         components_of("sequential"),
     ]
     people = Pipeline(steps).fit(adults, seed=1).simulate(scale=0.5).frame()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Continuous, Pipeline, Structure, Survey
+from synthpop import Binned, Continuous, Gpd, Pareto, Pipeline, Structure, Survey
 from synthpop.kernels.draws import draw_in_classes
 from synthpop.microdata.errors import InputError, ModelWarning
 from synthpop.stages.continuous.binned import Classes, WithinClass, class_steps, drawing_bounds
@@ -98,12 +98,14 @@ def test_threshold_and_estimator_of_the_tail_are_used() -> None:
     frame = heavy_frame(3.0)
     steps = {}
     for estimator in ("mle", "pwm", "moments"):
-        stage = Continuous("x", tail="gpd", threshold=3000.0, estimator=estimator)
+        stage = Continuous("x", method=Binned(tail=Gpd(threshold=3000.0, estimator=estimator)))
         steps[estimator] = fitted(frame, stage)
         assert steps[estimator].tail.tail.location == 3000.0
         assert steps[estimator].tail.tail.method == estimator
     assert len({model.tail.tail.shape for model in steps.values()}) == 3
-    hill = fitted(frame, Continuous("x", tail="pareto", estimator="hill", threshold=3000.0))
+    hill = fitted(
+        frame, Continuous("x", method=Binned(tail=Pareto(threshold=3000.0, estimator="hill")))
+    )
     assert hill.tail.tail.method == "hill"
     assert hill.low[-1] == 3000.0
 
@@ -125,7 +127,6 @@ def test_upper_below_the_largest_sample_value_cuts_it_off() -> None:
     [
         ({"upper": 1001.0}, "sample values are larger"),
         ({"tail": "gpd", "threshold": 1e9}, "no sample values lie on both sides"),
-        ({"threshold": 2000.0}, "threshold has no meaning without a tail"),
         ({"tail": "gpd", "estimator": "hill"}, "'hill' is not allowed"),
         ({"tail": "gpd", "threshold": 2000.0, "breaks": [0, 1e9]}, "both breaks and threshold"),
     ],

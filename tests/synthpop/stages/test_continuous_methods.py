@@ -8,10 +8,20 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey, weighted
+from synthpop import (
+    Categorical,
+    Continuous,
+    Pipeline,
+    PoolingOptions,
+    Regressed,
+    Structure,
+    Survey,
+    weighted,
+)
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.stages.continuous.distributions import Laws, draw_values, laws_of_cells
 from synthpop.stages.continuous.values import ValueRule, fit_values
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import (
     AGE_CLASS,
@@ -83,7 +93,7 @@ def test_workers_and_processes_draw_the_same() -> None:
     stages = [
         AGE_CLASS,
         Categorical("status", predictors=["age_class", "sex"]),
-        Continuous("income", method="regression", log=True, by_household="sum"),
+        Continuous("income", method=Regressed(log=True), by_household="sum"),
         Continuous("wage", method="pmm", predictors=["status"]),
         Continuous("other", method=LinearRegression(), predictors=["status", "sex"]),
         Continuous("children", method="negative-binomial", predictors=["status", "sex"]),
@@ -243,7 +253,7 @@ def test_aliased_and_unseen_combinations_give_no_missing_value() -> None:
     frame["copy"] = frame["sex"].map({"f": "one", "m": "two"})
     frame["x"] = np.where(frame["sex"] == "f", 10.0, 20.0)
     copy = Categorical("copy", predictors=["age_class"])  # torn from sex in the population
-    stage = Continuous("x", method="regression", predictors=["sex", "copy"], trim=(0.0, 0.0))
+    stage = Continuous("x", method=Regressed(trim=(0.0, 0.0)), predictors=["sex", "copy"])
     population = simulate(AGE_CLASS, copy, stage, survey=Survey(frame, **ROLES))
     people = population.frame()
     assert people["x"].notna().all()
@@ -261,7 +271,7 @@ def test_what_a_stratum_cannot_tell_is_told_by_all_strata() -> None:
     frame["x"] = 10.0 * (frame["sex"] == "f") + 100.0 * (frame["copy"] == "one") + 5
     torn = Categorical("copy", predictors=["age_class"])
     options = {"predictors": ["sex", "copy"], "trim": (0.0, 0.0), "pooling": "none"}
-    stage = Continuous("x", method="regression", **options)
+    stage = continuous("x", method="regression", **options)
     population = simulate(AGE_CLASS, torn, stage, survey=Survey(frame, **ROLES))
     people = population.frame()
     rule = 10.0 * (people["sex"] == "f") + 100.0 * (people["copy"] == "one") + 5
@@ -306,7 +316,7 @@ def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
 
     options = {"method": "regression", "predictors": ["sex"], "residuals": "empirical"}
     own = income(frame, "x", **options)
-    pooled = income(frame, "x", **options, smallest_stratum=10**6)
+    pooled = income(frame, "x", **options, pooling=PoolingOptions(smallest_stratum=10**6))
     assert abs(gap(own) - 50) < 1
     assert abs(gap(pooled)) < 25
     assert sum("values by the model pooled" in f.what for f in pooled.fallbacks) == 3
@@ -318,7 +328,7 @@ def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
 def test_few_values_for_many_coefficients_are_pooled() -> None:
     frame = small_frame(60)
     frame["x"] = frame["age"] + 1.0
-    options = {"predictors": ["age", "size", "sex"], "smallest_stratum": 1, "pooling": "none"}
+    options = {"predictors": ["age", "size", "sex"], "pooling": PoolingOptions("none", 1)}
     population = income(frame, "x", method="regression", **options)
     assert any("coefficients: values by the model pooled" in f.what for f in population.fallbacks)
     assert population.frame()["x"].notna().all()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
-from synthpop import Continuous
-from synthpop.microdata.errors import InputError
+from synthpop import Binned, Continuous, Gpd, PoolingOptions, Regressed
+from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.stages.continuous.methods import METHODS
 from tests.synthpop.stages.continuous_cases import frame_with_income, income
 
 
@@ -27,25 +30,11 @@ from tests.synthpop.stages.continuous_cases import frame_with_income, income
         ({"trim": (-0.1, 0.5), "method": "regression"}, "trim is (-0.1, 0.5)"),
         ({"trim": 0.1, "method": "regression"}, "trim is 0.1"),
         ({"trim": ("a", "b"), "method": "regression"}, "trim is ('a', 'b')"),
-        ({"upper": np.nan}, "upper is nan"),
-        ({"upper": "much"}, "upper is 'much'"),
-        ({"constant": np.inf, "log": True, "method": "pmm"}, "constant is inf"),
-        ({"trim": (0.1, 0.1)}, "trim has no meaning for the method binned"),
-        ({"log": True}, "log has no meaning for the method binned"),
-        ({"residuals": "normal"}, "residuals has no meaning for the method binned"),
-        ({"residuals": "normal", "method": "pmm"}, "residuals has no meaning for the method pmm"),
-        ({"upper": 5.0, "method": "pmm"}, "upper has no meaning for the method pmm"),
-        ({"breaks": [0, 1], "method": "regression"}, "breaks has no meaning"),
-        ({"tail": "gpd", "method": "forest"}, "tail has no meaning for the method forest"),
-        ({"intervals": ("a", "b"), "method": "poisson"}, "intervals has no meaning"),
-        ({"within_class": "uniform", "method": "regression"}, "within_class has no meaning"),
-        ({"within_class": "even"}, "within_class"),
-        ({"log": True, "method": "binned+regression"}, "log has no meaning"),
-        ({"zeros": True, "method": "binned+regression"}, "zeros has no meaning"),
-        ({"trim": (0.1, 0.1), "method": "poisson"}, "trim has no meaning for the method poisson"),
+        ({"upper": np.nan}, "upper: is nan"),
+        ({"upper": "much"}, "upper: is 'much'"),
+        ({"constant": np.inf, "log": True, "method": "pmm"}, "constant: is inf"),
         ({"constant": 1.0, "method": "regression"}, "constant has no meaning without log"),
-        ({"constant": 1.0}, "constant has no meaning for the method binned"),
-        ({"tail": "gpd", "method": LinearRegression()}, "for the method a scikit-learn regressor"),
+        ({"within_class": "even"}, "within_class"),
         (
             {"pooling": 30.0, "method": "forest"},
             "partial pooling (30.0) has no meaning for the method",
@@ -89,25 +78,78 @@ def test_run_files_have_the_options(tmp_path) -> None:
     [[stage]]
     type = "continuous"
     name = "netIncome"
-    method = "regression"
-    trim = [0.02, 0.0]
-    log = true
-    constant = 10000.0
-    residuals = "normal"
     by_household = "mean"
-    upper = 200000.0
+    method = {type = "regression", trim = [0.02, 0.0], log = true, constant = 1e4, upper = 2e5}
+    pooling = {amount = "none", smallest_stratum = 10}
+    [[stage]]
+    type = "continuous"
+    name = "py010n"
+    [stage.method]
+    type = "binned"
+    tail = {type = "gpd", upper = 200000.0}
+    [[stage]]
+    type = "continuous"
+    name = "py050n"
+    method = {type = "forest", residuals = "local"}
     """
     (tmp_path / "run.toml").write_text(text)
-    stage = load_runfile(tmp_path / "run.toml").stages[1]
-    assert stage == Continuous(
-        "netIncome",
-        method="regression",
-        trim=(0.02, 0.0),
-        log=True,
-        constant=10000.0,
-        residuals="normal",
-        by_household="mean",
-        upper=200000.0,
+    stages = load_runfile(tmp_path / "run.toml").stages[1:]
+    assert stages == (
+        Continuous(
+            "netIncome",
+            Regressed(trim=(0.02, 0.0), log=True, constant=1e4, upper=2e5),
+            by_household="mean",
+            pooling=PoolingOptions("none", smallest_stratum=10),
+        ),
+        Continuous("py010n", Binned(tail=Gpd(upper=200_000.0))),
+        Continuous("py050n", Regressed("forest", residuals="local")),
     )
     dump_runfile(load_runfile(tmp_path / "run.toml"), tmp_path / "again.toml")
-    assert load_runfile(tmp_path / "again.toml").stages[1] == stage
+    assert load_runfile(tmp_path / "again.toml").stages[1:] == stages
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ('{type = "binnd"}', "type 'binnd' is unknown. Did you mean 'binned'?"),
+        ('{tail = "gpd"}', "has no type"),
+        ('{type = "binned", log = true}', "method log: is unknown"),
+        ('{type = "poisson", distribution = "poisson"}', "is told by the type"),
+        ('{type = "binned", tail = {type = "gpd", uper = 3.0}}', "Did you mean 'upper'?"),
+        ('{type = "binned", zeros = "sometimes"}', "method zeros"),
+    ],
+)
+def test_faults_of_methods_in_run_files(method: str, message: str) -> None:
+    from synthpop.runfiles.runfile import parse_runfile
+
+    table = tomllib.loads(f"method = {method}")
+    stages = [{"type": "structure", "variables": ["age"]},
+              {"type": "continuous", "name": "netIncome", **table}]  # fmt: skip
+    with pytest.raises(RunFileError) as caught:
+        parse_runfile({"survey": {"demo": True}, "stage": stages})
+    assert message in str(caught.value)
+
+
+def test_an_option_of_the_method_beside_it_says_where_it_goes() -> None:
+    from synthpop.runfiles.runfile import parse_runfile
+
+    stages = [{"type": "continuous", "name": "netIncome", "tail": "gpd"},
+              {"type": "categorical", "name": "pl030", "smallest_stratum": 5}]  # fmt: skip
+    with pytest.raises(RunFileError) as caught:
+        parse_runfile({"survey": {"demo": True}, "stage": stages})
+    assert "Give it there: method = {..., tail = 'gpd'}." in str(caught.value)
+    assert "Give it there: pooling = {..., smallest_stratum = 5}." in str(caught.value)
+
+
+def test_every_method_is_refused_an_option_of_another() -> None:
+    for name, method in METHODS.items():
+        with pytest.raises(TypeError, match="wrong"):
+            method(wrong=1)
+        assert method().type == name
+
+
+def test_upper_is_given_once() -> None:
+    with pytest.raises(InputError, match="has upper twice"):
+        income(method=Binned(tail=Gpd(upper=1e6), upper=1e6))
+    one = income(method=Binned(tail=Gpd(upper=3e5))).frame()
+    assert one.equals(income(method=Binned(tail="gpd", upper=3e5)).frame())

@@ -11,10 +11,12 @@ from synthpop import (
     Continuous,
     Derive,
     Pipeline,
+    Regressed,
     Structure,
     Survey,
     open_population,
 )
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import frame_with_income, income, simulate
 
@@ -90,7 +92,7 @@ def spread_frame(n: int = 1500) -> pd.DataFrame:
 
 
 def amounts(residuals: str, **options) -> pd.DataFrame:
-    stage = Continuous(
+    stage = continuous(
         "amount",
         method=options.pop("method", "regression"),
         predictors=["age"],
@@ -129,7 +131,7 @@ def test_local_residuals_do_not_repeat_values_of_persons() -> None:
     sample, people = spread_frame(), amounts("local")
     assert np.isin(people["amount"].round(6), sample["amount"].round(6)).mean() < 0.001
     frame = sample.assign(amount=sample["amount"].round(-3))  # heaps, which are nobody's own
-    stage = Continuous("amount", method="regression", predictors=["sex"], trim=(0, 0))
+    stage = Continuous("amount", method=Regressed(trim=(0, 0)), predictors=["sex"])
     drawn = simulate(stage, survey=Survey(frame, **ROLES)).frame()["amount"]
     assert np.isin(drawn.round(6), frame["amount"]).mean() > 0.9
 
@@ -139,13 +141,13 @@ def test_local_residuals_reach_persons_alike_from_outside_of_trimming() -> None:
     rich = (frame["age"] > 80) & (frame.index % 5 == 0)
     frame.loc[rich, "amount"] *= 100
     options = {"method": "regression", "predictors": ["age"], "numeric": "values"}
-    stage = Continuous("amount", **options, trim=(0, 0.1))
+    stage = continuous("amount", **options, trim=(0, 0.1))
     people = simulate(stage, survey=Survey(frame, **ROLES)).frame()
     old = people["age"] > 80
     share = np.average(rich[frame["age"] > 80], weights=frame.loc[frame["age"] > 80, "w"])
     assert abs((people.loc[old, "amount"] > 1e5).mean() - share) < 0.06
     assert (people.loc[people["age"] < 50, "amount"] < 5000).all()
-    fitted = Continuous("amount", **options, trim=(0, 0.1), residuals="empirical")
+    fitted = continuous("amount", **options, trim=(0, 0.1), residuals="empirical")
     none = simulate(fitted, survey=Survey(frame, **ROLES)).frame()["amount"]
     assert none.max() < 5000
 

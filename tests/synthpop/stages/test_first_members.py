@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Continuous, GibbsPass, Pipeline, Structure, Survey
+from synthpop import Binned, Categorical, Continuous, GibbsPass, Pipeline, Structure, Survey
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.reference_member import FIRST_VALUE, knows_first, number_digits
 from synthpop.evaluation.crossvalidation import cross_validate
@@ -18,6 +18,7 @@ from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
 from synthpop.runfiles.runfile import parse_runfile
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import EVERY
 
@@ -118,7 +119,7 @@ def test_numbers_have_the_first_member_and_its_value_as_a_predictor() -> None:
     frame = frame_of_families()
     breaks = [0, 1, 9000, 1e6]
     given = {"predictors": ["size"], "breaks": breaks, "zeros": False, "pooling": "none"}
-    stage = Continuous("pay", by_household="first", **given)
+    stage = continuous("pay", by_household="first", **given)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(Survey(frame, **ROLES), seed=1)
     model, sample = fitted.models[1], fitted.sample
     assert [item.name for item in model.coding.variables] == ["size", FIRST_VALUE]
@@ -197,8 +198,8 @@ def test_numbers_are_like_those_of_the_first_member(method: Any) -> None:
     given = {"predictors": ["sex"], "method": method, "zeros": True}
     if method == "binned+regression":
         del given["zeros"]
-    with_first_value = made(Continuous(name, by_household="first", **given), scale=0.5).frame()
-    alone = made(Continuous(name, **given), scale=0.5).frame()
+    with_first_value = made(continuous(name, by_household="first", **given), scale=0.5).frame()
+    alone = made(continuous(name, **given), scale=0.5).frame()
     expected = correlation(frame, name)
     least = 0.5 if name == "visits" else 0.7  # counts are Poisson given the head
     assert least * expected < correlation(with_first_value, name) < 1.1 * expected
@@ -222,7 +223,10 @@ def test_class_limits_and_intervals_are_those_of_all() -> None:
     breaks = [0, 1, 4000, 9000, 20_000, 1e6]
     people = made(
         Continuous(
-            "pay", predictors=[], breaks=breaks, intervals=("low", "high"), by_household="first"
+            "pay",
+            method=Binned(breaks=breaks, intervals=("low", "high")),
+            predictors=[],
+            by_household="first",
         )
     ).frame()
     assert set(people["low"]) <= {float(x) for x in breaks}

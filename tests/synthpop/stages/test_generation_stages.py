@@ -9,8 +9,19 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from synthpop import Categorical, Components, Continuous, Derive, Pipeline, Structure, Survey
+from synthpop import (
+    Binned,
+    Categorical,
+    Components,
+    Continuous,
+    Derive,
+    Pipeline,
+    PoolingOptions,
+    Structure,
+    Survey,
+)
 from synthpop.microdata.errors import InputError
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame, small_survey
 
 AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
@@ -453,10 +464,14 @@ def test_a_stratum_without_sample_is_recorded() -> None:
 
 
 def test_small_strata_use_the_pooled_model_and_say_so() -> None:
-    population = simulate(Categorical("status", predictors=["sex"], smallest_stratum=10_000))
+    population = simulate(
+        Categorical("status", predictors=["sex"], pooling=PoolingOptions(smallest_stratum=10_000))
+    )
     strata = {item.stratum for item in population.fallbacks if "only" in item.what}
     assert strata == {"north", "south", "west"}
-    assert not simulate(Categorical("status", predictors=["sex"], smallest_stratum=0)).fallbacks
+    assert not simulate(
+        Categorical("status", predictors=["sex"], pooling=PoolingOptions(smallest_stratum=0))
+    ).fallbacks
 
 
 @pytest.mark.parametrize(
@@ -469,7 +484,10 @@ def test_small_strata_use_the_pooled_model_and_say_so() -> None:
         (Categorical("status", predictors="~ log(age)"), "log() is not available here"),
         (Categorical("status", model="florest"), "Did you mean 'forest'?"),
         (Categorical("status", model=NearestNeighbours()), "takes no sample_weight"),
-        (Categorical("status", smallest_stratum=-1), "below zero"),
+        (
+            Categorical("status", pooling=PoolingOptions(smallest_stratum=-1)),
+            "is -1",
+        ),
         (Categorical("status", impossible=[{"levels": ["x"]}]), "is not understood"),
         (
             Categorical("status", impossible=[{"levels": ["work"], "when": {"sex": ["f"]}}]),
@@ -493,7 +511,7 @@ def income(**options) -> pd.DataFrame:
     return simulate(
         AGE_CLASS,
         Categorical("status", predictors=["age_class"]),
-        Continuous("income", predictors=["status"], **options),
+        continuous("income", predictors=["status"], **options),
         survey=small_survey(1000),
     ).frame()
 
@@ -554,7 +572,9 @@ def test_upper_without_a_tail_is_the_last_limit() -> None:
 
 def test_too_few_values_in_the_tail_are_recorded() -> None:
     limits = [-1e7, 0.0, 60_000.0, 1e7]
-    population = simulate(Continuous("income", predictors=["sex"], breaks=limits, tail="gpd"))
+    population = simulate(
+        Continuous("income", method=Binned(breaks=limits, tail="gpd"), predictors=["sex"])
+    )
     assert any("no tail" in item.what for item in population.fallbacks)
 
 
@@ -577,7 +597,7 @@ def test_a_constant_stays_constant() -> None:
 def test_a_tail_of_values_that_are_never_positive_falls_back() -> None:
     frame = small_frame(1000)
     frame["debt"] = -np.abs(frame["income"].fillna(5.0)) - 1
-    stage = Continuous("debt", predictors=["sex"], tail="gpd")
+    stage = Continuous("debt", method=Binned(tail="gpd"), predictors=["sex"])
     population = simulate(stage, survey=Survey(frame, **ROLES))
     assert population.frame()["debt"].max() <= 0
     assert any("no sample value is positive" in item.what for item in population.fallbacks)
@@ -588,16 +608,22 @@ def test_a_tail_of_values_that_are_never_positive_falls_back() -> None:
     [
         (Continuous("status"), "'status' is not numeric"),
         (Continuous("income", method="magic"), "'magic' is not allowed"),
-        (Continuous("income", tail="gamma"), "'gamma' is not allowed"),
-        (Continuous("income", breaks=[5, 1]), "breaks do not increase"),
-        (Continuous("income", breaks=[0, 10]), "lie outside"),
-        (Continuous("income", upper=1.0), "sample values are larger"),
-        (Continuous("income", intervals=("a", "a")), "needs two names"),
-        (Continuous("income", intervals=("income", "b")), "needs two names"),
-        (Continuous("income", breaks=[-1e7, 0, np.inf]), "the last of breaks is infinite"),
-        (Continuous("income", breaks=[-np.inf, 0, 1e7]), "breaks are infinite"),
-        (Continuous("income", upper=np.nan), "upper is nan"),
-        (Continuous("income", smallest_stratum=-1), "below zero"),
+        (Continuous("income", method=Binned(tail="gamma")), "'gamma' is not allowed"),
+        (Continuous("income", method=Binned(breaks=[5, 1])), "breaks do not increase"),
+        (Continuous("income", method=Binned(breaks=[0, 10])), "lie outside"),
+        (Continuous("income", method=Binned(upper=1.0)), "sample values are larger"),
+        (Continuous("income", method=Binned(intervals=("a", "a"))), "needs two names"),
+        (Continuous("income", method=Binned(intervals=("income", "b"))), "needs two names"),
+        (
+            Continuous("income", method=Binned(breaks=[-1e7, 0, np.inf])),
+            "the last of breaks is infinite",
+        ),
+        (Continuous("income", method=Binned(breaks=[-np.inf, 0, 1e7])), "breaks are infinite"),
+        (Continuous("income", method=Binned(upper=np.nan)), "upper: is nan"),
+        (
+            Continuous("income", pooling=PoolingOptions(smallest_stratum=-1)),
+            "is -1",
+        ),
     ],
 )
 def test_faults_of_continuous(stage: Continuous, message: str) -> None:
@@ -651,7 +677,7 @@ def test_negative_totals_have_donors_of_their_own() -> None:
     frame["wage"] = np.where(loss, 0.0, 100.0)
     frame["other"] = np.where(loss, -50.0, 0.0)
     stages = [
-        Continuous("income", predictors=["sex"], zeros=True),
+        Continuous("income", method=Binned(zeros=True), predictors=["sex"]),
         Components("income", parts=["wage", "other"], by=["sex"]),
     ]
     people = simulate(*stages, survey=Survey(frame, **ROLES)).frame()

@@ -12,6 +12,7 @@ from synthpop import (
     Derive,
     GibbsPass,
     Pipeline,
+    PoolingOptions,
     Relation,
     Structure,
     Survey,
@@ -86,7 +87,9 @@ def test_passes_and_predictors_and_model_are_honoured() -> None:
     assert distance(alone, "two", "three") < 0.2 < distance(people(FIRST).frame(), "two", "three")
     table = people(FIRST, GibbsPass(["one", "two"], model="empirical")).frame()
     assert (table["one"].astype(str) != one["one"].astype(str)).any()
-    pooled = people(FIRST, GibbsPass(["one", "two"], smallest_stratum=10**6))
+    pooled = people(
+        FIRST, GibbsPass(["one", "two"], pooling=PoolingOptions(smallest_stratum=10**6))
+    )
     assert any("pooled" in f.what and "gibbs_pass" in f.stage for f in pooled.fallbacks)
 
 
@@ -214,7 +217,10 @@ def test_it_is_part_of_the_identity_of_a_run() -> None:
         ([FIRST, GibbsPass(["one"], passes=0)], "passes is 0"),
         ([FIRST, GibbsPass(["one"], passes=1.5)], "passes is 1.5"),  # type: ignore[arg-type]
         ([FIRST, GibbsPass(["one"], model="florest")], "Did you mean 'forest'?"),
-        ([FIRST, GibbsPass(["one"], smallest_stratum=-1)], "below zero"),
+        (
+            [FIRST, GibbsPass(["one"], pooling=PoolingOptions(smallest_stratum=-1))],
+            "is -1",
+        ),
         ([FIRST, GibbsPass(["one"], numeric="value")], "numeric: 'value' is not allowed"),
         ([FIRST, GibbsPass(["one"], predictors=["income"])], "will not have it here"),
         ([FIRST, GibbsPass(["one"]), GibbsPass(["one"])], "more than once"),

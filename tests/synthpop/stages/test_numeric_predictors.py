@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
+from synthpop import Binned, Categorical, Continuous, Pipeline, Structure, Survey
 from synthpop.conditional import fallback as sequence
 from synthpop.conditional.pooling import partial as partial_pooling
 from synthpop.microdata.errors import InputError
 from synthpop.models.encoding import numeric_digits
 from synthpop.models.linear_multinomial import fit_linear_multinomial
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 
 
@@ -52,8 +53,8 @@ def slope_of_flag(found: pd.DataFrame) -> float:
 @pytest.mark.parametrize("method", ["regression", "pmm"])
 def test_a_number_has_one_slope(method: str) -> None:
     options = {"method": method, "predictors": ["age"], "trim": (0, 0)}
-    values = people(Continuous("amount", numeric="values", **options))
-    classes = people(Continuous("amount", **options))
+    values = people(continuous("amount", numeric="values", **options))
+    classes = people(continuous("amount", **options))
     assert 4.5 < slope_inside_classes(values, values["amount"]) < 5.5
     assert abs(slope_inside_classes(classes, classes["amount"])) < 0.5
 
@@ -86,7 +87,7 @@ def test_kinds_of_value_follow_the_number_too() -> None:
 
 def test_simulated_numbers_beyond_the_sample_enter_as_the_nearest() -> None:
     steps = [
-        Continuous("amount", predictors=["age"], upper=5_000.0),
+        Continuous("amount", method=Binned(upper=5_000.0), predictors=["age"]),
         Categorical("flag", predictors=["amount", "sex"], numeric="values"),
     ]
     found = people(*steps)

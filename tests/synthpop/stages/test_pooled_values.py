@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Continuous, Pipeline, Structure, Survey
+from synthpop import Categorical, Continuous, Pipeline, Regressed, Structure, Survey
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
-from synthpop.stages.continuous.options import values_pooling
+from synthpop.stages.continuous.methods import METHODS
+from synthpop.stages.continuous.stage import values_pooling
 from synthpop.stages.continuous.values import ValueRule, fit_values
+from tests.continuous import continuous
 from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import income
 
@@ -28,7 +30,7 @@ def slopes_frame() -> pd.DataFrame:
 
 
 def fit(**options):
-    stage = Continuous("x", **{"method": "regression", "predictors": ["sex"], **options})
+    stage = continuous("x", **{"method": "regression", "predictors": ["sex"], **options})
     survey = Survey(slopes_frame(), **ROLES)
     return Pipeline([Structure(["sex"]), stage]).fit(survey, seed=1)
 
@@ -104,7 +106,7 @@ def test_levels_of_by_take_the_place_of_strata() -> None:
     found = {}
     for amount in ("none", np.inf):
         stage = Continuous(
-            "x", method="regression", predictors=["sex"], by="half", pooling=amount, trim=(0, 0)
+            "x", method=Regressed(trim=(0, 0)), predictors=["sex"], by="half", pooling=amount
         )
         steps = [Structure(["age", "sex"]), half, stage]
         found[amount] = gaps(Pipeline(steps).fit(Survey(frame, **ROLES), seed=1))
@@ -118,8 +120,8 @@ def test_levels_of_by_take_the_place_of_strata() -> None:
      ("binned+regression", "cross-validated"), ("forest", "none")],
 )  # fmt: skip
 def test_defaults(method: str, expected: str) -> None:
-    assert values_pooling(Continuous("x", method=method)) == expected
-    assert values_pooling(Continuous("x", method=method, pooling="complete")) == "complete"
+    assert values_pooling(None, METHODS[method]()) == expected
+    assert values_pooling("complete", METHODS[method]()) == "complete"
 
 
 @pytest.mark.parametrize("method", ["poisson", "negative-binomial"])

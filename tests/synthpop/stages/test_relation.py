@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Derive, Pipeline, Relation, Structure, Survey
+from synthpop import Categorical, Derive, Pipeline, PoolingOptions, Relation, Structure, Survey
 from synthpop.microdata.errors import InputError
 from tests.reference_data import survey_data
 from tests.small import ROLES, small_frame
@@ -80,7 +80,7 @@ def test_small_strata_are_recorded_for_heads_and_for_others() -> None:
     assert ("west", f"other members: only 1 person {pooled}") in told
     assert ("west", f"other members: no persons {pooled}") in notes(few_in_the_west(0))
     assert {stratum for stratum, _ in told} == {"west"}
-    told = notes(frame, smallest_stratum=0, pooling="none")
+    told = notes(frame, pooling=PoolingOptions("none", 0))
     assert ("west", "other members: one level in the sample: always drawn") in told
     assert not [what for _, what in told if "pooled" in what]
 
@@ -136,7 +136,9 @@ def test_smallest_stratum_pools() -> None:
     sample["faith"] = np.where(sample["region"] == "west", "c", "a")
     own = simulate(sample)
     assert (own.loc[own["region"] == "west", "faith"] == "c").all()
-    pooled = simulate(sample, smallest_stratum=10**6)  # the stratum is a predictor there
+    pooled = simulate(
+        sample, pooling=PoolingOptions(smallest_stratum=10**6)
+    )  # the stratum is a predictor there
     assert (pooled.loc[pooled["region"] == "west", "faith"] == "c").all()
 
 
@@ -149,7 +151,7 @@ def test_smallest_stratum_pools() -> None:
         ({"model": "magic"}, "'magic' is not allowed"),
         ({"model": "a classifier"}, "'a classifier' is not allowed"),
         ({"predictors": ["income"]}, "will not have it here"),
-        ({"smallest_stratum": -1}, "below zero"),
+        ({"pooling": PoolingOptions(smallest_stratum=-1)}, "smallest_stratum: is -1"),
     ],
 )
 def test_faults(options: dict, message: str) -> None:

@@ -1,0 +1,160 @@
+"""What the stages with a model of classes share: its options, their checks, its fallbacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from inspect import signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import LEARNERS, MODELS, FallbackSequence, known_model
+from synthpop.conditional.pooling.options import Mixture
+from synthpop.conditional.pooling.ridge_effects import RidgeEffects
+from synthpop.conditional.predictors import Predictors
+from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.codes import MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.parameters import Between, check
+from synthpop.microdata.text import plural
+
+SMALLEST_STRATUM = 30
+
+LARGEST_GAP = 1e-3
+
+ALL_ROWS = slice(None)
+POOLING = ("none", "cross-validated", "complete")
+
+
+def check_model(faults: Faults, label: str, model: Any) -> None:
+    """Note a model that is no known name and no classifier that takes weights."""
+    if not known_model(model):
+        remedy = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
+        faults.add(f"{label}: model", f"{model!r} is not allowed", remedy=remedy)
+    elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
+        what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
+        faults.add(f"{label}: model", what, remedy="Choose a classifier that takes weights.")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolingOptions:
+    """How strata borrow from each other, where a word or a number does not say enough.
+
+    Parameters
+    ----------
+    amount : "none", "cross-validated", "complete" or a number, optional
+        As ``pooling`` of the stage; None is the default of its model.
+    smallest_stratum : int
+        Strata with fewer sample persons use the model pooled over strata.
+
+    Examples
+    --------
+    >>> PoolingOptions("none", smallest_stratum=5)
+    PoolingOptions(amount='none', smallest_stratum=5)
+    """
+
+    amount: str | float | None = None
+    smallest_stratum: int = SMALLEST_STRATUM
+
+    def check(self, faults: Faults, label: str) -> None:
+        """Note options that cannot work."""
+        check(faults, {"smallest_stratum": Between(0, None)}, self, label=label)
+        if isinstance(self.amount, Real) and not isinstance(self.amount, bool):
+            if not float(self.amount) >= 0:
+                what = f"is {self.amount}"
+                faults.add(f"{label}: pooling", what, remedy="Give 0 or more persons.")
+        elif self.amount not in (None, *POOLING):
+            remedy = did_you_mean(self.amount, [*POOLING, "a number"])
+            faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", remedy=remedy)
+
+    def amount_for(self, model: Any) -> str | float:
+        """Return the pooling that is meant: as asked, or the default of the model of classes."""
+        if self.amount is not None:
+            return self.amount
+        plain = isinstance(model, str) and model == "multinomial"
+        return "cross-validated" if plain else "none"
+
+
+AnyPooling = str | float | PoolingOptions | None
+"""Option `pooling` of a stage."""
+
+
+def pooling_options(pooling: AnyPooling) -> PoolingOptions:
+    """Return the options that a word or a number stands for."""
+    return pooling if isinstance(pooling, PoolingOptions) else PoolingOptions(pooling)
+
+
+def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:
+    """Return the pairs that may be added: none to a formula, otherwise all (None)."""
+    formula = isinstance(predictors, str) and predictors not in ("basic", "all")
+    return () if formula else None
+
+
+def fit_fallbacks(
+    label: str,
+    sequence: FallbackSequence,
+    classes: np.ndarray,
+    sample: Sample,
+    rows: np.ndarray | slice = ALL_ROWS,
+    who: str = "",
+) -> tuple[Fallback, ...]:
+    """Return what the fit had to fall back to: strata too small, or with one level; no maximum.
+
+    `rows` are those that the sequence learned from, `who` begins each text.
+    """
+    found = []
+    classes, strata = classes[rows], sample.strata[rows]
+    for stratum, level in enumerate(sample.strata_levels):
+        here = classes[strata == stratum]
+        if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
+            many = f"only {plural(len(here), 'person')}" if len(here) else "no persons"
+            what = f"{who}{many} in the sample: the model pooled over strata"
+            found.append(Fallback(label, str(level), what))
+        elif len(here) and (here == here[0]).all():
+            certain = sequence.pooling.kind == "none" or isinstance(
+                sequence.by_stratum[stratum], RidgeEffects
+            )
+            then = "always drawn" if certain else "others may come from other strata"
+            found.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
+    if sequence.pooling.left_out:
+        pairs = sequence.pooling.left_out
+        what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
+        found.append(Fallback(label, "all", what))
+    fits = zip(
+        [*map(str, sample.strata_levels), "all"],
+        [*sequence.by_stratum, sequence.pooled],
+        strict=True,
+    )
+    for level, model in fits:
+        gap = getattr(model, "gap", 0.0)
+        if gap > LARGEST_GAP:
+            off = f"margins are off by up to {100 * gap:.2g} %"
+            what = f"{who}the fit ended before its maximum: {off}"
+            found.append(Fallback(label, level, f"{what} of the weight"))
+        model = model.own if isinstance(model, Mixture) else model
+        note = getattr(model, "note", "")
+        if note:
+            found.append(Fallback(label, level, f"{who}{note}"))
+    return tuple(found)
+
+
+def coded_field(sample: Sample, name: str) -> Field:
+    """Return the field of a variable that is simulated by its levels, numbers included."""
+    field = sample.fields[name]
+    if field.kind == "categorical":
+        return field
+    values = sample.columns[name]
+    distinct = np.unique(values[~np.isnan(values.astype(np.float64))])
+    coded = Field.categorical(name, tuple(distinct.tolist()), ordered=True)
+    return replace(coded, original=field.original)
+
+
+def codes_of(sample: Sample, name: str, field: Field) -> np.ndarray:
+    """Return the sample's codes of such a variable, shape (n_persons,)."""
+    values = sample.columns[name]
+    if sample.fields[name].kind == "categorical":
+        return values
+    codes = np.searchsorted(np.asarray(field.levels, dtype=np.float64), values)
+    return np.where(np.isnan(values.astype(np.float64)), MISSING, codes)

@@ -1,0 +1,130 @@
+"""Structural zeros: values that a combination of predictors cannot have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.predictors import AllowedRule, Coding
+from synthpop.conditional.schema import Schema, check_available
+from synthpop.microdata.block import Sample
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.models.encoding import FEW_VALUES
+
+
+def check_impossible(
+    faults: Faults, label: str, name: str, impossible: Any, schema: Schema
+) -> None:
+    """Note rules of what is impossible that are not understood."""
+    if not isinstance(impossible, (Sequence, NoneType)):
+        what, remedy = f"impossible is {impossible!r}", "Give a list of rules."
+        faults.add(label, what, remedy=remedy)
+        return
+    for rule in impossible or ():
+        _check_rule(faults, label, name, rule, schema)
+
+
+def none_for_nan(value: Any) -> Any:
+    """Return rules with None for a missing value, which in run files is nan."""
+    if isinstance(value, tuple):
+        return tuple(none_for_nan(item) for item in value)
+    if isinstance(value, dict):
+        return {key: none_for_nan(item) for key, item in value.items()}
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def _check_rule(
+    faults: Faults, label: str, name: str, rule: Mapping[str, Any], schema: Schema
+) -> None:
+    understood = (
+        isinstance(rule, Mapping)
+        and set(rule) == {"levels", "when"}
+        and isinstance(rule["when"], Mapping)
+        and all(isinstance(x, (list, tuple)) for x in (rule["levels"], *rule["when"].values()))
+    )
+    if not understood:
+        faults.add(
+            label,
+            f"rule {rule!r} of impossible is not understood",
+            remedy='Give {"levels": [...], "when": {predictor: [values]}}.',
+        )
+        return
+    check_available(faults, label, list(rule["when"]), schema, "condition on")
+    for column, wanted in ((name, rule["levels"]), *rule["when"].items()):
+        field = schema.survey.get(column)
+        if field is None or field.kind != "categorical":
+            continue
+        for level in wanted:
+            if level is not None and level not in field.levels:
+                faults.add(
+                    label,
+                    f"impossible names the level {level!r} that {column!r} does not have",
+                    remedy=did_you_mean(level, field.levels),
+                )
+
+
+def compile_rules(
+    label: str,
+    rules: Sequence[Mapping[str, Any]] | None,
+    field: Field,
+    coding: Coding,
+    sample: Sample,
+    classes: np.ndarray,
+) -> AllowedRule | None:
+    """Turn rules into digits and classes; levels must be there, and something must be left."""
+    if not rules:
+        return None
+    faults = Faults("recipe")
+    variables = reversed(list(enumerate(coding.variables)))  # sides of limits come last
+    position = {item.name: j for j, item in variables if item.numbers is None}
+    present = np.bincount(classes, minlength=len(field.levels) + 1) > 0
+    compiled = []
+    for rule in rules:
+        conditions = tuple(
+            (position[name], _digits_of(faults, label, sample, coding, name, wanted))
+            for name, wanted in rule["when"].items()
+        )
+        barred = tuple(
+            _position(faults, label, field.name, field.levels, level) for level in rule["levels"]
+        )
+        if set(np.flatnonzero(present)) <= set(barred):
+            what = f"rule {dict(rule)!r} of impossible leaves no possible value"
+            faults.add(label, what, remedy="Allow at least one level that the sample has.")
+        compiled.append((conditions, barred))
+    faults.raise_if_any()
+    return AllowedRule(tuple(compiled), present)
+
+
+def _position(faults: Faults, label: str, name: str, levels: Sequence[Any], level: Any) -> int:
+    """Class of a level, 0 for missing; a level that is not there is a fault."""
+    if level is None:
+        return 0
+    if level not in levels:
+        what = f"impossible names the level {level!r} that {name!r} does not have"
+        faults.add(label, what, remedy=did_you_mean(level, levels))
+        return 0
+    return list(levels).index(level) + 1
+
+
+def _digits_of(
+    faults: Faults,
+    label: str,
+    sample: Sample,
+    coding: Coding,
+    name: str,
+    wanted: Sequence[Any],
+) -> tuple[int, ...]:
+    field = sample.fields[name]
+    if field.kind == "categorical":
+        return tuple(_position(faults, label, name, field.levels, level) for level in wanted)
+    values = sample.columns[name]
+    distinct = np.unique(values[~np.isnan(values.astype(np.float64))]).tolist()
+    if len(distinct) > FEW_VALUES:
+        what = f"impossible has a condition on {name!r}, a number with many values"
+        faults.add(label, what, remedy="Derive classes of it first.")
+        return ()
+    return tuple(_position(faults, label, name, distinct, value) for value in wanted)

@@ -1,0 +1,138 @@
+"""The tables of a run file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field as data_field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import Field, model_validator
+
+from synthpop.calibration.margins import Margin
+from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.files import read_table
+from synthpop.microdata.tomlfile import Table
+from synthpop.pipeline.fingerprint import margin_to_dict
+from synthpop.pipeline.pipeline import ROWS_PER_BLOCK
+
+
+class SurveyInput(FileInput):
+    """The table ``[survey]``: where the data are, and the roles of their columns.
+
+    The data are a ``file``, the folder of a ``population`` (which knows its roles), or those of
+    ``demo = true``. With ``unweighted = true`` every row of the file counts 1. How the file is
+    read says `FileInput`.
+    """
+
+    population: str | None = None
+    demo: bool = False
+    unweighted: bool = False
+    weight: str | None = None
+    household: str | None = None
+    household_weight: str | None = None
+    household_size: str | None = None
+    person: str | None = None
+    strata: str | None = None
+    psu: str | None = None
+    design_strata: str | None = None
+    fpc: str | None = None
+
+
+class RunOptions(Table):
+    """The table ``[run]``."""
+
+    seed: int | None = Field(default=None, ge=0)
+    scale: float = Field(default=1.0, gt=0)
+    rows_per_block: int = Field(default=ROWS_PER_BLOCK, ge=1)
+    strata: list[str | int | float | bool] | None = None
+    out: str | None = None
+
+
+class MarginInput(Table):
+    """A table ``[[calibrate.margin]]`` or an entry of ``margins`` of a stage: see `Margin`.
+
+    Known totals are in a ``file``, or in the run file itself: ``table`` is the total of everybody
+    or a list of cells, such as ``[{sex = "f", total = 510}, {sex = "m", total = 490}]``; a key
+    that is left out of a cell stands for a missing value.
+    """
+
+    file: str | None = None
+    table: float | list[dict[str, Any]] | None = None
+    level: Literal["person", "household"] = "person"
+    total: str = "total"
+    importance: float | None = Field(default=None, gt=0)
+    variable: str | None = None
+    size: float | None = Field(default=None, gt=0)
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _one_table(self) -> MarginInput:
+        if (self.file is None) == (self.table is None):
+            raise ValueError("needs file or table: give exactly one of them")
+        return self
+
+    def margin(self, folder: Path) -> MarginOfFile:
+        """Return the margin; paths start at the folder of the run file."""
+        if self.file is not None:
+            table: Any = read_table(folder / self.file)
+        elif isinstance(self.table, list):
+            table = pd.DataFrame(self.table)
+        else:
+            table = self.table
+        options = self.model_dump(exclude={"file", "table"})
+        return MarginOfFile(table, **options, file=self.file)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginOfFile(Margin):
+    """A margin that knows the file that its table came from, as the run file names it."""
+
+    file: str | None = data_field(default=None, kw_only=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarginOfFile):
+            return NotImplemented
+        return self.file == other.file and margin_to_dict(self) == margin_to_dict(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class CalibrateOptions(Table):
+    """The table ``[calibrate]``: known totals for the weights; see `calibrate`."""
+
+    margin: list[MarginInput] = Field(min_length=1)
+    method: str = "raking"
+    bounds: tuple[float, float] | None = None
+    weight_bounds: tuple[float, float] | None = None
+    tolerance: float = Field(default=1e-6, gt=0)
+    max_iterations: int = Field(default=1000, ge=1)
+    household_equal: bool = True
+    distance_over: Literal["person", "household"] | None = None
+
+
+class RiskOptions(Table):
+    """The table ``[risk]``: what the intruder of the five scenarios knows and looks for."""
+
+    keys: list[str]
+    target: str
+    accuracy: list[float] = Field(default=[0.01, 0.02, 0.05])
+    intervals: list[str] | None = None
+
+
+class ReportOptions(Table):
+    """The table ``[report]``."""
+
+    title: str | None = None
+    file: str = Field(default="report.html", pattern=r"\.html$")
+    audience: Literal["internal", "external"] = "internal"
+
+
+SECTIONS: dict[str, type[Table]] = {
+    "survey": SurveyInput,
+    "calibrate": CalibrateOptions,
+    "run": RunOptions,
+    "risk": RiskOptions,
+    "report": ReportOptions,
+}
