@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from synthpop._version import __version__ as __version__
+from synthpop.microdata.installed import warn_of_others
 from synthpop.microdata.lazy import attach
+
+warn_of_others(__file__)
 
 # name -> module that defines it
 _WHERE = {

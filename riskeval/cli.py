@@ -1,47 +1,108 @@
-"""Command line of the risk evaluation: assess, protect, compare, judge, intruders."""
+"""Command line of the risk evaluation: init, assess, protect, compare, judge, intruders, export."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
-from synthpop.microdata.command import command_line, guarded, keep_sources, progress
+from synthpop.microdata.command import command_line, guarded, keep_sources
+from synthpop.microdata.errors import OutputError
+from synthpop.microdata.events import Event
+from synthpop.microdata.output import answer, progress, say
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
+
+LIMIT_EXCEEDED = 3
+"""Exit status with ``--fail-on-limit`` where a limit is exceeded."""
+FailOnLimit = Annotated[
+    bool, typer.Option("--fail-on-limit", help="End with status 3 where a limit is exceeded.")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
+Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
+Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
+Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
+Plan = Literal["assess", "protect"]
+
+
+@app.command()
+def init(
+    file: Annotated[
+        Path, typer.Argument(help="File: csv, sav, dta, sas7bdat, rds, xlsx, parquet and more.")
+    ],
+    plan: Annotated[Plan | None, typer.Option(help="Write this run file only.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run file to write, with --plan.")] = None,
+) -> None:
+    """Write run files for a file: suggested key variables with reasons, steps to begin with.
+
+    Example: riskeval init survey.sav
+    """
+    from riskeval.keys.suggest import suggest_roles
+    from riskeval.runfiles.template import PLANS, plan_text, roles_table
+    from synthpop.microdata.atomic import relative_path, write_text
+    from synthpop.microdata.files import read_table
+
+    if out is not None and plan is None:
+        raise OutputError("--out names one run file: say which with --plan assess or protect.")
+    chosen = PLANS if plan is None else (plan,)
+    targets = {name: out or file.with_name(f"{file.stem}-{name}.toml") for name in chosen}
+    for target in targets.values():
+        if target.exists():
+            raise OutputError(f"{target} exists already. Choose another with --plan and --out.")
+    frame = read_table(file)
+    for note in frame.attrs.get("reading", ()):
+        say(f"Read with {note}.")
+    roles = suggest_roles(frame)
+    for name, target in targets.items():
+        write_text(target, plan_text(name, frame, roles, relative_path(file, target.parent)))
+    say(roles_table(roles))
+    say(roles.summary())
+    for name, target in targets.items():
+        say(f"Wrote {target}. Check the roles, then: riskeval {name} {target}")
+    answer(files=list(targets.values()), columns=roles.to_frame())
 
 
 @app.command()
 def assess(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [data] and [assess].")],
-    out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
+    out: Report = None,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
-    """Measure the disclosure risk of a file and write a page. Nothing is drawn at random."""
+    """Measure the disclosure risk of a file and write a page. Nothing is drawn at random.
+
+    Example: riskeval assess survey-assess.toml --fail-on-limit
+    """
     from riskeval.report.assessment import write_assessment
     from riskeval.runfiles.runfile import load_assess_plan
 
     plan = load_assess_plan(file)
-    result = plan.run()
+    with progress() as listen:
+        result = plan.run(on_event=listen)
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
     write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
-    typer.echo(result.summary())
-    typer.echo(f"Report: {target}")
+    say(result.summary())
+    say(f"Report: {target}")
+    answer(report=target, measures=result.to_frame(), exceeded=len(result.exceeded))
+    _end_by_limits(len(result.exceeded), fail_on_limit)
 
 
 @app.command()
 def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write: .parquet or .csv.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write: .parquet, .sav ...")] = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history.
 
-    Records are written in random order, with new household numbers; ``[release]`` says otherwise.
+    Records are written in random order, with new household numbers; [release] says otherwise.
+
+    Example: riskeval protect survey-protect.toml --out survey-protected.sav
     """
-    from riskeval.protection.release import write_release
+    from riskeval.protection.release import release_file
     from riskeval.runfiles.runfile import load_protect_plan, takes_seed
     from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.dictionary import dictionary_of
     from synthpop.microdata.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
@@ -50,26 +111,40 @@ def protect(
     keep_sources("riskeval protect", sources, [target])
     seed = None if seed is None else resolve_seed(seed)
     session = ProtectionSession(plan.read(), **plan.roles.model_dump())
-    for number, (verb, arguments) in enumerate(plan.steps, 1):
-        if seed is not None and "seed" not in arguments and takes_seed(verb):
-            drawn = Streams(seed).at("protect", number, verb).integers(2**62)
-            arguments = {**arguments, "seed": int(drawn)}
-        typer.echo(f"{number}. {session.apply(verb, **arguments).summary()}")
-    write_release(target, session.data, household=plan.roles.household, **plan.release.model_dump())
+    with progress() as listen:
+        for number, (verb, arguments) in enumerate(plan.steps, 1):
+            listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
+            if seed is not None and "seed" not in arguments and takes_seed(verb):
+                drawn = Streams(seed).at("protect", number, verb).integers(2**62)
+                arguments = {**arguments, "seed": int(drawn)}
+            say(f"{number}. {session.apply(verb, **arguments).summary()}")
+        listen(Event("end", "protect", len(plan.steps), len(plan.steps)))
+    released = release_file(
+        session.data,
+        household=plan.roles.household,
+        dictionary=dictionary_of(session.original),
+        **plan.release.model_dump(),
+    )
+    _write(released, target)
     report = plan.folder / (plan.report.file or f"{file.stem}.html")
     session.report(report, audience=plan.report.audience)
-    typer.echo(session.risk().summary())
-    typer.echo(f"Wrote {target} and the report {report}.")
+    say(session.risk().summary())
+    say(f"Wrote {target} and the report {report}.")
+    answer(file=target, report=report, steps=[verb for verb, _ in plan.steps])
 
 
 @app.command()
 def compare(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[release]].")],
-    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Report to write (HTML).")] = None,
-    workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
+    seed: Seed = None,
+    out: Report = None,
+    workers: Workers = 1,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
-    """Compare releases of one original by risk and utility; write a report and its table."""
+    """Compare releases of one original by risk and utility; write a report and its table.
+
+    Example: riskeval compare releases.toml --workers 2
+    """
     from riskeval.runfiles.compare import load_compare_plan
     from synthpop.microdata.files import write_table
     from synthpop.microdata.streams import resolve_seed
@@ -84,19 +159,25 @@ def compare(
     result.report(target, title=plan.report.title, audience=plan.report.audience)
     if plan.report.audience == "internal":
         write_table(result.measures, numbers)
-    typer.echo(result.summary())
+    say(result.summary())
     more = f" and the numbers {numbers}" if plan.report.audience == "internal" else ""
-    typer.echo(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
+    say(f"Wrote the report {target}{more}. Seed {result.seed} repeats it.")
+    exceeded = sum(within is False for within in result.measures["within"].tolist())
+    answer(report=target, seed=result.seed, measures=result.measures, exceeded=exceeded)
+    _end_by_limits(exceeded, fail_on_limit)
 
 
 @app.command()
 def judge(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [synthetic] and [intruder].")],
-    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Table to write: .csv or .parquet.")] = None,
-    workers: Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")] = 1,
+    seed: Seed = None,
+    out: Table = None,
+    workers: Workers = 1,
 ) -> None:
-    """Run every attack on a synthetic file; write a page and the table of all numbers."""
+    """Run every attack on a synthetic file; write a page and the table of all numbers.
+
+    Example: riskeval judge synthetic.toml --out attacks.csv
+    """
     from riskeval.report.judgement import write_judgement
     from riskeval.runfiles.judge import load_judge_plan
     from synthpop.microdata.files import write_table
@@ -113,18 +194,22 @@ def judge(
     internal = plan.report.audience == "internal"
     if internal:
         write_table(result.to_frame(), target)
-    typer.echo(result.summary())
+    say(result.summary())
     more = f" and the numbers {target}" if internal else ""
-    typer.echo(f"Wrote the report {page}{more}. Seed {result.seed} repeats it.")
+    say(f"Wrote the report {page}{more}. Seed {result.seed} repeats it.")
+    answer(report=page, seed=result.seed, numbers=result.to_frame())
 
 
 @app.command()
 def intruders(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [population] and [intruder].")],
-    seed: Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Table to write: .csv or .parquet.")] = None,
+    seed: Seed = None,
+    out: Table = None,
 ) -> None:
-    """Measure what five intruders learn from a synthetic population; write the table."""
+    """Measure what five intruders learn from a synthetic population; write the table.
+
+    Example: riskeval intruders intruders.toml --out intruders.csv
+    """
     from riskeval.runfiles.intruders import load_intruders_plan
     from synthpop.microdata.files import write_table
 
@@ -134,8 +219,56 @@ def intruders(
     with progress() as listen:
         result = plan.run(seed=seed, on_event=listen)
     write_table(result.to_frame(), target)
-    typer.echo(result.summary())
-    typer.echo(f"Wrote the table {target}. Seed {result.seed} repeats it.")
+    say(result.summary())
+    say(f"Wrote the table {target}. Seed {result.seed} repeats it.")
+    answer(file=target, seed=result.seed, table=result.to_frame())
+
+
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="A protected file, or any other.")],
+    to: Annotated[Path, typer.Option("--to", help="File to write, of another format.")],
+    dictionary: Annotated[
+        Path | None, typer.Option(help="Labels and codes to apply: .toml, .csv or .xlsx.")
+    ] = None,
+    safe_csv: Annotated[
+        bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula")
+    ] = False,
+) -> None:
+    """Write a file in another format with its labels and codes.
+
+    Formats: .csv .tsv .parquet .arrow .xlsx .sav .zsav .dta .xpt .rds. What a format cannot hold
+    is named before anything is written.
+
+    Example: riskeval export survey-protected.parquet --to survey-protected.sav
+    """
+    from synthpop.microdata.dictionary_file import read_dictionary
+    from synthpop.microdata.files import read_table
+    from synthpop.microdata.text import plural
+
+    keep_sources("riskeval export", [file], [to])
+    labels = None if dictionary is None else read_dictionary(dictionary)
+    frame = read_table(file, dictionary=labels)
+    _write(frame, to, safe_csv=safe_csv)
+    say(f"Wrote {to}: {plural(len(frame), 'row')}.")
+    answer(file=to, rows=len(frame))
+
+
+def _write(frame: Any, target: Path, *, safe_csv: bool = False) -> None:
+    """Say what the format cannot hold, and write the file."""
+    from synthpop.microdata.files import write_table
+    from synthpop.microdata.losses import losses
+
+    items = losses(frame, target)
+    if items:
+        say(f"{target.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
+    answer(losses=items)
+    write_table(frame, target, safe_csv=safe_csv)
+
+
+def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:
+    if fail_on_limit and exceeded:
+        raise typer.Exit(LIMIT_EXCEEDED)
 
 
 @app.command(name="app")
@@ -147,12 +280,15 @@ def open_app(
     upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
-    """Protect a file or judge a release in the browser, on this machine."""
+    """Protect a file or judge a release in the browser, on this machine.
+
+    Example: riskeval app my-project
+    """
     from synthpop.app.start import start_app
 
-    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=typer.echo)
+    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=say)
 
 
 def main() -> None:
     """Run the command line."""
-    guarded(app, "riskeval")
+    guarded(app, "riskeval", "Nothing half-written is left.")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
-from synthpop.microdata.command import command_line, guarded, progress, workers_option
-from synthpop.microdata.errors import ConvergenceWarning
+from synthpop.microdata.command import command_line, guarded, workers_option
+from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.events import Event
+from synthpop.microdata.output import OUTPUT, answer, progress, say
+from synthpop.microdata.text import plural
 
 app = command_line("Synthetic populations of households and persons from a survey sample.")
 
@@ -33,7 +35,10 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("synthpop-demo"),
     scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
 ) -> None:
-    """Run the main job on the embedded survey and write a report with pictures."""
+    """Run the main job on the embedded survey and write a report with figures.
+
+    Example: synthpop demo --seed 1 --out synthpop-demo
+    """
     from synthpop.runfiles.demo import demo_runfile
 
     _run(demo_runfile(seed=seed, scale=scale), out, workers_option(workers))
@@ -51,6 +56,8 @@ def run(
 
     A run that was stopped resumes: run it again. The run file writes below its own folder; give
     --anywhere where you trust it to write elsewhere.
+
+    Example: synthpop run survey.toml --seed 1 --workers processes:4
     """
     from dataclasses import replace
 
@@ -67,14 +74,18 @@ def run(
 @app.command()
 def init(
     files: Annotated[
-        list[Path], typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")
+        list[Path],
+        typer.Argument(help="Survey file: csv, sav, dta, sas7bdat, rds, xlsx, parquet ..."),
     ],
     out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
     eu_silc: Annotated[
         bool, typer.Option("--eu-silc", help="The files D, H, R and P of EU-SILC, or one of all.")
     ] = False,
 ) -> None:
-    """Write a commented run file for a survey, and say what its columns were taken for."""
+    """Write a commented run file for a survey, and say what its columns were taken for.
+
+    Example: synthpop init survey.sav --out survey.toml
+    """
     from synthpop.runfiles.template import profile_table, write_template
 
     if len(files) > 1 and not eu_silc:
@@ -91,15 +102,16 @@ def init(
         if out is not None:
             survey = out.with_suffix(".parquet")
         write_table(read_eu_silc(files), survey)
-        typer.echo(f"Wrote {survey}, one row a person.")
+        say(f"Wrote {survey}, one row a person.")
     text, profile = write_template(survey, target.parent)
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as problem:
         _fail(f"cannot write {target}: {problem.strerror or problem}.")
-    typer.echo(profile_table(profile))
-    typer.echo(profile.summary())
-    typer.echo(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
+    say(profile_table(profile))
+    say(profile.summary())
+    say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
+    answer(file=target, columns=profile.to_frame())
 
 
 @app.command()
@@ -108,7 +120,10 @@ def calibrate(
     out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,
     safe_csv: SafeCsv = False,
 ) -> None:
-    """Calibrate the weights of a survey to known totals and write the survey and a table."""
+    """Calibrate the weights of a survey to known totals and write the survey and a table.
+
+    Example: synthpop calibrate survey.toml --out calibrated.parquet
+    """
     from synthpop.microdata.files import write_table
     from synthpop.runfiles.runfile import load_runfile
 
@@ -121,12 +136,13 @@ def calibrate(
     assert result is not None
     target = out or file.with_name(f"{file.stem}-calibrated.parquet")
     controls = target.with_name(f"{target.stem}-controls.csv")
-    typer.echo(result.summary())
+    say(result.summary())
     if not result.converged:
         _fail("Nothing was written: the totals are not met.")
     write_table(result.survey.frame, target, private=True, safe_csv=safe_csv)
     write_table(result.margins, controls, safe_csv=safe_csv)
-    typer.echo(f"Wrote {target} and the table of controls {controls}.")
+    say(f"Wrote {target} and the table of controls {controls}.")
+    answer(file=target, controls=result.margins, controls_file=controls)
 
 
 @app.command()
@@ -144,7 +160,10 @@ def sample(
     ),
     safe_csv: SafeCsv = False,
 ) -> None:
-    """Draw a random sample of whole households (or persons) with design weights."""
+    """Draw a random sample of whole households (or persons) with design weights.
+
+    Example: synthpop sample synthpop-demo -n 500 --strata db040 --out sample.sav
+    """
     from synthpop.microdata.files import write_table
     from synthpop.population.population import open_population
     from synthpop.sampling import Cluster, Power, Proportional, SimpleRandom, Stratified
@@ -159,7 +178,8 @@ def sample(
         design = Stratified(spread, by=strata, within=unit)
     survey = draw_sample(source, design, seed=seed)
     write_table(survey.frame, out, safe_csv=safe_csv)
-    typer.echo(f"{survey.summary()} Seed {survey.frame.attrs['seed']}. Wrote {out}.")
+    say(f"{survey.summary()} Seed {survey.frame.attrs['seed']}. Wrote {out}.")
+    answer(file=out, seed=survey.frame.attrs["seed"], persons=survey.n_persons)
 
 
 @app.command()
@@ -176,39 +196,72 @@ def export(
         bool, typer.Option("--households", help="One row a household, not a person.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of --sample.")] = None,
+    dictionary: Annotated[
+        Path | None, typer.Option(help="Write labels and codes as well: .toml, .csv or .xlsx.")
+    ] = None,
     safe_csv: SafeCsv = False,
 ) -> None:
-    """Write a population, or a part of it, to one file.
+    """Write a population, or a part of it, to one file with its labels and codes.
 
-    Example: synthpop export synthpop-demo --to people.csv --strata Vienna
+    Formats: .csv .tsv .parquet .arrow .xlsx .sav .zsav .dta .xpt .rds. What a format cannot hold
+    is named before anything is written.
+
+    Examples: synthpop export synthpop-demo --to people.csv --strata Vienna
+
+    synthpop export synthpop-demo --to sample.sav --sample 500 --seed 1
     """
-    from synthpop.microdata.files import write_table
-    from synthpop.pipeline.fingerprint import chosen_strata
+    from synthpop.microdata.dictionary_file import write_dictionary
+    from synthpop.pipeline.export_file import export_population
     from synthpop.population.population import open_population
 
     source = open_population(folder)
-    whole = strata is None and sample is None and not households
-    if whole and to.suffix.lower() == ".parquet":
-        source.to_parquet(to)
-    elif whole and to.suffix.lower() == ".csv":
-        source.to_csv(to, safe=safe_csv)
-    else:
-        frame = source.households() if households else source.frame()
-        if sample is not None:
-            from synthpop.sampling import Cluster, SimpleRandom
-            from synthpop.sampling.draw import draw_sample
 
-            name = source.roles.household
-            unit = Cluster(name, SimpleRandom(sample)) if name else SimpleRandom(sample)
-            frame = draw_sample(frame, unit, seed=seed).frame
-        if strata is not None:
-            column = source.roles.strata
-            field = next((f for f in source.fields if f.name == column), None)
-            levels = () if field is None else field.levels
-            places = chosen_strata(strata, levels, column)
-            frame = frame[frame[str(column)].isin([levels[k] for k in places])]
-        write_table(frame.reset_index(drop=True), to, safe_csv=safe_csv)
-    typer.echo(f"Wrote {to}.")
+    def tell(items: list[str]) -> None:
+        say(f"{to.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
+        answer(losses=items)
+
+    rows = export_population(
+        source,
+        to,
+        strata=strata,
+        sample=sample,
+        households=households,
+        seed=seed,
+        safe_csv=safe_csv,
+        on_losses=tell,
+    )
+    say(f"Wrote {to}: {plural(rows, 'row')}.")
+    answer(file=to, rows=rows)
+    if dictionary is not None:
+        say(f"Wrote the dictionary {write_dictionary(source.dictionary, dictionary)}.")
+        answer(dictionary=dictionary)
+
+
+@app.command()
+def dictionary(
+    source: Annotated[Path, typer.Argument(help="Survey file, or folder of a population.")],
+    to: Annotated[Path, typer.Option("--to", help="File to write: .toml, .csv or .xlsx.")],
+) -> None:
+    """Write the dictionary of variables (labels, codes, missing codes) as a file to edit.
+
+    A run file reads it again: [survey] dictionary = "labels.csv".
+
+    Example: synthpop dictionary survey.sav --to labels.csv
+    """
+    from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of
+    from synthpop.microdata.dictionary_file import write_dictionary
+    from synthpop.microdata.files import read_table
+    from synthpop.population.population import open_population
+
+    if source.is_dir():
+        columns, variables = open_population(source).columns, open_population(source).dictionary
+    else:
+        frame = read_table(source)
+        columns, variables = tuple(map(str, frame.columns)), dictionary_of(frame)
+    complete = Dictionary([variables.variables.get(name, Variable(name)) for name in columns])
+    write_dictionary(complete, to)
+    say(f"Wrote {to}: {plural(len(complete), 'variable')}.")
+    answer(file=to, variables=len(complete))
 
 
 @app.command()
@@ -224,6 +277,8 @@ def verify(
 
     With --repair only the blocks that are missing or damaged are computed again; the result has
     the same bytes as before.
+
+    Example: synthpop verify synthpop-demo --repair demo
     """
     from synthpop.microdata.errors import OutputError
     from synthpop.population.verify import verify as verify_folder
@@ -235,12 +290,13 @@ def verify(
             raise
         problems = [str(problem)]
     if problems and repair is not None:
-        typer.echo("\n".join([f"{folder} is damaged:", *problems]))
+        say("\n".join([f"{folder} is damaged:", *problems]))
         _run(_plan_of(repair, folder), folder, workers_option(workers))
         problems = verify_folder(folder)
     if problems:
         _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
-    typer.echo(f"{folder} is complete and unchanged.")
+    say(f"{folder} is complete and unchanged.")
+    answer(folder=folder, problems=problems)
 
 
 @app.command(name="app")
@@ -298,14 +354,15 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
     from synthpop.runfiles.runfile import check_risk
 
     seed = run_seed(plan.run.seed, out)
-    typer.echo(f"Seed {seed}.")
+    say(f"Seed {seed}.")
     survey = plan.read_survey()
-    typer.echo(survey.summary())
+    say(survey.summary())
     calibration = plan.calibration(survey)
     if calibration is not None:
-        typer.echo(calibration.summary())
+        say(calibration.summary())
         survey = calibration.survey
     check_risk(plan, survey)
+    OUTPUT.left_behind = "Run it again: finished blocks are kept."
     with progress() as listener:
         fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
@@ -318,7 +375,7 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         )
         listener(Event("progress", "report", 0, 2, "risk"))
         risk = _risk(plan, fitted, population)
-        listener(Event("progress", "report", 1, 2, "pictures"))
+        listener(Event("progress", "report", 1, 2, "figures"))
         report = out / plan.report.file
         write_report(
             report,
@@ -333,8 +390,16 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         )
         add_file(out, report)
         listener(Event("end", "report", 2, 2))
-    typer.echo(population.summary())
-    typer.echo(f"Report: {report}")
+    say(population.summary())
+    say(f"Report: {report}")
+    answer(
+        folder=out,
+        report=report,
+        seed=seed,
+        persons=population.n_persons,
+        households=population.n_households,
+        fallbacks=len(population.fallbacks),
+    )
 
 
 def _wording(plan: Any, survey: Any) -> dict[str, Any]:
@@ -372,11 +437,10 @@ def _risk(plan: Any, fitted: Any, population: Any) -> Any:
     )
 
 
-def _fail(message: str) -> None:
-    typer.echo(message, err=True)
-    raise typer.Exit(1)
+def _fail(message: str) -> NoReturn:
+    raise OutputError(message)
 
 
 def main() -> None:
     """Run the command line."""
-    guarded(app, "synthpop", "Run it again: finished blocks are kept.")
+    guarded(app, "synthpop", "Nothing half-written is left.")

@@ -50,3 +50,17 @@ def test_kernels_run_as_plain_python() -> None:
         env={"NUMBA_DISABLE_JIT": "1", "PATH": ""},
     )
     assert out.stdout.strip() == "[0, 1] True"
+
+
+def test_another_distribution_of_the_same_name_is_told(tmp_path) -> None:
+    from synthpop.microdata.errors import MicrodataWarning
+    from synthpop.microdata.installed import others_beside, warn_of_others
+
+    (tmp_path / "synthpop").mkdir()
+    file = str(tmp_path / "synthpop" / "__init__.py")
+    (tmp_path / "synthpop_riskeval-0.1.0.dist-info").mkdir()
+    warn_of_others(file)  # ours alone: no warning, which would be an error here
+    (tmp_path / "synthpop-0.1.1.dist-info").mkdir()
+    assert others_beside(file) == ["synthpop 0.1.1"]
+    with pytest.warns(MicrodataWarning, match="pip uninstall synthpop, then pip install"):
+        warn_of_others(file)

@@ -22,6 +22,8 @@ from synthpop.microdata.errors import (
     Faults,
     MicrodataError,
 )
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.output import watched
 from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def assess(
     population_size: float | None = None,
     limits: Limits | Mapping[str, Any] | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    on_event: Listener | None = None,
 ) -> Assessment:
     """Measure the disclosure risk of a file with categorical keys, by every measure that fits.
 
@@ -83,6 +86,8 @@ def assess(
         What is accepted: see `Limits`.
     options : mapping of measure to mapping, optional
         More arguments of single measures, for instance ``{"suda": {"max_size": 3}}``.
+    on_event : callable, optional
+        Receives an `Event` for each measure; without one a notebook shows a bar.
 
     Returns
     -------
@@ -141,7 +146,7 @@ def assess(
         options=options or {},
         numeric=amounts,
     )
-    results, skipped, measured = measure_file(request, chosen)
+    results, skipped, measured = measure_file(request, chosen, on_event)
     return Assessment(
         table=_table(measured),
         results=MappingProxyType(results),
@@ -164,7 +169,7 @@ COLUMNS = (
 
 
 def measure_file(
-    request: AssessRequest, chosen: Iterable[str]
+    request: AssessRequest, chosen: Sequence[str], on_event: Listener | None = None
 ) -> tuple[dict[str, Any], dict[str, str], list[tuple[str, Measurement]]]:
     """Run measures of the registry on a file.
 
@@ -183,22 +188,36 @@ def measure_file(
     results: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     measured: dict[str, tuple[str, Measurement]] = {}
-    for name in chosen:
-        measure = MEASURES[name]
-        lacking = _lacking(request, measure)
-        if lacking:
-            skipped[name] = lacking
-            continue
-        try:
-            results[name] = measure.run(request)
-            numbers = measure.measurements(results[name], request)
-        except MicrodataError as error:
-            results.pop(name, None)
-            skipped[name] = " ".join(str(error).split())
-            continue
-        for one in numbers:
-            measured.setdefault(one.key, (name, one))
+    with watched(on_event) as listen:
+        for number, name in enumerate(chosen):
+            listen(Event("progress", "assess", number, len(chosen), name))
+            _run_measure(request, name, results, skipped, measured)
+        listen(Event("end", "assess", len(chosen), len(chosen)))
     return results, skipped, list(measured.values())
+
+
+def _run_measure(
+    request: AssessRequest,
+    name: str,
+    results: dict[str, Any],
+    skipped: dict[str, str],
+    measured: dict[str, tuple[str, Measurement]],
+) -> None:
+    """Add the result and the numbers of one measure, or the reason why it was left out."""
+    measure = MEASURES[name]
+    lacking = _lacking(request, measure)
+    if lacking:
+        skipped[name] = lacking
+        return
+    try:
+        result = measure.run(request)
+        numbers = measure.measurements(result, request)
+    except MicrodataError as error:
+        skipped[name] = " ".join(str(error).split())
+        return
+    results[name] = result
+    for one in numbers:
+        measured.setdefault(one.key, (name, one))
 
 
 def file_measurements(

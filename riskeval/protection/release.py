@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import write_table
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import Streams, resolve_seed
 
 ORDERS = ("records", "households", "households and members", "keep")
@@ -28,11 +31,13 @@ def release_file(
     drop: str | Sequence[str] = (),
     order: str | None = None,
     seed: int | None = None,
+    dictionary: Dictionary | None = None,
 ) -> pd.DataFrame:
     """Return a file as it may leave the house.
 
-    Categories that no record has, the index, and everything in ``attrs`` (labels, dictionaries)
-    are gone; the order of the records is random; identifiers are new random numbers.
+    Categories that no record has, the index, and everything in ``attrs`` but the dictionary are
+    gone; the order of the records is random; identifiers are new random numbers. Of the dictionary
+    (`dictionary_of`) labels of variables, units and the labels of codes that occur are left.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def release_file(
     seed : int, optional
         Leave it out: the order is then drawn from the operating system and nobody can redo it. A
         seed that is known, as that of a protection session, gives the order back.
+    dictionary : Dictionary, optional
+        Labels and codes of the variables; default: the one that travels with the file.
 
     Returns
     -------
@@ -97,8 +104,47 @@ def release_file(
     for column in file.columns:
         if isinstance(file[column].dtype, pd.CategoricalDtype):
             file[column] = _used_categories(file[column])
+    meanings = dictionary_of(frame) if dictionary is None else dictionary
     file.attrs = {}
-    return file
+    meanings = released_dictionary(file, meanings)
+    return with_dictionary(file, meanings) if len(meanings) else file
+
+
+def released_dictionary(file: pd.DataFrame, dictionary: Dictionary) -> Dictionary:
+    """Return what a released file may say of its variables.
+
+    Labels of codes that no record has are left out. Missing values of a protected file may be
+    suppressed ones: none is written as the code of a missing answer.
+
+    Examples
+    --------
+    >>> from synthpop.microdata.dictionary import Variable
+    >>> job = Variable("job", "Occupation", values=((1, "clerk"), (2, "minister")), missing_code=-9)
+    >>> file = pd.DataFrame({"job": ["clerk", None]})
+    >>> released_dictionary(file, Dictionary([job]))["job"].values
+    ((1, 'clerk'),)
+    """
+    variables = []
+    for name in file.columns:
+        if str(name) not in dictionary:
+            continue
+        variable, values = dictionary[str(name)], file[name].dropna()
+        present = {str(value) for value in values.unique()}
+        numeric = is_number(file[name])
+        variables.append(
+            replace(
+                variable,
+                values=tuple(
+                    (code, label)
+                    for code, label in variable.values
+                    if (str(code) if numeric else label) in present
+                ),
+                kind=variable.kind if numeric else None,
+                decimals=variable.decimals if numeric else None,
+                missing_code=None,
+            )
+        )
+    return Dictionary(variables)
 
 
 def _used_categories(values: pd.Series) -> pd.Series:

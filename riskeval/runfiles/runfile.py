@@ -16,6 +16,7 @@ from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
 from riskeval.protect import VERBS
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
 
@@ -99,10 +100,16 @@ class AssessPlan:
     report: PageOptions
     folder: Path
 
-    def run(self) -> Assessment:
+    def run(self, *, on_event: Listener | None = None) -> Assessment:
         """Read the file and measure it."""
         data = read_data(self.data, self.folder)
-        return assess(data, **self.arguments.model_dump(), limits=self.limits, options=self.options)
+        return assess(
+            data,
+            **self.arguments.model_dump(),
+            limits=self.limits,
+            options=self.options,
+            on_event=on_event,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,3 +115,11 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def relative_path(file: Path, folder: Path) -> str:
+    """Return the path from a folder to a file; the absolute path where they share no drive."""
+    try:
+        return os.path.relpath(file, folder)
+    except ValueError:
+        return str(file.resolve())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -10,19 +11,61 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from synthpop._version import __version__
 from synthpop.microdata.errors import Faults, MicrodataError, RunFileError
-from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.output import OUTPUT
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}  # exit status: 128 and the number
 
 
-def command_line(text: str) -> typer.Typer:
+class CommandLine(typer.Typer):
+    """A command line whose commands all have ``--quiet``, ``--verbose`` and ``--json``."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Register a command; see ``typer.Typer.command``."""
+        register = super().command(name, **options)
+
+        def decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+            register(_with_output_options(function))
+            return function
+
+        return decorator
+
+
+_OUTPUT_OPTIONS = {
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")],
+    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Log each step with time.")],
+    "json": Annotated[bool, typer.Option("--json", help="Print the result as JSON only.")],
+}
+
+
+def _with_output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with the options of its output behind its own."""
+
+    @wraps(function)
+    def command(
+        *args: Any, quiet: bool = False, verbose: bool = False, json: bool = False, **options: Any
+    ) -> Any:
+        OUTPUT.begin(function.__name__, quiet=quiet, verbose=verbose, as_json=json)
+        return function(*args, **options)
+
+    signature = inspect.signature(function, eval_str=True)
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in _OUTPUT_OPTIONS.items()
+    ]
+    parameters = [*signature.parameters.values(), *more]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def command_line(text: str) -> CommandLine:
     """Return an empty command line: plain help by -h and --help, the version by -V and --version.
 
     Parameters
@@ -30,8 +73,7 @@ def command_line(text: str) -> typer.Typer:
     text : str
         What the commands are for.
     """
-    app = typer.Typer(
-        add_completion=False,
+    app = CommandLine(
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         rich_markup_mode=None,  # "[survey]" in a help text is no markup
@@ -87,15 +129,19 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
     stopped : str
         What to say besides when the command is stopped by Ctrl-C or SIGTERM.
     """
+    OUTPUT.begin("", quiet=False, verbose=False, as_json=False)
     try:
         with _signals():
             application()
+    except SystemExit as end:
+        OUTPUT.finish(int(end.code) if isinstance(end.code, int) else int(end.code is not None))
+        raise
     except MicrodataError as problem:
-        _end(name, str(problem), 1)
+        _end(name, str(problem), 1, problem)
     except Stopped as signal_:
-        _end(name, f"stopped. {stopped}".rstrip(), signal_.status)
+        _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), signal_.status)
     except KeyboardInterrupt:  # from a thread in which signals cannot be taken over
-        _end(name, f"stopped. {stopped}".rstrip(), 130)
+        _end(name, f"stopped. {OUTPUT.left_behind or stopped}".rstrip(), 130)
     except BrokenPipeError:
         _quiet_output()
         sys.exit(1)
@@ -108,7 +154,8 @@ def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> Non
         _end(name, _report(problem), 1)
 
 
-def _end(name: str, message: str, status: int) -> None:
+def _end(name: str, message: str, status: int, problem: Exception | None = None) -> NoReturn:
+    OUTPUT.finish(status, message, problem)
     with suppress(OSError, ValueError):
         print(f"{name}: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(status)
@@ -151,43 +198,6 @@ def _quiet_output() -> None:
     """Nobody reads the output any more: Python shall not complain when it closes it."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def progress() -> Iterator[Listener]:
-    """Show a bar with elapsed and remaining time for each job; stay quiet without a terminal."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:>10}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[detail]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, Any] = {}
-
-        def listen(event: Event) -> None:
-            if event.job not in tasks:
-                tasks[event.job] = bars.add_task(event.job, total=event.total, detail="")
-            bars.update(
-                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
-            )
-
-        yield listen
 
 
 def workers_option(text: str) -> int | str:

@@ -188,7 +188,7 @@ class Dictionary:
         lines = []
         for name, entry in self.to_dict().items():
             lines.append(f"[{_toml_key(name)}]")
-            lines.extend(f"{key} = {_toml_value(value)}" for key, value in entry.items())
+            lines.extend(f"{key} = {toml_value(value)}" for key, value in entry.items())
             lines.append("")
         return "\n".join(lines).rstrip()
 
@@ -230,7 +230,8 @@ class Dictionary:
             }
             for v in self.variables.values()
         ]
-        return pd.DataFrame(rows, columns=_COLUMNS)
+        table = pd.DataFrame(rows, columns=_COLUMNS)
+        return table.astype({"decimals": "Int64"})
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame) -> Dictionary:
@@ -353,12 +354,21 @@ def _pairs(value: Any) -> tuple[tuple[Any, Any], ...] | None:
 
 def _toml_key(name: str) -> str:
     plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else _toml_value(name)
+    return name if plain else toml_value(name)
 
 
-def _toml_value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Return a text, a number, a flag or a list of such as TOML.
+
+    Examples
+    --------
+    >>> toml_value([1, 'a', True])
+    '[1, "a", true]'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list):
-        return f"[{', '.join(_toml_value(item) for item in value)}]"
+        return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, str):
         escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
         shown = (

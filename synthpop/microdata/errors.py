@@ -21,8 +21,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 SHOWN_ROWS = 5
 
@@ -75,6 +77,8 @@ class Fault:
         How many rows are affected in all.
     remedy : str
         What to do about it.
+    line : int
+        Line of the run file; 0 where it is not known.
     """
 
     where: str
@@ -82,9 +86,11 @@ class Fault:
     rows: tuple[int, ...] = ()
     n_rows: int = 0
     remedy: str = ""
+    line: int = 0
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}"
+        text = f"line {self.line}: " if self.line else ""
+        text += f"{self.where}: {self.what}"
         if self.rows:
             more = ", ..." if self.n_rows > len(self.rows) else ""
             noun = "row" if self.n_rows == 1 else "rows"
@@ -139,11 +145,11 @@ class Faults:
         where: str,
         what: str,
         *,
-        rows: Iterable[int] | np.ndarray = (),
+        rows: Sequence[int] | np.ndarray | Iterable[int] = (),
         remedy: str = "",
     ) -> None:
         """Note one fault; `rows` are positions, of which the first few are shown."""
-        positions = np.asarray(list(rows) if not isinstance(rows, np.ndarray) else rows)
+        positions: Any = rows if hasattr(rows, "__getitem__") else list(rows)
         shown = tuple(int(row) for row in positions[:SHOWN_ROWS])
         self.found.append(Fault(where, what, shown, len(positions), remedy))
 

@@ -222,7 +222,13 @@ def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]
     [2.0, nan, 1.0]
     """
     if not isinstance(column.dtype, pd.CategoricalDtype):
-        return column, variable
+        labels = list(_labels(variable).values())
+        texts = labels and not pd.api.types.is_numeric_dtype(column.dtype)
+        if not (texts and column.dropna().isin(labels).all()):
+            return column, variable
+        if column.dropna().isin(list(dict(variable.values))).all():  # codes that are text
+            return column, variable
+        column = column.astype(pd.CategoricalDtype(list(dict.fromkeys(labels))))
     levels = list(column.cat.categories)
     if not variable.values and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
         return pd.Series(column.astype(float).to_numpy(), name=column.name), variable

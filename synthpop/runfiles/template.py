@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.conditional.reference_member import FIRST_MEMBER as FIRST
+from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.files import read_table
 from synthpop.microdata.names import ROLES
 from synthpop.microdata.text import count, join
@@ -46,14 +46,6 @@ def write_template(survey: Path, folder: Path) -> tuple[str, SurveyProfile]:
     frame = read_table(survey)
     profile = profile_survey(frame)
     return template_text(frame, profile, relative_path(survey, folder)), profile
-
-
-def relative_path(file: Path, folder: Path) -> str:
-    """Return the path from a folder to a file; the absolute path where they share no drive."""
-    try:
-        return os.path.relpath(file, folder)
-    except ValueError:
-        return str(file.resolve())
 
 
 def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:

@@ -1,0 +1,175 @@
+"""First run files for a file of one's own: suggested roles with their reasons, steps to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskeval.keys.suggest import RoleSuggestions
+from synthpop.microdata.dictionary import toml_value
+from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.text import number
+
+MANY_LEVELS = 30
+WIDTH = 5
+PLANS = ("assess", "protect")
+
+
+def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str) -> str:
+    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file.
+
+    Parameters
+    ----------
+    plan : {"assess", "protect"}
+    frame : DataFrame
+        The file.
+    roles : RoleSuggestions
+        See `suggest_roles`.
+    path : str
+        The file as the run file names it.
+    """
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    lines = [
+        f"# Run file of riskeval. Run it with: riskeval {plan} THIS_FILE",
+        "# The roles are suggestions from names, labels and values: check each of them. Who may",
+        "# know what of a person is a question about the world, not about the file.",
+        "",
+        "[data]",
+        f"file = {toml_value(path)}",
+        "",
+        *(_assess(roles) if plan == "assess" else _protect(frame, roles)),
+        "",
+        *_other_columns(roles),
+        "# [report]",
+        '# title = "..."',
+        '# audience = "external"',
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _keys(roles: RoleSuggestions) -> list[str]:
+    """Return the list of keys, one a line with its reason."""
+    items = [item for item in roles.columns if item.role == "key"]
+    if not items:
+        return ["keys = []   # none was recognised: name what an intruder may know of a person"]
+    lines = ["keys = ["]
+    for item in items:
+        less = f"; {number(item.uniques)} points of the sample uniques" if item.uniques else ""
+        lines.append(f"    {toml_value(item.name)},  # {_line(item.why)}{less}")
+    return [*lines, "]"]
+
+
+def _named(roles: RoleSuggestions, role: str, argument: str) -> list[str]:
+    items = [item for item in roles.columns if item.role == role]
+    if not items:
+        return [f"# {argument} = []"]
+    reasons = list(dict.fromkeys(_line(item.why) for item in items))
+    names = toml_value([item.name for item in items])
+    return [f"# {'; '.join(reasons[:3])}", f"{argument} = {names}"]
+
+
+def _single(argument: str, name: str | None) -> str:
+    return f"{argument} = {toml_value(name)}" if name else f'# {argument} = "..."'
+
+
+def _assess(roles: RoleSuggestions) -> list[str]:
+    return [
+        "[assess]",
+        *_keys(roles),
+        _single("weights", roles.weights),
+        _single("household", roles.household),
+        *_named(roles, "sensitive", "sensitive"),
+        *_named(roles, "numeric", "numeric"),
+        "",
+        "# What is accepted; the report says where the limits come from.",
+        "# [limits]",
+        "# k = 3",
+    ]
+
+
+def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
+    lines = [
+        "[roles]",
+        *_keys(roles),
+        _single("weights", roles.weights),
+        _single("household", roles.household),
+        *_named(roles, "sensitive", "sensitive"),
+        *_named(roles, "numeric", "numeric"),
+        "",
+    ]
+    for name in roles.keys:
+        breaks = _breaks(frame[name])
+        if breaks:
+            lines += [
+                f"# {_line(name)}: {number(frame[name].nunique())} values, in classes of {WIDTH}.",
+                "[[step]]",
+                'verb = "global_recode"',
+                f"column = {toml_value(name)}",
+                f"breaks = {toml_value(breaks)}",
+                "",
+            ]
+    lines += [
+        "# Suppress single values of keys until every record shares its keys with two others.",
+        "[[step]]",
+        'verb = "local_suppression"',
+        "k = 3",
+        "",
+    ]
+    if roles.numeric:
+        lines += [
+            "# Numeric keys: mean of three similar records each.",
+            "# [[step]]",
+            '# verb = "microaggregate"',
+            f"# variables = {toml_value(list(roles.numeric))}",
+            "",
+        ]
+    drop = [item.name for item in roles.columns if item.role in ("identifier", "design")]
+    drop = [name for name in drop if name != roles.household]
+    if drop:
+        lines += [
+            "# Identifiers and columns of the sample design stay in the house.",
+            "[release]",
+            f"drop = {toml_value(drop)}",
+        ]
+    return lines
+
+
+def _breaks(column: pd.Series) -> list[int]:
+    """Return limits of classes of five for whole numbers with many values."""
+    if not is_number(column) or column.nunique() <= MANY_LEVELS:
+        return []
+    values = as_numbers(column)
+    known = values[np.isfinite(values)]
+    if not np.array_equal(known, np.rint(known)) or np.ptp(known) > 50 * WIDTH:
+        return []
+    low = int(np.floor(known.min() / WIDTH) * WIDTH) - 1
+    high = int(known.max())
+    return [*range(low, high, WIDTH), high]
+
+
+def _other_columns(roles: RoleSuggestions) -> list[str]:
+    items = [item for item in roles.columns if item.role in ("none", "identifier", "design")]
+    if not items:
+        return []
+    return [
+        "# Columns without a role above:",
+        *(f"# {_line(item.name)}: {item.role}, {_line(item.why)}" for item in items),
+        "",
+    ]
+
+
+def _line(text: str) -> str:
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(printable.split())
+
+
+def roles_table(roles: RoleSuggestions) -> str:
+    """Return the suggestions as a text table for the screen: column, role, why."""
+    rows: Sequence[tuple[str, str, str]] = [
+        ("Column", "Role", "Why"),
+        *((item.name, item.role, item.why) for item in roles.columns),
+    ]
+    widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
+    return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)

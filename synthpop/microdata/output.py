@@ -1,0 +1,203 @@
+"""What a command says: sentences for people, one JSON object for programs, a log when asked."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.events import Event, Listener, silent
+
+LOGGER = logging.getLogger("synthpop")
+LOG_FORMAT = "%(asctime)s %(name)s %(message)s"
+
+
+@dataclass
+class Output:
+    """The output of the command that runs.
+
+    Attributes
+    ----------
+    command : str
+    quiet : bool
+        Nothing but errors is said.
+    verbose : bool
+        Steps are logged with their time instead of shown as bars.
+    as_json : bool
+        All that is said comes as one JSON object at the end.
+    left_behind : str
+        What is there if the command is stopped now.
+    """
+
+    command: str = ""
+    quiet: bool = False
+    verbose: bool = False
+    as_json: bool = False
+    left_behind: str = ""
+    messages: list[str] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def begin(self, command: str, *, quiet: bool, verbose: bool, as_json: bool) -> None:
+        """Start the output of a command."""
+        self.command, self.quiet, self.verbose, self.as_json = command, quiet, verbose, as_json
+        self.left_behind = ""
+        self.messages, self.values = [], {}
+        for handler in [h for h in LOGGER.handlers if getattr(h, "of_command", False)]:
+            LOGGER.removeHandler(handler)
+        if verbose:
+            handler = logging.StreamHandler(sys.stderr)
+            handler.setFormatter(logging.Formatter(LOG_FORMAT))
+            handler.of_command = True  # type: ignore[attr-defined]
+            LOGGER.addHandler(handler)
+            LOGGER.setLevel(logging.INFO)
+
+    def say(self, text: str) -> None:
+        """Say a sentence to the user."""
+        self.messages.append(text)
+        if not (self.quiet or self.as_json):
+            print(text)  # noqa: T201
+
+    def answer(self, **values: Any) -> None:
+        """Add values to the JSON object."""
+        self.values.update(values)
+
+    def finish(self, status: int, error: str = "", problem: Exception | None = None) -> None:
+        """Print the JSON object where it was asked for."""
+        if not (self.as_json and self.command):
+            return
+        result: dict[str, Any] = {"command": self.command, "status": status, **self.values}
+        if self.messages:
+            result["messages"] = self.messages
+        if error:
+            result["error"] = error
+        if isinstance(problem, InputError):
+            result["faults"] = [_fault(item) for item in problem.faults]
+        self.as_json = False
+        with suppress(OSError):
+            print(json.dumps(plain(result), ensure_ascii=False, indent=1))  # noqa: T201
+
+
+OUTPUT = Output()
+
+
+def _fault(item: Any) -> dict[str, Any]:
+    names = ("where", "what", "rows", "n_rows", "remedy", "line")
+    return {name: getattr(item, name) for name in names if getattr(item, name)}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: paths as text, frames as records, NaN as null.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> plain({"file": Path("a.csv"), "gap": float("nan"), "n": (1, 2)})
+    {'file': 'a.csv', 'gap': None, 'n': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return plain(value.to_dict("records"))
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        return plain(value.item())
+    if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
+        return None if value != value else str(value)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return str(value)
+
+
+def say(text: str) -> None:
+    """Say a sentence to the user of a command, unless ``--quiet`` or ``--json`` is given."""
+    OUTPUT.say(text)
+
+
+def answer(**values: Any) -> None:
+    """Add values to what ``--json`` prints."""
+    OUTPUT.answer(**values)
+
+
+def log_event(event: Event) -> None:
+    """Write an event to the log, as ``simulate 3/8 north``."""
+    LOGGER.info("%s %d/%d %s", event.job, event.done, event.total, event.detail)
+
+
+@contextmanager
+def progress() -> Iterator[Listener]:
+    """Show a bar with elapsed and remaining time for each job; log it with ``--verbose``.
+
+    Quiet without a terminal, and with ``--quiet`` or ``--json``.
+    """
+    if OUTPUT.verbose:
+        yield log_event
+        return
+    if OUTPUT.quiet or OUTPUT.as_json or not sys.stderr.isatty():
+        yield silent
+        return
+    with bars() as listen:
+        yield listen
+
+
+@contextmanager
+def bars(console: Any = None) -> Iterator[Listener]:
+    """Show a bar with elapsed and remaining time for each job, in a terminal or a notebook."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:>10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[detail]}"),
+    )
+    with Progress(*columns, console=console or Console(stderr=True)) as shown:
+        tasks: dict[str, Any] = {}
+
+        def listen(event: Event) -> None:
+            if event.job not in tasks:
+                tasks[event.job] = shown.add_task(event.job, total=event.total, detail="")
+            shown.update(
+                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
+            )
+
+        yield listen
+
+
+def in_notebook() -> bool:
+    """Whether the code runs in a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+@contextmanager
+def watched(on_event: Listener | None) -> Iterator[Listener]:
+    """Yield the listener; without one, bars in a notebook, and silence elsewhere."""
+    if on_event is not None or not in_notebook():
+        yield on_event or silent
+        return
+    from rich.console import Console
+
+    with bars(Console()) as listen:
+        yield listen
+
+
+__all__ = [
+    "OUTPUT", "answer", "bars", "in_notebook", "log_event", "plain", "progress", "say", "watched"
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""A population, or a part of it, as one file of any format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from synthpop.microdata.dictionary import dictionary_of, with_dictionary
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.files import write_table
+from synthpop.microdata.losses import losses
+from synthpop.pipeline.fingerprint import chosen_strata
+from synthpop.population.population import Population
+from synthpop.sampling.designs import Cluster, SimpleRandom
+from synthpop.sampling.draw import draw_sample
+
+
+def export_population(
+    population: Population,
+    path: Path | str,
+    *,
+    strata: Sequence[Any] | None = None,
+    sample: int | None = None,
+    households: bool = False,
+    seed: int | None = None,
+    safe_csv: bool = False,
+    on_losses: Callable[[list[str]], None] | None = None,
+) -> int:
+    """Write a population, or a part of it, to one file with its labels and codes.
+
+    Parameters
+    ----------
+    population : Population
+    path : path
+        Its ending says the format; see `write_table`.
+    strata : sequence of levels, optional
+        Only these strata.
+    sample : int, optional
+        Draw so many households (persons where there are none) at random, with design weights.
+    households : bool
+        One row a household: its id, stratum and size.
+    seed : int, optional
+        Of the sample.
+    safe_csv : bool
+        See `write_table`.
+    on_losses : callable, optional
+        Receives what the format cannot hold, before anything is written.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    Raises
+    ------
+    InputError
+        Unknown strata, a sample larger than the population, a seed without a sample.
+    OutputError
+        The file cannot be written, or cannot hold the data.
+    """
+    faults = Faults("export")
+    if seed is not None and sample is None:
+        faults.add("seed", "is given without a sample", remedy="Leave it out, or give sample.")
+    faults.raise_if_any()
+    target = Path(path)
+    stream = strata is None and sample is None and not households
+    if stream and target.suffix.lower() in (".csv", ".parquet"):
+        tell = losses(population.frame().head(0), target)
+        if tell and on_losses is not None:
+            on_losses(tell)
+        if target.suffix.lower() == ".parquet":
+            population.to_parquet(target)
+        else:
+            population.to_csv(target, safe=safe_csv)
+        return population.n_persons
+    frame = _part(population, strata, households)
+    if sample is not None:
+        home = population.roles.household
+        unit = Cluster(home, SimpleRandom(sample)) if home else SimpleRandom(sample)
+        dictionary = dictionary_of(frame)
+        frame = with_dictionary(draw_sample(frame, unit, seed=seed).frame, dictionary)
+    tell = losses(frame, target)
+    if tell and on_losses is not None:
+        on_losses(tell)
+    write_table(frame, target, safe_csv=safe_csv)
+    return len(frame)
+
+
+def _part(population: Population, strata: Sequence[Any] | None, households: bool) -> pd.DataFrame:
+    """Return the persons or households of some strata; only their rows are held."""
+    if strata is None:
+        return population.households() if households else population.frame()
+    column = population.roles.strata
+    field = next((item for item in population.fields if item.name == column), None)
+    levels = () if field is None else field.levels
+    wanted = [levels[place] for place in chosen_strata(strata, levels, column)]
+    if households:
+        frame = population.households()
+        rows = frame[frame[str(column)].isin(wanted)]
+    else:
+        parts = [block[block[str(column)].isin(wanted)] for block in population.iter_blocks()]
+        rows = pd.concat([part for part in parts if len(part)])
+    return with_dictionary(rows.reset_index(drop=True), population.dictionary)
