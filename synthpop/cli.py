@@ -311,7 +311,7 @@ def open_app(
     """Protect a file, judge a release or create a population in the browser, on this machine."""
     from synthpop.app.start import start_app
 
-    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=typer.echo)
+    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=say)
 
 
 @app.command()
@@ -331,8 +331,8 @@ def profile(
     frame = read_table(file)
     result = profile_survey(frame)
     write_profile(target, frame, profile=result, title=f"Columns of {file.name}")
-    typer.echo(result.summary())
-    typer.echo(f"Report: {target}")
+    say(result.summary())
+    say(f"Report: {target}")
 
 
 def _plan_of(file: Path, folder: Path) -> Any:
