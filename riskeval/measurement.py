@@ -7,13 +7,18 @@ can give. Results carry `Measurement` records; tables and pages read nothing els
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
 
-__all__ = ["GROUPS", "UNITS", "MeasureInfo", "Measurement", "measurement_table", "not_measured"]
+from synthpop.microdata.errors import InputError, MicrodataError
+
+__all__ = [
+    "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "joined", "measurement_table",
+    "not_measured",
+]  # fmt: skip
 
 NAN = float("nan")
 GROUPS = ("file risk", "link risk", "attribution risk", "utility")
@@ -175,6 +180,30 @@ def not_measured(
     'no key is in the release'
     """
     return [Measurement(info, NAN, target, note=why) for info in infos for target in targets]
+
+
+def attempt(
+    infos: Sequence[MeasureInfo], target: str, measure: Callable[[], Sequence[Measurement]]
+) -> list[Measurement]:
+    """Measure, or note the reason; faults of data do not end a comparison."""
+    try:
+        return list(measure())
+    except InputError as problem:
+        first = problem.faults[0]
+        return not_measured(infos, f"{first.where}: {first.what}", [target])
+    except MicrodataError as problem:
+        return not_measured(infos, str(problem), [target])
+
+
+def joined(*notes: str) -> str:
+    """Return the notes that say something, in one text.
+
+    Examples
+    --------
+    >>> joined("a", "", "b", "a")
+    'a; b'
+    """
+    return "; ".join(dict.fromkeys(note for note in notes if note))
 
 
 def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:

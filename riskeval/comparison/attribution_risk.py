@@ -15,9 +15,8 @@ from riskeval.attacks.registry import ATTACKS, N_GROUPS, AttackEntry, AttackInpu
 from riskeval.attacks.shares import Excess
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.link_risk import drawn
-from riskeval.comparison.numbers import attempt, joined
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import MeasureInfo, Measurement, not_measured
+from riskeval.measurement import MeasureInfo, Measurement, attempt, joined, not_measured
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, plural

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.alignment import Aligned
-from riskeval.comparison.numbers import attempt, joined
 from riskeval.comparison.request import CompareRequest
-from riskeval.measurement import Measurement, not_measured
+from riskeval.measurement import Measurement, attempt, joined, not_measured
 from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
 from riskeval.measures.linkage.linkage import LINKED, record_linkage
 from riskeval.measures.mahalanobis_disclosure import (

@@ -61,12 +61,6 @@ MOST_FINDINGS = 5
 NOTABLE_CHANGE = 0.1
 """Relative change of a risk below which two files count as alike."""
 FEW_CELLS, MANY_CELLS = 0.05, 0.2
-UTILITY = {
-    "IL1s": "mean change of a value in sqrt(2) standard deviations; 0 is none",
-    "IL1": "mean change of a value as a share of it; 0 is none",
-    "eigenvalues": "summed relative change of the eigenvalues of the correlations; 0 is none",
-    "correlations": "mean absolute change of the correlations; 0 is none",
-}
 
 
 def write_protection(path: Path | str, session: ProtectionSession, audience: str) -> Path:
@@ -251,15 +245,13 @@ def _counted(head: str, labels: Sequence[str], sides: Sequence[np.ndarray]) -> d
 
 
 def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
-    """Information loss of the numeric keys; for external readers only where all are safe."""
-    measured = session.utility().table
-    if "numeric keys" not in measured.index.get_level_values(0):
-        return table([], [])
-    if external and not set(session.roles.numeric) <= safe_columns(session):
+    """Loss of utility by the registry; for external readers only where all numbers are safe."""
+    measured = session.utility().measurements.get("current", {})
+    if not measured or (external and not set(session.roles.numeric) <= safe_columns(session)):
         return table([], [])
     rows = [
-        (str(what), UTILITY.get(str(what), str(what)), number(float(values["current"]), 4))
-        for what, values in measured.loc["numeric keys"].iterrows()
+        (label, f"{one.info.meaning}; {number(one.info.perfect)} is no loss", number(one.value, 4))
+        for (_, label), one in measured.items()
     ]
     return table(["Number", "What it means", "Value"], rows, text_columns=2)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.measurement import Measurement
+from riskeval.measurement import Measurement, attempt
+from riskeval.report.show import lower
 from riskeval.session.roles import SessionRoles
-from synthpop.microdata.errors import InputError
+from riskeval.utility.registry import IL1S, UTILITIES, UtilityInput
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, number, plural
 
@@ -29,12 +32,12 @@ class BeforeAfter(Result):
         One row a number, with columns ``original`` and ``current``.
     text : str
     measurements : mapping of "original" and "current" to a mapping of row to Measurement
-        What each number means; empty for utility.
+        What each number means; of utility, those of the registry by (about, number).
     """
 
     table: pd.DataFrame
     text: str
-    measurements: Mapping[str, Mapping[str, Measurement]] = field(default_factory=dict)
+    measurements: Mapping[str, Mapping[Any, Measurement]] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table`."""
@@ -82,21 +85,26 @@ def compare_columns(
         before, after = describe(original[name]), describe(current[name])
         for what in [*before, *(key for key in after if key not in before)]:
             rows[name, what] = (before.get(what, np.nan), after.get(what, np.nan))
-    loss = _loss(original, current, roles.numeric)
-    rows.update({("numeric keys", str(key)): (0.0, float(x)) for key, x in loss.items()})
+    losses = _losses(original, current, roles)
+    labels = {key: (about, lower(one.info.title)) for key, (about, one) in losses.items()}
+    for key, (_, one) in losses.items():
+        rows[labels[key]] = (one.info.perfect, one.value)
     table = pd.DataFrame(rows, index=["original", "current"]).T
     table.index.names = ["column", "number"]
     text = (
         f"{count(changed)} of {count(current.size)} cells differ from the original file after "
         f"{plural(n_steps, 'step')}."
     )
-    if not loss.empty:
+    if IL1S.name in losses:
+        names = [n for n in roles.numeric if is_number(current[n])]
+        il1s = losses[IL1S.name][1].value
         text += (
-            f" Values of {join(loss.attrs['columns'])} changed by "
-            f"{number(2**0.5 * float(loss['IL1s']))} standard deviations on average (IL1s = "
-            f"{number(loss['IL1s'])}; there is no threshold)."
+            f" Values of {join(names)} changed by "
+            f"{number(2**0.5 * il1s)} standard deviations on average (IL1s = "
+            f"{number(il1s)}; there is no threshold)."
         )
-    return BeforeAfter(table, text)
+    meanings = {labels[key]: one for key, (_, one) in losses.items()}
+    return BeforeAfter(table, text, {"current": meanings})
 
 
 def risk_measurements(
@@ -177,26 +185,19 @@ def describe(values: pd.Series) -> dict[str, float]:
     return found
 
 
-def _loss(original: pd.DataFrame, current: pd.DataFrame, numeric: Sequence[str]) -> pd.Series:
-    """Information loss of the numeric keys that still are numbers; empty where there is none."""
-    from riskeval.utility.information import information_loss
-
-    names = [n for n in numeric if pd.api.types.is_numeric_dtype(current[n].dtype)]
-    if not names:
-        return pd.Series(dtype=float)
-    try:
-        found = information_loss(original, current, names, rows="paired")
-    except InputError:  # values that are not finite
-        return pd.Series(dtype=float)
-    values = {
-        "IL1s": found.il1s,
-        "IL1": found.il1,
-        "eigenvalues": found.eigenvalues,
-        "correlations": found.correlations,
+def _losses(
+    original: pd.DataFrame, current: pd.DataFrame, roles: SessionRoles
+) -> dict[str, tuple[str, Measurement]]:
+    """What each number of the registry of utility that sessions show is about, and its value."""
+    files = UtilityInput(
+        original, current, roles.keys, roles.numeric, roles.sensitive, rows=np.arange(len(current))
+    )
+    return {
+        one.key: (measure.about, one)
+        for measure in UTILITIES.values()
+        if measure.session
+        for one in attempt(measure.infos, "", partial(measure.run, files))
     }
-    loss = pd.Series({what: value for what, value in values.items() if np.isfinite(value)})
-    loss.attrs["columns"] = names
-    return loss if "IL1s" in loss else pd.Series(dtype=float)
 
 
 def individual_risk_of(frame: pd.DataFrame, roles: SessionRoles) -> IndividualRisk:

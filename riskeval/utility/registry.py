@@ -1,0 +1,321 @@
+"""Utility measures of a release: how each is run, and which numbers it gives.
+
+A new utility measure is one module and one more entry of `UTILITIES`: comparisons, sessions and
+their pages read its numbers from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measurement import MeasureInfo, Measurement, attempt, joined, not_measured
+from riskeval.utility.distributions import hellinger
+from riskeval.utility.information import eigenvalue_difference, information_loss
+from riskeval.utility.k_way_tables import table_distances
+from riskeval.utility.propensity_scores import propensity
+from synthpop.microdata.errors import InputError
+from synthpop.microdata.frames import is_number, numbers
+from synthpop.microdata.robust import correlations
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import plural
+
+LEVELS_KEPT = MeasureInfo(
+    "levels_kept", "utility", "high", "overlap",
+    "mean over the categories of the share of the original's levels that the release "
+    "distinguishes",
+    "counts", "Detail kept", perfect=1.0,
+)  # fmt: skip
+MISSING = MeasureInfo(
+    "missing", "utility", "low", "overlap",
+    "share of the cells of the variables that are missing more often",
+    "Templ 2017, equation 5.3", "Cells suppressed", perfect=0.0,
+)  # fmt: skip
+IL1S = MeasureInfo(
+    "il1s", "utility", "low", "loss",
+    "mean distance of a number from its original in sqrt(2) standard deviations",
+    "Yancey et al. 2002; Templ 2017, equation 5.9", "IL1s", perfect=0.0,
+)  # fmt: skip
+IL1 = MeasureInfo(
+    "il1", "utility", "low", "loss",
+    "mean change of a number as a share of it",
+    "Domingo-Ferrer and Torra 2001", "IL1", perfect=0.0,
+)  # fmt: skip
+EIGENVALUES = MeasureInfo(
+    "eigenvalues", "utility", "low", "loss",
+    "summed relative change of the eigenvalues of the correlations",
+    "Templ 2017, section 5.2", "Eigenvalues", perfect=0.0,
+)  # fmt: skip
+CORRELATIONS = MeasureInfo(
+    "correlations", "utility", "low", "loss",
+    "mean absolute change of the correlations",
+    "Domingo-Ferrer and Torra 2001", "Correlations", perfect=0.0,
+)  # fmt: skip
+HELLINGER = MeasureInfo(
+    "hellinger", "utility", "low", "loss",
+    "mean over the categories of the distance of their distributions",
+    "Templ 2017, section 5.4", "Hellinger distance", perfect=0.0,
+)  # fmt: skip
+TABLES = MeasureInfo(
+    "tables", "utility", "low", "loss",
+    "mean share of the records that would have to move to make a table equal",
+    "total variation", "Two-way tables", perfect=0.0,
+)  # fmt: skip
+PMSE = MeasureInfo(
+    "pmse", "utility", "low", "loss",
+    "how well a model distinguishes the two files; 0 not at all, 0.25 completely",
+    "Woo et al. 2009", "pMSE", perfect=0.0,
+)  # fmt: skip
+PMSE_RATIO = MeasureInfo(
+    "pmse_ratio", "utility", "low", "ratio",
+    "pMSE in relation to chance; near 1 is the best of a synthetic file, up to 3 good, above 10 "
+    "a model that misses something",
+    "Snoke et al. 2018; Raab, Nowok and Dibben 2021", "pMSE ratio", perfect=0.0,
+)  # fmt: skip
+FEW = 20
+"""Numeric keys with at most so many levels count as categories in the propensity score."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UtilityInput:
+    """Two files that are compared.
+
+    Attributes
+    ----------
+    original, released : DataFrame
+        The variables that both files share, on the levels that both have.
+    keys, numeric, sensitive : tuple of str
+        Variables by role, also those that are not shared.
+    rows : int64 array, or None
+        Row of `original` of each released record; None where records cannot be linked.
+    weights, released_weights : float64 array, or None
+    lost : mapping
+        Why a variable is not shared.
+    levels : mapping
+        Categories: levels of the original, and how many of them the release distinguishes.
+    suppressed : mapping
+        Share of the cells of a variable that are missing more often; 1 where it is not released.
+    most_records : int
+        Records of each file that a model takes at most.
+    seed : int
+    """
+
+    original: pd.DataFrame
+    released: pd.DataFrame
+    keys: tuple[str, ...]
+    numeric: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    rows: np.ndarray | None
+    weights: np.ndarray | None = None
+    released_weights: np.ndarray | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, float] = field(default_factory=dict)
+    most_records: int = 50_000
+    seed: int = 0
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Keys, sensitive and numeric variables, each once."""
+        return tuple(dict.fromkeys([*self.keys, *self.sensitive, *self.numeric]))
+
+    def shared(self, names: Sequence[str]) -> list[str]:
+        """Those of some variables that both files share."""
+        return [name for name in names if name not in self.lost]
+
+    def why(self, names: Sequence[str]) -> str:
+        """Why some variables cannot all be compared; empty when they can."""
+        return "; ".join(f"{name} {self.lost[name]}" for name in names if name in self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityMeasure:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    title : str
+    question : str
+        What it answers.
+    run : function of a UtilityInput to a list of Measurement
+    infos : tuple of MeasureInfo
+        Numbers that it gives.
+    compared : bool
+        Whether comparisons of releases show it.
+    session : bool
+        Whether a session shows it after each step.
+    about : str
+        What its numbers are about, in the table of a session.
+    """
+
+    title: str
+    question: str
+    run: Callable[[UtilityInput], Sequence[Measurement]]
+    infos: tuple[MeasureInfo, ...]
+    compared: bool = True
+    session: bool = False
+    about: str = "file"
+
+
+def utility_measurements(files: UtilityInput) -> list[Measurement]:
+    """Run every measure of the registry that comparisons show."""
+    measured: list[Measurement] = []
+    for measure in UTILITIES.values():
+        if measure.compared:
+            measured += attempt(measure.infos, "", partial(measure.run, files))
+    return measured
+
+
+def _detail(files: UtilityInput) -> list[Measurement]:
+    shares = [min(1.0, shared / n_levels) for n_levels, shared in files.levels.values() if n_levels]
+    names = files.variables
+    suppressed = [files.suppressed[name] for name in names]
+    return [
+        Measurement(LEVELS_KEPT, float(np.mean(shares)))
+        if shares
+        else not_measured([LEVELS_KEPT], "no category was named")[0],
+        Measurement(MISSING, float(np.mean(suppressed)), note=files.why(names)),
+    ]
+
+
+def _numbers(files: UtilityInput) -> list[Measurement]:
+    names = files.shared(files.numeric)
+    infos, note = [IL1S, EIGENVALUES, CORRELATIONS], files.why(files.numeric)
+    if not names:
+        return not_measured(infos, note or "no numeric variable was named")
+    moved = _moved(files, names, note)
+    return moved + attempt(infos[1:], "", lambda: _structure(files, names, note))
+
+
+def _moved(files: UtilityInput, names: list[str], note: str) -> list[Measurement]:
+    """IL1s of linked records: mean over the cells of |x - y| / (sqrt(2) S)."""
+    if files.rows is None:
+        return not_measured([IL1S], "records cannot be linked one to one")
+    x = numbers(files.original, names)
+    spread = np.array([np.nanstd(column, ddof=1) if len(x) > 1 else 0.0 for column in x.T])
+    distance = np.abs(x[files.rows] - numbers(files.released, names))
+    cells = ~np.isnan(distance) & (spread > 0)
+    if not cells.any():
+        return not_measured([IL1S], "no number can be compared")
+    value = float((distance / np.where(spread > 0, np.sqrt(2) * spread, 1.0))[cells].mean())
+    return [Measurement(IL1S, value, note=note)]
+
+
+def _structure(files: UtilityInput, names: list[str], note: str) -> list[Measurement]:
+    """Change of the (weighted) correlation matrix of complete records."""
+    infos = [EIGENVALUES, CORRELATIONS]
+    if len(names) == 1:
+        return not_measured(infos, "one variable has no correlations")
+    matrices = []
+    for frame, weights in (
+        (files.original, files.weights), (files.released, files.released_weights),
+    ):  # fmt: skip
+        values = numbers(frame, names)
+        whole = ~np.isnan(values).any(axis=1)
+        if whole.sum() < 2:
+            return not_measured(infos, "fewer than two complete records")
+        matrices.append(correlations(values[whole], None if weights is None else weights[whole]))
+    one, two = matrices
+    if np.isnan(one).any() or np.isnan(two).any():
+        return not_measured(infos, "a variable has no spread")
+    upper = np.triu_indices(len(names), 1)
+    return [
+        Measurement(EIGENVALUES, eigenvalue_difference(one, two), note=note),
+        Measurement(CORRELATIONS, float(np.abs(one - two)[upper].mean()), note=note),
+    ]
+
+
+def _information_loss(files: UtilityInput) -> list[Measurement]:
+    """The losses of the numeric variables that still are numbers, record by record."""
+    names = [name for name in files.numeric if is_number(files.released[name])]
+    if not names:
+        return []
+    try:
+        loss = information_loss(files.original, files.released, names, rows="paired")
+    except InputError:  # values that are not finite
+        return []
+    values = {IL1S: loss.il1s, IL1: loss.il1, EIGENVALUES: loss.eigenvalues,
+              CORRELATIONS: loss.correlations}  # fmt: skip
+    if not np.isfinite(loss.il1s):
+        return []
+    return [Measurement(info, value) for info, value in values.items() if np.isfinite(value)]
+
+
+def _tables(files: UtilityInput) -> list[Measurement]:
+    categories = [name for name in (*files.keys, *files.sensitive) if name not in files.numeric]
+    names = list(dict.fromkeys(files.shared(categories)))
+    note = files.why([*files.keys, *files.sensitive])
+    if not names:
+        return not_measured([HELLINGER, TABLES], note or "no category was named")
+    x, y = files.original[names], files.released[names]
+    both: dict[str, Any] = {
+        "weights": files.weights, "released_weights": files.released_weights,
+    }  # fmt: skip
+
+    def distances() -> list[Measurement]:
+        one = hellinger(x, y, names, categorical=names, **both)
+        return [Measurement(HELLINGER, float(one.mean), note=note)]
+
+    def two_way() -> list[Measurement]:
+        size = min(2, len(names))
+        mean = table_distances(x, y, names, size=size, **both).mean
+        return [Measurement(TABLES, mean, note=note)]
+
+    return attempt([HELLINGER], "", distances) + attempt([TABLES], "", two_way)
+
+
+def _propensity(files: UtilityInput) -> list[Measurement]:
+    names, note = files.shared(files.variables), files.why(files.variables)
+    if not names:
+        return not_measured([PMSE, PMSE_RATIO], note)
+    x, y = files.original, files.released
+    few = [name for name in names if name not in files.numeric and _is_few(x, y, name)]
+    result = propensity(
+        x, y, names, weights=files.weights, released_weights=files.released_weights,
+        categorical=few, share=0.5, max_rows=files.most_records,
+        seed=int(Streams(files.seed).at("compare", "propensity").integers(2**62)),
+    )  # fmt: skip
+    sampled = f"at most {plural(files.most_records, 'record')} of each file, drawn at random"
+    text = joined(
+        note,
+        "" if result.converged else "the fit stopped before it converged",
+        sampled if result.drawn else "",
+    )
+    source = "rule of thumb of Raab, Nowok and Dibben (2021)"
+    return [
+        Measurement(PMSE, result.pmse, note=text),
+        Measurement(PMSE_RATIO, result.pmse_ratio, limit=10.0, limit_source=source, note=text),
+    ]
+
+
+def _is_few(x: pd.DataFrame, y: pd.DataFrame, name: str) -> bool:
+    return all(is_number(frame[name]) and frame[name].nunique() <= FEW for frame in (x, y))
+
+
+UTILITIES: dict[str, UtilityMeasure] = {
+    "detail": UtilityMeasure(
+        "Detail", "Which categories and cells are left?", _detail, (LEVELS_KEPT, MISSING)
+    ),
+    "numbers": UtilityMeasure(
+        "Numbers", "How far did numbers and their correlations move?", _numbers,
+        (IL1S, EIGENVALUES, CORRELATIONS),
+    ),
+    "information_loss": UtilityMeasure(
+        "Information loss", "How far did the numeric keys move, record by record?",
+        _information_loss, (IL1S, IL1, EIGENVALUES, CORRELATIONS),
+        compared=False, session=True, about="numeric keys",
+    ),
+    "tables": UtilityMeasure(
+        "Tables", "How far did the distributions of the categories move?", _tables,
+        (HELLINGER, TABLES),
+    ),
+    "propensity": UtilityMeasure(
+        "Propensity score", "Can a model tell the two files apart?", _propensity,
+        (PMSE, PMSE_RATIO),
+    ),
+}  # fmt: skip

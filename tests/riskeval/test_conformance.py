@@ -1,0 +1,112 @@
+"""A new measure, attack, protection method or utility measure is one file and one registry line.
+
+A dummy of each is registered; it appears in every function, session, script, run file and page that
+reads its registry. (Measures and attacks in comparisons: see ``comparison/test_compare.py``.)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import riskeval
+from riskeval import protect
+from riskeval.attacks import registry as attacks
+from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.runfiles.runfile import load_protect_plan
+from riskeval.utility import registry as utility
+from tests.riskeval.comparison.cases import ROLES, people
+
+PEEK = MeasureInfo("peek", "attribution risk", "low", "share", "records peeked", title="Peek!")
+GLANCE = MeasureInfo(
+    "glance", "utility", "high", "overlap", "what is seen at a glance", title="Glance!", perfect=1.0
+)
+
+
+def blank(data: Any, column: str, *, rows: int = 1) -> Protected:
+    """Make the first values of a column missing."""
+    frame = own_frame(data)
+    released = frame.copy(deep=False)
+    released[column] = frame[column].mask(pd.RangeIndex(len(frame)) < rows)
+    return protected(
+        frame, released, [column], method="blank", parameters={"column": column, "rows": rows}
+    )
+
+
+def test_a_new_utility_measure_is_compared_and_shown_by_sessions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(files: utility.UtilityInput) -> list[Measurement]:
+        return [Measurement(GLANCE, len(files.released) / len(files.original))]
+
+    entry = utility.UtilityMeasure("Glance", "Is it seen?", run, (GLANCE,), session=True)
+    monkeypatch.setitem(utility.UTILITIES, "glance", entry)
+    original = people(100)
+    comparison = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
+    assert comparison.table["glance"].tolist() == [1.0, 0.5]
+    assert "Glance!" in comparison.report(tmp_path / "c.html").read_text(encoding="utf-8")
+    assert comparison.risk_utility_map(utility="glance").utility_title == "Glance!"
+    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
+    assert session.utility().table.loc[("file", "glance!"), "current"] == 1
+    page = session.report(tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "glance!" in page
+    assert GLANCE.meaning in page
+
+
+def test_a_new_utility_measure_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(files: utility.UtilityInput) -> list[Measurement]:
+        protect.pram(files.original, "nowhere")
+        return []
+
+    entry = utility.UtilityMeasure("Glance", "Is it seen?", run, (GLANCE,), session=True)
+    monkeypatch.setitem(utility.UTILITIES, "glance", entry)
+    original = people(100)
+    notes = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES).notes
+    assert "nowhere" in notes.set_index("name").loc["glance", "note"].iloc[-1]
+
+
+def test_a_new_attack_is_run_by_every_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    entry = attacks.AttackEntry(
+        "Peek!", "looks at everything", "categorical", False, (), False,
+        lambda given, target: len(given.original),
+        lambda result: [attacks.AttackNumber(Measurement(PEEK, 0.5, "ill", records=result))],
+        "nothing",
+    )  # fmt: skip
+    monkeypatch.setitem(attacks.ATTACKS, "peek", entry)
+    original = people(100)
+    assessed = riskeval.assess_synthetic(
+        original, people(80, seed=3), ROLES["keys"], ["ill"], attacks=["peek"], seed=1
+    )
+    assert "Peek!" in assessed.summary()
+    comparison = riskeval.compare(original, {"half": original.iloc[:50]}, **ROLES)
+    assert comparison.table["peek: ill"].tolist() == [0.5, 0.5]
+    assert "Peek!" in comparison.report(tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+def test_a_new_protection_method_works_in_sessions_scripts_and_run_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(protect.VERBS, "blank", "blank")
+    monkeypatch.setattr(protect, "blank", blank, raising=False)
+    original = people(100)
+    session = riskeval.ProtectionSession(original, keys=ROLES["keys"])
+    result = session.apply("blank", "sex", rows=3)
+    assert result.cells_suppressed == 3
+    folder = session.save(tmp_path / "saved")
+    assert riskeval.ProtectionSession.load(folder).data["sex"].isna().sum() == 3
+    assert "protect.blank(data, column='sex', rows=3)" in session.to_script()
+    assert "blank" in session.report(tmp_path / "p.html").read_text(encoding="utf-8")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'data = {demo = true}\nroles = {keys = ["age"]}\n[[step]]\nverb = "blank"\n'
+        'column = "age"\nrows = 2\n'
+    )
+    assert load_protect_plan(plan).steps == (("blank", {"column": "age", "rows": 2}),)
+    comparison = riskeval.compare(original, {"blank": result}, **ROLES)
+    assert comparison.releases["family"].tolist()[1] == "blank"
