@@ -54,7 +54,7 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
     categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
     rows = []
     for name in dict.fromkeys(measured.index.get_level_values(0)):
-        if name == "numeric keys":
+        if name not in session.original:  # about several columns, or the file
             continue
         part = measured.loc[name]
         before, after = session.original[name], session.data[name]
