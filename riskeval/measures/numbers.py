@@ -112,15 +112,6 @@ DIS = MeasureInfo(
     "that ranks records; there is no published threshold",
     "Elliot and Manning 2003", "Highest DIS-SUDA score", kinds=PERSONS, single=True,
 )  # fmt: skip
-TAU1 = MeasureInfo(
-    "tau1", "file risk", "low", "persons", "unique records expected to be alone in the population",
-    "Skinner and Shlomo 2008", "tau_1 of the log-linear model", kinds=PERSONS,
-)  # fmt: skip
-TAU2 = MeasureInfo(
-    "tau2", "file risk", "low", "persons",
-    "unique records that an intruder is expected to link correctly",
-    "Skinner and Shlomo 2008", "tau_2 of the log-linear model", kinds=PERSONS,
-)  # fmt: skip
 OUTLIERS = MeasureInfo(
     "outlier_risk", "file risk", "low", "records",
     "records with an amount in the tail that no other value is near to",
@@ -355,17 +346,6 @@ def of_suda(result: Any, request: AssessRequest) -> list[Measurement]:
             note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
         ).noted(note),
         request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
-    ]
-
-
-def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
-    """The two measures of Skinner and Shlomo."""
-    note = plural(result.n_uniques, "unique record")
-    if result.n_left_out:
-        note += f"; {plural(result.n_left_out, 'record')} with a missing key left out"
-    return [
-        request.measured(TAU1, result.tau1, note=note),
-        request.measured(TAU2, result.tau2, note=note),
     ]
 
 

@@ -17,6 +17,7 @@ from riskeval.measures.beta_likeness import beta_likeness
 from riskeval.measures.individual import FORMULAS, IndividualRisk, read_factors, risk_of_counts
 from riskeval.measures.k_anonymity import anonymity_of_counts
 from riskeval.measures.l_diversity import l_diversity
+from riskeval.measures.loglinear.numbers import of_loglinear
 from riskeval.measures.outlier_risk import outlier_risk
 from riskeval.measures.request import AssessRequest, ByVariable, Limits, Measure
 from riskeval.measures.risky_cells import risky_cells
@@ -95,8 +96,9 @@ def _run_loglinear(request: AssessRequest) -> Any:
     from riskeval.measures.loglinear.model import loglinear_risk
 
     return loglinear_risk(
-        request.frame, request.keys, **request.arguments("loglinear", weights=request.weights)
-    )
+        request.frame, request.keys,
+        **request.arguments("loglinear", weights=request.weights, household=request.household),
+    )  # fmt: skip
 
 
 MEASURES: dict[str, Measure] = {
@@ -154,7 +156,7 @@ MEASURES: dict[str, Measure] = {
         "How many unique records does a model of the table expect to be found?",
         ("weights",),
         _run_loglinear,
-        numbers.of_loglinear,
+        of_loglinear,
         "Skinner and Shlomo 2008",
         ("formula", "method", "bound", "inclusion", "fit"),
         compared=False,

@@ -8,8 +8,6 @@ model, which lends strength to a cell from the cells that share levels with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
 from typing import Any
 from warnings import warn
 
@@ -17,188 +15,32 @@ import numpy as np
 import pandas as pd
 
 from riskeval.measures.frequencies import read_weights
+from riskeval.measures.individual import household_risks
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.fit import Fit
+from riskeval.measures.loglinear.mixing import (
+    DISTRIBUTIONS,
+    estimated_dispersion,
+    match_risks,
+    unique_probabilities,
+)
 from riskeval.measures.loglinear.newton import fit_newton
+from riskeval.measures.loglinear.result import LogLinearRisk
+from riskeval.measures.loglinear.table import (
+    Table,
+    check_size,
+    program_measures,
+    tabulate_cells,
+)
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
-from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults
-from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, number, plural, short_percent
+from synthpop.microdata.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 FITS = ("book", "exact")
 INCLUSIONS = ("global", "cell")
 BOOK_CONSTANT = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class LogLinearRisk(Result):
-    """Risk of the sample uniques under a log-linear model.
-
-    Attributes
-    ----------
-    tau1 : float
-        Expected number of sample uniques that are unique in the population (equation 3.22).
-    tau2 : float
-        Expected number of correct matches of sample uniques, each matched at random inside its
-        population cell (equation 3.23).
-    lambda_ : float64, shape (n,)
-        Estimated population mean of the cell of each record; NaN where a key is missing.
-    inclusion_probability : float64, shape (n,)
-        pi of each record; NaN where a key is missing.
-    risk_unique : float64, shape (n,)
-        Probability that the record is a population unique: 0 unless it is a sample unique.
-    risk_match : float64, shape (n,)
-        Expected 1 / F of a sample unique; NaN for other records.
-    n_uniques, n_left_out : int
-        Sample uniques with all keys; records that miss a key and are in no cell.
-    cells : DataFrame
-        Observed cells: the keys, ``f``, ``F`` (sum of weights), ``pi``, ``sample_mean`` (fitted),
-        ``lambda`` (population mean).
-    n_cells : int
-        Cells of the whole key table, empty ones included.
-    formula : str
-        The model, with all its terms.
-    as_numbers : tuple of str
-        Keys that entered as numbers; all others are categories.
-    method, fit, inclusion : str
-    n_parameters : int
-    deviance : float
-    converged : bool
-    iterations : int
-    program_gr1, program_gr2 : float
-        Not the published measures: what the function ``modRisk`` of the R package sdcMicro returns
-        under these names, and the book prints as tau. Sample means in place of population means,
-        sums over uniques divided by the number of cells with at most `bound` records.
-    program_cells : int
-        That number of cells.
-    bound : float
-    """
-
-    tau1: float
-    tau2: float
-    lambda_: np.ndarray
-    inclusion_probability: np.ndarray
-    risk_unique: np.ndarray
-    risk_match: np.ndarray
-    n_uniques: int
-    n_left_out: int
-    cells: pd.DataFrame
-    n_cells: int
-    formula: str
-    as_numbers: tuple[str, ...]
-    method: str
-    fit: str
-    inclusion: str
-    n_parameters: int
-    deviance: float
-    converged: bool
-    iterations: int
-    program_gr1: float
-    program_gr2: float
-    program_cells: int
-    bound: float
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``lambda``, ``pi``, ``risk_unique``, ``risk_match``."""
-        return pd.DataFrame(
-            {
-                "lambda": self.lambda_,
-                "pi": self.inclusion_probability,
-                "risk_unique": self.risk_unique,
-                "risk_match": self.risk_match,
-            }
-        )
-
-    def summary(self) -> str:
-        """Return what the measures mean, in sentences."""
-        if self.n_uniques == 0:
-            text = "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
-        else:
-            text = (
-                f"Log-linear risk: of {count(self.n_uniques)} records that are unique on the keys, "
-                f"{_count(self.tau1)} are expected to be unique in the population (tau1), and an "
-                f"intruder who matches all of them is expected to be right "
-                f"{_count(self.tau2)} times (tau2, "
-                f"{short_percent(self.tau2 / self.n_uniques)} of the uniques)."
-            )
-        text += f" Model {self.formula}, method {self.method}."
-        if self.as_numbers:
-            text += f" As numbers: {', '.join(self.as_numbers)}."
-        if self.n_left_out:
-            out = plural(self.n_left_out, "record is", "records are")
-            text += f" {out} left out for a missing key."
-        if not self.converged:
-            text += f" The fit did not converge in {plural(self.iterations, 'iteration')}."
-        return text + " There is no published threshold; the measures depend on the model."
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The observed cells of a key table.
-
-    Attributes
-    ----------
-    names : tuple of str
-    levels : tuple of lists
-        Levels of each key that occur in the file.
-    codes : int64, shape (n_observed, m)
-        Cells without missing keys.
-    counts, weights, inverse : float64, shape (n_observed,)
-        Records, sum of weights, sum of 1 / weight.
-    cell_of : int64, shape (n,)
-        Cell of each record; -1 where a key is missing.
-    total, population : float
-        Records and sum of weights of the file, incomplete records included.
-    """
-
-    names: tuple[str, ...]
-    levels: tuple[list[Any], ...]
-    codes: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
-    inverse: np.ndarray
-    cell_of: np.ndarray
-    total: float
-    population: float
-
-    @property
-    def sizes(self) -> list[int]:
-        """Number of levels of each key."""
-        return [len(levels) for levels in self.levels]
-
-
-def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> Table:
-    """Count the cells of a key table (records that miss a key are in none)."""
-    columns, levels = [], []
-    for key in keys:
-        codes, found = encode(frame[key])
-        present = np.unique(codes[codes >= 0])
-        rank = np.full(len(found) + 1, -1, dtype=np.int64)
-        rank[present] = np.arange(len(present))
-        columns.append(rank[codes])
-        levels.append([found[code] for code in present])
-    matrix = np.column_stack(columns)
-    complete = (matrix >= 0).all(axis=1)
-    ids, n_cells = cell_ids(matrix[complete], [len(found) for found in levels])
-    first = np.empty(n_cells, dtype=np.int64)
-    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
-    cell_of = np.full(len(frame), -1, dtype=np.int64)
-    cell_of[complete] = ids
-    held = weights[complete]
-    return Table(
-        names=tuple(keys),
-        levels=tuple(levels),
-        codes=matrix[complete][first],
-        counts=np.bincount(ids, minlength=n_cells).astype(np.float64),
-        weights=np.bincount(ids, weights=held, minlength=n_cells),
-        inverse=np.bincount(ids, weights=1 / held, minlength=n_cells),
-        cell_of=cell_of,
-        total=float(len(frame)),
-        population=float(weights.sum()),
-    )
 
 
 def unique_risks(mean: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -270,37 +112,6 @@ def fit_model(
     )
 
 
-def check_size(
-    faults: Faults,
-    table: Table,
-    terms: Sequence[Term],
-    numbers: Sequence[np.ndarray | None],
-    method: str,
-) -> None:
-    """Note a model whose parts are too large to be held in memory."""
-    newton = method in ("clogg-eliason", "weighted") or any(x is not None for x in numbers)
-    most = fitting.MOST_DESIGN if newton else fitting.MOST_CELLS
-    for keys in fitting.connected_keys(terms, len(table.sizes)):
-        cells = prod(table.sizes[j] for j in keys)
-        if cells > most:
-            faults.add(
-                "formula",
-                f"ties {', '.join(table.names[j] for j in keys)} together: "
-                f"{plural(cells, 'cell')}, at most {count(most)} can be held",
-                remedy="Use fewer interactions or coarser keys.",
-            )
-    width = sum(
-        prod(1 if numbers[j] is not None else table.sizes[j] for j in term) for term in terms
-    )
-    if newton and width > fitting.MOST_PARAMETERS:
-        faults.add(
-            "formula",
-            f"has {count(width)} parameters, at most {count(fitting.MOST_PARAMETERS)} can be "
-            "fitted here",
-            remedy="Use coarser keys, or method 'poisson', 'pseudo-ml' or 'ipf'.",
-        )
-
-
 def _numbers_of(
     frame: pd.DataFrame, table: Table, categorical: set[int], method: str, given: bool
 ) -> list[np.ndarray | None]:
@@ -326,6 +137,9 @@ def loglinear_risk(
     bound: float = np.inf,
     inclusion: str = "global",
     fit: str = "book",
+    distribution: str = "poisson",
+    dispersion: float | None = None,
+    household: str | None = None,
 ) -> LogLinearRisk:
     """Estimate how many sample uniques are unique, and can be matched, in the population.
 
@@ -356,6 +170,16 @@ def loglinear_risk(
         cells have the offset log 0.1), and "pseudo-ml" rounds the scaled counts. "exact": the
         offset is log(f / F), of empty cells log(n / N), and counts are not rounded. No difference
         for the other methods.
+    distribution : {"poisson", "negative-binomial", "poisson-inverse-gaussian"}
+        Of the counts of a cell given the model. The latter two let the mean of each cell vary
+        around the model by a gamma or an inverse Gaussian factor: fewer cells are as the model
+        says, and more are empty or full. Without one, a model that lacks an interaction takes
+        persons in rare cells for less rare than they are.
+    dispersion : float, above 0, optional
+        Variance of the factor (its mean is 1). Default: that of greatest likelihood of the
+        occupied cells, given the fitted means.
+    household : str, optional
+        Column with the household of each person; missing: a household of one.
 
     Returns
     -------
@@ -385,7 +209,9 @@ def loglinear_risk(
     References
     ----------
     Skinner and Shlomo (2008), doi:10.1198/016214507000001328; Templ (2017), equations 3.6, 3.7
-    and 3.20 to 3.23.
+    and 3.20 to 3.23, household risk: section 3.6. Negative binomial: Rinott and Shlomo (2006),
+    doi:10.1007/11930242_8. Poisson-inverse Gaussian: Carlson (2002), Statistics in Transition 5,
+    901-925.
 
     Examples
     --------
@@ -408,6 +234,10 @@ def loglinear_risk(
     check_choice(faults, "method", method, METHODS)
     check_choice(faults, "inclusion", inclusion, INCLUSIONS)
     check_choice(faults, "fit", fit, FITS)
+    check_choice(faults, "distribution", distribution, DISTRIBUTIONS)
+    _check_dispersion(faults, distribution, dispersion)
+    if household is not None:
+        check_columns(faults, frame, [household], "household")
     if not isinstance(bound, (int, float, np.number)) or not bound >= 1:
         faults.add("bound", f"is {bound!r}", remedy="Give a number of records, 1 or more.")
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
@@ -435,7 +265,32 @@ def loglinear_risk(
         if numbers[j] is None and pd.api.types.is_numeric_dtype(frame[name].dtype)
     }
     text = format_formula(terms, table.names, written)
-    return _assemble(table, fitted, text, terms, numbers, method, fit, inclusion, float(bound))
+    homes = None if household is None else pd.factorize(frame[household])[0]
+    return _assemble(
+        table, fitted, text, terms, numbers, method, fit, inclusion, float(bound), distribution,
+        dispersion, homes,
+    )  # fmt: skip
+
+
+def _check_dispersion(faults: Faults, distribution: str, dispersion: float | None) -> None:
+    if dispersion is None:
+        return
+    is_number = isinstance(dispersion, (int, float, np.number)) and not isinstance(dispersion, bool)
+    if not is_number or not 0 < dispersion < np.inf:
+        faults.add("dispersion", f"is {dispersion!r}", remedy="Give a number above 0.")
+    elif distribution == "poisson":
+        remedy = "Leave it out, or choose another distribution."
+        faults.add("dispersion", "has no meaning for Poisson counts", remedy=remedy)
+
+
+def _household_risk(risk: np.ndarray, homes: np.ndarray | None) -> np.ndarray | None:
+    """Risk of the household of each record; a missing number is a household of one."""
+    if homes is None:
+        return None
+    number = homes.copy()
+    lone = number < 0
+    number[lone] = number.max(initial=-1) + 1 + np.arange(lone.sum())
+    return household_risks(np.nan_to_num(risk), number)
 
 
 def _assemble(
@@ -448,6 +303,9 @@ def _assemble(
     fit: str,
     inclusion: str,
     bound: float,
+    distribution: str,
+    dispersion: float | None,
+    homes: np.ndarray | None,
 ) -> LogLinearRisk:
     """Turn fitted cell means into the measures."""
     if inclusion == "global":
@@ -461,11 +319,17 @@ def _assemble(
     elif fit == "exact" and method == "clogg-eliason":
         scale = table.counts / table.weights
     population_mean = fitted.mean / scale
+    spread = dispersion or estimated_dispersion(distribution, table.counts, fitted.mean)
     unique, match = unique_risks(population_mean, pi)
+    every = match_risks(distribution, spread, table.counts, population_mean, pi)
+    if distribution != "poisson":
+        unique, match = unique_probabilities(distribution, spread, population_mean, pi), every
     alone = table.counts == 1
+    every = np.where(alone, match, every)
     gr1, gr2, n_used = program_measures(table, fitted.mean, bound)
     complete = table.cell_of >= 0
     cell = table.cell_of[complete]
+    risk = _spread(complete, every[cell])
     cells = pd.DataFrame(
         {
             name: pd.Series([levels[code] for code in table.codes[:, j]], dtype=object)
@@ -479,6 +343,10 @@ def _assemble(
         inclusion_probability=_spread(complete, pi[cell]),
         risk_unique=_spread(complete, np.where(alone, unique, 0.0)[cell]),
         risk_match=_spread(complete, np.where(alone, match, np.nan)[cell]),
+        risk=risk,
+        household_risk=_household_risk(risk, homes),
+        distribution=distribution,
+        dispersion=spread,
         n_uniques=int(alone.sum()),
         n_left_out=int((~complete).sum()),
         cells=cells.assign(
@@ -509,38 +377,8 @@ def _assemble(
     )
 
 
-def _count(expected: float) -> str:
-    """An expected number of records as words need it: 0.74, 41.1, 1,505."""
-    return number(expected)
-
-
 def _spread(complete: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return values of complete records among all records, NaN elsewhere."""
     out = np.full(len(complete), np.nan)
     out[complete] = values
     return out
-
-
-def program_measures(
-    table: Table, sample_mean: np.ndarray, bound: float
-) -> tuple[float, float, int]:
-    """Return what the R function ``modRisk`` calls gr1 and gr2, which the book prints as tau.
-
-    With p the *sum* of 1 / weight in a cell, mu the fitted *sample* mean, v = (1 - p) mu, and k
-    cells of 1 to `bound` records: gr1 is the sum of exp(-v) over sample uniques divided by k, gr2
-    that of (1 - exp(-v)) / v (1 where v is 0). These are not the measures of Skinner and Shlomo.
-
-    Returns
-    -------
-    gr1, gr2 : float
-        NaN when no cell counts.
-    n_cells : int
-    """
-    used = table.counts <= bound
-    alone = table.counts == 1
-    v = ((1 - table.inverse) * sample_mean)[alone]
-    n_used = int(used.sum())
-    if n_used == 0:
-        return np.nan, np.nan, 0
-    match = np.where(v == 0, 1.0, -np.expm1(-v) / np.where(v == 0, 1.0, v))
-    return float(np.exp(-v).sum() / n_used), float(match.sum() / n_used), n_used

@@ -18,15 +18,9 @@ import pandas as pd
 
 from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear.fit import Fit
-from riskeval.measures.loglinear.model import (
-    LogLinearRisk,
-    Table,
-    check_size,
-    fit_model,
-    loglinear_risk,
-    tabulate_cells,
-    unique_risks,
-)
+from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_risks
+from riskeval.measures.loglinear.result import LogLinearRisk
+from riskeval.measures.loglinear.table import Table, check_size, tabulate_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults

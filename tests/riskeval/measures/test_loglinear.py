@@ -10,18 +10,20 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval import assess
 from riskeval.kernels.loglinear import error_sums, error_terms, slope_and_bend
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear import select as choice_module
 from riskeval.measures.loglinear.fit import connected_keys, fit_margins
-from riskeval.measures.loglinear.model import (
-    loglinear_risk,
-    program_measures,
-    tabulate_cells,
-    unique_risks,
+from riskeval.measures.loglinear.mixing import (
+    estimated_dispersion,
+    match_risks,
+    unique_probabilities,
 )
+from riskeval.measures.loglinear.model import loglinear_risk, unique_risks
 from riskeval.measures.loglinear.newton import fit_newton
 from riskeval.measures.loglinear.select import choose_model, estimated_error
+from riskeval.measures.loglinear.table import program_measures, tabulate_cells
 from riskeval.measures.loglinear.terms import format_formula, read_terms
 from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
 from tests.reference_data import golden, survey_data
@@ -339,7 +341,7 @@ def test_the_measures_are_sums_over_sample_uniques() -> None:
     assert np.isnan(risk.risk_match[~alone]).all()
     assert np.nansum(risk.risk_match) == pytest.approx(risk.tau2)
     frame = risk.to_frame()
-    assert list(frame.columns) == ["lambda", "pi", "risk_unique", "risk_match"]
+    assert list(frame.columns) == ["lambda", "pi", "risk_unique", "risk_match", "risk"]
     assert len(frame) == len(FRAME)
 
 
@@ -636,3 +638,104 @@ def test_measures_are_near_the_truth_under_the_right_model() -> None:
     truth, estimate = np.mean(truths, axis=0), np.mean(found, axis=0)
     np.testing.assert_allclose(estimate[0], truth, rtol=0.05)
     assert (estimate[1] > 1.5 * truth).all()  # without the interaction: far too high
+
+
+# --- distributions beyond Poisson, and households ------------------------------------------------
+
+
+def drawn_factor(distribution: str, dispersion: float, n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    if distribution == "negative-binomial":
+        return rng.gamma(1 / dispersion, dispersion, n)
+    return rng.wald(1.0, 1 / dispersion, n)
+
+
+@pytest.mark.parametrize("distribution", ["negative-binomial", "poisson-inverse-gaussian"])
+def test_risks_of_cells_are_those_of_simulated_ones(distribution: str) -> None:
+    n, mean, pi, dispersion = 400_000, 12.0, 0.2, 1.5
+    factor = drawn_factor(distribution, dispersion, n, 1)
+    rng = np.random.default_rng(2)
+    sample = rng.poisson(pi * mean * factor)
+    rest = rng.poisson((1 - pi) * mean * factor)
+    one = np.array([mean]), np.array([pi])
+    for f in (1, 2, 4):
+        simulated = 1 / (f + rest[sample == f])
+        risk = match_risks(distribution, dispersion, np.array([float(f)]), *one)[0]
+        assert risk == pytest.approx(
+            simulated.mean(), abs=4 * simulated.std() / len(simulated) ** 0.5
+        )
+    alone = (rest[sample == 1] == 0).mean()
+    assert unique_probabilities(distribution, dispersion, *one)[0] == pytest.approx(
+        alone, abs=0.004
+    )
+
+
+@pytest.mark.parametrize("distribution", ["negative-binomial", "poisson-inverse-gaussian"])
+def test_the_dispersion_is_estimated_and_no_dispersion_is_poisson(distribution: str) -> None:
+    rng = np.random.default_rng(3)
+    mean = rng.lognormal(-1.5, 1, 8000)
+    counts = rng.poisson(mean * drawn_factor(distribution, 1.5, 8000, 4)).astype(float)
+    seen = counts > 0
+    assert estimated_dispersion(distribution, counts[seen], mean[seen]) == pytest.approx(
+        1.5, rel=0.2
+    )
+    one, f = np.full(3, 9.0), np.array([1.0, 2.0, 30.0])
+    nearly = match_risks(distribution, 1e-6, f, one, np.full(3, 0.1))
+    np.testing.assert_allclose(nearly, match_risks("poisson", 0.0, f, one, np.full(3, 0.1)), 1e-4)
+
+
+def test_overdispersed_files_have_more_risk_than_poisson_says() -> None:
+    """A population whose cells vary around main effects: how many matches are right in truth."""
+    rng = np.random.default_rng(5)
+    cells = 3000
+    level = np.stack(np.unravel_index(np.arange(cells), (15, 10, 20)), axis=1)
+    size = rng.poisson(8 * rng.gamma(0.25, 4.0, cells))
+    people = np.repeat(np.arange(cells), size)
+    taken = rng.random(len(people)) < 0.1
+    f = np.bincount(people[taken], minlength=cells)
+    truth = (1 / size[f == 1]).sum()
+    frame = pd.DataFrame(level[people[taken]], columns=["a", "b", "c"]).assign(w=10.0)
+    plain = loglinear_risk(frame, ["a", "b", "c"], weights="w").tau2
+    mixed = loglinear_risk(frame, ["a", "b", "c"], weights="w", distribution="negative-binomial")
+    assert abs(mixed.tau2 - truth) < 0.3 * truth
+    assert abs(plain - truth) > abs(mixed.tau2 - truth)
+    assert mixed.dispersion > 1
+    fixed = loglinear_risk(
+        frame, ["a", "b", "c"], weights="w", distribution="negative-binomial", dispersion=0.5
+    )
+    assert fixed.dispersion == 0.5
+    assert "negative binomial" in mixed.summary()
+
+
+def test_household_risk() -> None:
+    frame = people().assign(h=np.arange(300) // 3)
+    frame["h"] = frame["h"].astype(float).where(np.arange(300) > 0)
+    keys = list(frame.columns[:3])
+    weights = np.full(300, 20.0)
+    alone = loglinear_risk(frame, keys, weights=weights)
+    assert alone.household_risk is None
+    risk = loglinear_risk(frame, keys, weights=weights, household="h")
+    np.testing.assert_array_equal(risk.risk, alone.risk)
+    one = np.nan_to_num(risk.risk)
+    assert risk.household_risk[0] == pytest.approx(one[0])  # no household: one of its own
+    assert risk.household_risk[4] == pytest.approx(1 - np.prod(1 - one[3:6]))
+    unique = ~np.isnan(risk.risk_match)
+    np.testing.assert_array_equal(risk.risk[unique], risk.risk_match[unique])
+    assert (risk.risk[~unique & ~np.isnan(risk.risk)] <= 0.5).all()
+    assert "live in a household" in risk.summary()
+    page = assess(frame.assign(w=weights), keys=keys, weights="w", household="h")
+    value = page.results["loglinear"].expected_household_reidentifications
+    assert value == pytest.approx(risk.household_risk.sum())
+    assert "loglinear_households" in set(page.to_frame()["name"])
+
+
+def test_faults_of_distributions() -> None:
+    frame, keys = people(), list(people().columns[:2])
+    for more, text in (
+        ({"distribution": "gamma"}, "distribution"),
+        ({"dispersion": 1.0}, "no meaning for Poisson"),
+        ({"distribution": "negative-binomial", "dispersion": -1}, "is -1"),
+        ({"household": "nobody"}, "household"),
+    ):
+        with pytest.raises(InputError, match=text):
+            loglinear_risk(frame, keys, weights=np.full(300, 2.0), **more)

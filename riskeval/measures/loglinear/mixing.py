@@ -1,0 +1,144 @@
+"""Counts that vary more than Poisson counts: a gamma or inverse Gaussian factor of every cell.
+
+The population count of a cell is Poisson with mean lambda g, its sample count Poisson with mean
+pi lambda g, the rest Poisson with mean (1 - pi) lambda g; g has mean 1 and the variance
+`dispersion`. With L the Laplace transform of g and L_f its f-th derivative without the sign,
+
+    P(F = f | f) = L_f(lambda) / L_f(pi lambda),
+    E(1 / F | f) = integral over t in (0, 1) of t^(f - 1) L_f(s(t)) / L_f(pi lambda),
+
+s(t) = pi lambda + (1 - pi) lambda (1 - t). Without a factor L(s) = exp(-s), which gives the
+equations 3.21 to 3.23 of Templ (2017) for f = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+DISTRIBUTIONS = ("poisson", "negative-binomial", "poisson-inverse-gaussian")
+NODES = 48
+LARGEST_COUNT = 400
+"""Records of a cell up to which the integral is used; above, 1 / F is 1 over its mean."""
+LEAST, MOST = 1e-4, 1e3
+"""Range of dispersions that are tried."""
+
+
+def log_transform(distribution: str, dispersion: float, f: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return log L_f(s), the f-th derivative of the Laplace transform of the factor, no sign.
+
+    Parameters
+    ----------
+    distribution : str
+    dispersion : float
+        Variance of the factor.
+    f, s : float64 arrays of one shape
+
+    Examples
+    --------
+    >>> one = np.array([1.0])
+    >>> log_transform("poisson", 0.0, one, np.array([2.0])).tolist()
+    [-2.0]
+    """
+    if distribution == "poisson" or dispersion == 0:
+        return -s
+    from scipy.special import gammaln, kve
+
+    if distribution == "negative-binomial":
+        shape = 1 / dispersion
+        steps = gammaln(shape + f) - gammaln(shape) + f * np.log(dispersion)
+        return np.asarray(steps - (shape + f) * np.log1p(dispersion * s))
+    # density of the factor: (2 pi a g^3)^(-1/2) exp(-(g - 1)^2 / (2 a g)), a the dispersion
+    root = np.sqrt(1 + 2 * dispersion * s)
+    order, z = f - 0.5, root / dispersion
+    with np.errstate(divide="ignore", over="ignore"):
+        bessel = np.log(kve(order, z)) - z
+    large = ~np.isfinite(bessel)  # many records in a cell of a tiny mean: K(z) ~ (z/2)^-order
+    if large.any():
+        small = gammaln(np.maximum(order, 0.5)) - np.log(2) - order * np.log(z / 2)
+        bessel = np.where(large, small, bessel)
+    scale = 0.5 * np.log(2 / (np.pi * dispersion)) + 1 / dispersion
+    return np.asarray(scale + bessel - order * np.log(root))
+
+
+def match_risks(
+    distribution: str, dispersion: float, f: np.ndarray, mean: np.ndarray, pi: np.ndarray
+) -> np.ndarray:
+    """Return E(1 / F | f) of cells: the probability that a match drawn in the cell is right.
+
+    Parameters
+    ----------
+    distribution, dispersion
+    f : float64, shape (c,)
+        Records of the cell, from 1.
+    mean : float64, shape (c,)
+        Population mean lambda.
+    pi : float64, shape (c,)
+        Inclusion probability.
+
+    Examples
+    --------
+    >>> one, ten = np.array([1.0, 2.0]), np.array([10.0, 10.0])
+    >>> match_risks("poisson", 0.0, one, ten, np.array([0.1, 0.1])).round(4).tolist()
+    [0.1111, 0.0988]
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    # a power of the nodes puts more of them where the integrand of a large mean is: near 1
+    u, du = (nodes + 1) / 2, weights / 2
+    power = 4
+    t, dt = 1 - u**power, power * u ** (power - 1) * du
+    result = np.empty(len(f))
+    few = f <= LARGEST_COUNT
+    count, lam, p = f[few, None], mean[few, None], pi[few, None]
+    s = p * lam + (1 - p) * lam * (1 - t)
+    every = np.broadcast_to(count, s.shape)
+    low = log_transform(distribution, dispersion, count, p * lam)
+    ratio = log_transform(distribution, dispersion, every, s) - low
+    result[few] = np.exp((count - 1) * np.log(t) + ratio) @ dt
+    result[~few] = 1 / (f[~few] + (1 - pi[~few]) * mean[~few])
+    return np.minimum(result, 1.0)
+
+
+def unique_probabilities(
+    distribution: str, dispersion: float, mean: np.ndarray, pi: np.ndarray
+) -> np.ndarray:
+    """Return P(F = 1 | f = 1) of cells.
+
+    Examples
+    --------
+    >>> unique_probabilities("poisson", 0.0, np.array([10.0]), np.array([0.1])).round(6).tolist()
+    [0.000123]
+    """
+    one = np.ones(len(mean))
+    top = log_transform(distribution, dispersion, one, mean)
+    return np.asarray(np.exp(top - log_transform(distribution, dispersion, one, pi * mean)))
+
+
+def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> float:
+    """Return the dispersion of greatest likelihood of the occupied cells, given their means.
+
+    Parameters
+    ----------
+    distribution : str
+    f, mean : float64, shape (c,)
+        Records, from 1, and fitted sample means of the occupied cells. Empty cells are left out,
+        and the likelihood is that of counts of at least 1.
+
+    Examples
+    --------
+    >>> estimated_dispersion("poisson", np.array([1.0]), np.array([1.0]))
+    0.0
+    """
+    if distribution == "poisson":
+        return 0.0
+    from scipy.optimize import minimize_scalar
+
+    mean = np.maximum(mean, 1e-12)
+
+    def loss(log_dispersion: float) -> float:
+        a = float(np.exp(log_dispersion))
+        inside = f * np.log(mean) + log_transform(distribution, a, f, mean)
+        none = log_transform(distribution, a, np.zeros(len(f)), mean)
+        return -float((inside - np.log(-np.expm1(np.minimum(none, -1e-300)))).sum())
+
+    found = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded")
+    return float(np.exp(found.x))

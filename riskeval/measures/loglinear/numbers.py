@@ -1,0 +1,45 @@
+"""Numbers of the log-linear models in an assessment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riskeval.measurement import MeasureInfo, Measurement
+from riskeval.measures.numbers import PERSONS
+from riskeval.measures.request import AssessRequest
+from synthpop.microdata.text import plural
+
+TAU1 = MeasureInfo(
+    "tau1", "file risk", "low", "persons", "unique records expected to be alone in the population",
+    "Skinner and Shlomo 2008", "tau_1 of the log-linear model", kinds=PERSONS,
+)  # fmt: skip
+TAU2 = MeasureInfo(
+    "tau2", "file risk", "low", "persons",
+    "unique records that an intruder is expected to link correctly",
+    "Skinner and Shlomo 2008", "tau_2 of the log-linear model", kinds=PERSONS,
+)  # fmt: skip
+HOUSEHOLDS = MeasureInfo(
+    "loglinear_households", "file risk", "low", "persons",
+    "persons in a household of which some member is expected to be linked correctly, under the "
+    "log-linear model",
+    "Templ 2017, section 3.6; Skinner and Shlomo 2008", "Household risk of the log-linear model",
+    kinds=PERSONS,
+)  # fmt: skip
+
+
+def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
+    """The two measures of Skinner and Shlomo and, with households, the persons in them."""
+    note = plural(result.n_uniques, "unique record")
+    if result.n_left_out:
+        note += f"; {plural(result.n_left_out, 'record')} with a missing key left out"
+    measured = [
+        request.measured(TAU1, result.tau1, note=note),
+        request.measured(TAU2, result.tau2, note=note),
+    ]
+    if result.household_risk is not None:
+        measured.append(
+            request.measured(
+                HOUSEHOLDS, result.expected_household_reidentifications, note=result.formula
+            )
+        )
+    return measured

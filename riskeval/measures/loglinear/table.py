@@ -1,0 +1,139 @@
+"""The observed cells of a key table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.measures.loglinear import fit as fitting
+from riskeval.measures.loglinear.terms import Term
+from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.text import count, plural
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The observed cells of a key table.
+
+    Attributes
+    ----------
+    names : tuple of str
+    levels : tuple of lists
+        Levels of each key that occur in the file.
+    codes : int64, shape (n_observed, m)
+        Cells without missing keys.
+    counts, weights, inverse : float64, shape (n_observed,)
+        Records, sum of weights, sum of 1 / weight.
+    cell_of : int64, shape (n,)
+        Cell of each record; -1 where a key is missing.
+    total, population : float
+        Records and sum of weights of the file, incomplete records included.
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[list[Any], ...]
+    codes: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+    inverse: np.ndarray
+    cell_of: np.ndarray
+    total: float
+    population: float
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of levels of each key."""
+        return [len(levels) for levels in self.levels]
+
+
+def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> Table:
+    """Count the cells of a key table (records that miss a key are in none)."""
+    columns, levels = [], []
+    for key in keys:
+        codes, found = encode(frame[key])
+        present = np.unique(codes[codes >= 0])
+        rank = np.full(len(found) + 1, -1, dtype=np.int64)
+        rank[present] = np.arange(len(present))
+        columns.append(rank[codes])
+        levels.append([found[code] for code in present])
+    matrix = np.column_stack(columns)
+    complete = (matrix >= 0).all(axis=1)
+    ids, n_cells = cell_ids(matrix[complete], [len(found) for found in levels])
+    first = np.empty(n_cells, dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    cell_of = np.full(len(frame), -1, dtype=np.int64)
+    cell_of[complete] = ids
+    held = weights[complete]
+    return Table(
+        names=tuple(keys),
+        levels=tuple(levels),
+        codes=matrix[complete][first],
+        counts=np.bincount(ids, minlength=n_cells).astype(np.float64),
+        weights=np.bincount(ids, weights=held, minlength=n_cells),
+        inverse=np.bincount(ids, weights=1 / held, minlength=n_cells),
+        cell_of=cell_of,
+        total=float(len(frame)),
+        population=float(weights.sum()),
+    )
+
+
+def check_size(
+    faults: Faults,
+    table: Table,
+    terms: Sequence[Term],
+    numbers: Sequence[np.ndarray | None],
+    method: str,
+) -> None:
+    """Note a model whose parts are too large to be held in memory."""
+    newton = method in ("clogg-eliason", "weighted") or any(x is not None for x in numbers)
+    most = fitting.MOST_DESIGN if newton else fitting.MOST_CELLS
+    for keys in fitting.connected_keys(terms, len(table.sizes)):
+        cells = prod(table.sizes[j] for j in keys)
+        if cells > most:
+            faults.add(
+                "formula",
+                f"ties {', '.join(table.names[j] for j in keys)} together: "
+                f"{plural(cells, 'cell')}, at most {count(most)} can be held",
+                remedy="Use fewer interactions or coarser keys.",
+            )
+    width = sum(
+        prod(1 if numbers[j] is not None else table.sizes[j] for j in term) for term in terms
+    )
+    if newton and width > fitting.MOST_PARAMETERS:
+        faults.add(
+            "formula",
+            f"has {count(width)} parameters, at most {count(fitting.MOST_PARAMETERS)} can be "
+            "fitted here",
+            remedy="Use coarser keys, or method 'poisson', 'pseudo-ml' or 'ipf'.",
+        )
+
+
+def program_measures(
+    table: Table, sample_mean: np.ndarray, bound: float
+) -> tuple[float, float, int]:
+    """Return what the R function ``modRisk`` calls gr1 and gr2, which the book prints as tau.
+
+    With p the *sum* of 1 / weight in a cell, mu the fitted *sample* mean, v = (1 - p) mu, and k
+    cells of 1 to `bound` records: gr1 is the sum of exp(-v) over sample uniques divided by k, gr2
+    that of (1 - exp(-v)) / v (1 where v is 0). These are not the measures of Skinner and Shlomo.
+
+    Returns
+    -------
+    gr1, gr2 : float
+        NaN when no cell counts.
+    n_cells : int
+    """
+    used = table.counts <= bound
+    alone = table.counts == 1
+    v = ((1 - table.inverse) * sample_mean)[alone]
+    n_used = int(used.sum())
+    if n_used == 0:
+        return np.nan, np.nan, 0
+    match = np.where(v == 0, 1.0, -np.expm1(-v) / np.where(v == 0, 1.0, v))
+    return float(np.exp(-v).sum() / n_used), float(match.sum() / n_used), n_used
