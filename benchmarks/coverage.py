@@ -227,6 +227,26 @@ def draw(table: pd.DataFrame, n_samples: int, path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def page_table(table: pd.DataFrame) -> str:
+    """Return the rows of docs/methods/uncertainty.md."""
+    lines = [
+        "| estimand | truth | coverage, % | estimated / true standard error | "
+        "spread of one fit / true | bias in standard errors |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, row in table.iterrows():
+        truth = row["truth"]
+        text = f"{100 * truth:.1f} %" if str(name).startswith("share") else f"{truth:,.0f}"
+        if name in ("mean age", "slope on age, full-time") or str(name).startswith("Gini"):
+            text = f"{truth:.2f}"
+        lines.append(
+            f"| {name} | {text} | {row['coverage, %']:.1f} | "
+            f"{row['estimated / true standard error']:.2f} | "
+            f"{row['spread of one fit / true']:.2f} | {row['bias in standard errors']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--truth", choices=["demo", "eusilcP"], default="demo")
@@ -254,8 +274,14 @@ def main() -> None:
     table = summary(rows, values)
     if options.figure is not None:
         draw(table, rows["sample"].nunique(), options.figure)
-    print(table.round(3).to_string())
-    print(table["coverage, %"].between(93, 97).sum(), "of", len(table), "between 93 and 97 %")
+    coverage = table["coverage, %"]
+    print(page_table(table))
+    print(
+        f"{rows['sample'].nunique()} samples; {coverage.between(93, 97).sum()} of {len(table)} "
+        f"between 93 and 97 %, {(coverage < 90).sum()} below 90 %; mean {coverage.mean():.1f} % "
+        f"({coverage.min():.1f} to {coverage.max():.1f}); standard errors "
+        f"{table['estimated / true standard error'].mean():.2f} of the true ones"
+    )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pandas as pd
 
 from synthpop.evaluation.source import PopulationChunks
 from synthpop.microdata.distances import effective_size
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.survey import Survey, unit_of_households
 
 MOST_HOUSEHOLDS = 50_000
 
@@ -28,6 +28,8 @@ class HouseholdRows:
         First row and number of members.
     weights : float array, shape (households,)
     person_weights : float array, shape (persons,)
+    units : int array, shape (households,), or None
+        Primary sampling unit of each household, where the survey names some.
     """
 
     frame: pd.DataFrame
@@ -35,6 +37,7 @@ class HouseholdRows:
     sizes: np.ndarray
     weights: np.ndarray
     person_weights: np.ndarray
+    units: np.ndarray | None = None
 
     @property
     def index(self) -> np.ndarray:
@@ -61,6 +64,7 @@ class HouseholdRows:
             sizes,
             self.weights[households],
             self.person_weights[rows],
+            None if self.units is None else self.units[households],
         )
 
 
@@ -73,6 +77,7 @@ def rows_of_survey(survey: Survey, frame: pd.DataFrame, columns: Sequence[str]) 
         np.diff(offsets),
         survey.household_weights,
         survey.weights[order],
+        unit_of_households(survey),
     )
 
 

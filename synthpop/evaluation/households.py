@@ -191,7 +191,8 @@ def _correlation(
         whole = np.ones(len(side.sizes), dtype=bool)
         estimates.append(statistic(whole))
         if side is pair.sample:
-            errors.append(MEAN_DEVIATION * group_jackknife(statistic, len(side.sizes)))
+            error = group_jackknife(statistic, len(side.sizes), units=side.units)
+            errors.append(MEAN_DEVIATION * error)
         else:
             errors.append(MEAN_DEVIATION * (1 - estimates[-1] ** 2) / np.sqrt(max(len(a), 1)))
     q, p = estimates
@@ -292,7 +293,9 @@ def _indicator(pair: HouseholdPair, sums: Sequence[np.ndarray], statistic: Any) 
     q = statistic(sums[0], s.sizes, s.weights)
     p = statistic(sums[1], population.sizes, population.weights)
     error = group_jackknife(
-        lambda used: statistic(sums[0][used], s.sizes[used], s.weights[used]), len(s.sizes)
+        lambda used: statistic(sums[0][used], s.sizes[used], s.weights[used]),
+        len(s.sizes),
+        units=s.units,
     )
     ratio = float(np.sqrt(s.effective() / max(len(population.sizes), 1)))
     return {

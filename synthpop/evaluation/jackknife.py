@@ -11,7 +11,10 @@ MEAN_DEVIATION = float(np.sqrt(2 / np.pi))
 
 
 def group_jackknife(
-    statistic: Callable[[np.ndarray], float], n_households: int, groups: int = GROUPS
+    statistic: Callable[[np.ndarray], float],
+    n_households: int,
+    groups: int = GROUPS,
+    units: np.ndarray | None = None,
 ) -> float:
     """Return the standard error of a statistic from groups of households left out in turn.
 
@@ -21,7 +24,9 @@ def group_jackknife(
         Gets a boolean array, shape (households,), of the households to use.
     n_households : int
     groups : int
-        Household i is in group i mod `groups`.
+        Unit i is in group i mod `groups`.
+    units : int array, shape (households,), optional
+        Primary sampling unit of each household. Default: every household is one.
 
     Notes
     -----
@@ -34,9 +39,10 @@ def group_jackknife(
     >>> group_jackknife(lambda used: float(x[used].mean()), 2)
     1.0
     """
-    g = min(groups, n_households)
+    unit = np.arange(n_households) if units is None else np.unique(units, return_inverse=True)[1]
+    g = min(groups, int(unit.max(initial=-1)) + 1)
     if g < 2:
         return float("nan")
-    group = np.arange(n_households) % g
+    group = unit % g
     estimates = np.array([statistic(group != k) for k in range(g)])
     return float(np.sqrt((g - 1) / g * np.sum((estimates - estimates.mean()) ** 2)))

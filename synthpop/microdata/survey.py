@@ -318,6 +318,14 @@ class Survey:
         return f"<{self.summary()}>"
 
 
+def unit_of_households(survey: Survey) -> np.ndarray | None:
+    """Return the primary sampling unit of each household, None where the survey names none."""
+    if survey.roles.psu is None:
+        return None
+    first = survey.household_order[survey.household_offsets[:-1]]
+    return pd.factorize(survey.frame[survey.roles.psu])[0][first].astype(np.int64)
+
+
 def _table_of(data: Any) -> Any:
     """Return the table of a population; anything else as it is."""
     frame = getattr(data, "frame", None)

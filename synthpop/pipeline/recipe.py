@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from synthpop.conditional.rules.enforce import check_rules_of_recipe
 from synthpop.conditional.rules.syntax import Rule
@@ -16,7 +15,7 @@ from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.survey import Survey
+from synthpop.microdata.survey import Survey, unit_of_households
 from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.base import Stage, after
 from synthpop.stages.categorical import Categorical
@@ -338,14 +337,6 @@ def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
         strata_name=None if layout.strata is None else layout.strata.name,
         units=unit_of_households(survey),
     )
-
-
-def unit_of_households(survey: Survey) -> np.ndarray | None:
-    """Return the primary sampling unit of each household, None where the survey names none."""
-    if survey.roles.psu is None:
-        return None
-    first = survey.household_order[survey.household_offsets[:-1]]
-    return pd.factorize(survey.frame[survey.roles.psu])[0][first].astype(np.int64)
 
 
 def storable(survey: Survey) -> Survey:

@@ -10,7 +10,7 @@ from synthpop import Categorical, Pipeline, Structure, Survey, cross_validate
 from synthpop.evaluation.holdout import deal
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.survey import Survey as SurveyClass
-from synthpop.pipeline.recipe import unit_of_households
+from synthpop.microdata.survey import unit_of_households
 
 ROLES = {"weight": "w", "household": "hid", "strata": "region"}
 

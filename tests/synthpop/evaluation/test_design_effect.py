@@ -8,6 +8,7 @@ import pytest
 
 from synthpop import Pipeline, Structure, Survey, assess_fit
 from synthpop.evaluation.design_effect import design_effective_size
+from synthpop.evaluation.jackknife import group_jackknife
 from synthpop.microdata.design_variance import design_variance, sampled_units
 from synthpop.microdata.distances import expected_total_variation
 
@@ -72,3 +73,13 @@ def test_report_of_a_clustered_survey() -> None:
     assert ratio["religion", ""] > 2
     assert ratio["income", ""] > 1.5
     assert ratio["sex", ""] == pytest.approx(1)  # does not vary between villages
+
+
+def test_jackknife_leaves_out_whole_units() -> None:
+    rng = np.random.default_rng(4)
+    unit = np.repeat(np.arange(40), 10)
+    level = rng.normal(size=40)[unit]
+    by_household = group_jackknife(lambda used: float(level[used].mean()), 400)
+    by_unit = group_jackknife(lambda used: float(level[used].mean()), 400, units=unit)
+    assert by_unit == pytest.approx(level[::10].std(ddof=1) / np.sqrt(40), rel=0.01)
+    assert by_unit > 2.5 * by_household
