@@ -19,7 +19,6 @@ from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
-from synthpop.variance.bootstrap import Bootstrap
 
 OUTSIDE = ("zero", "negative")
 BOUNDS = ["lower_original", "upper_original", "lower_released", "upper_released"]
@@ -278,7 +277,7 @@ def _shares(request: EstimateRequest, name: str, x: pd.Series, y: pd.Series) -> 
 def _are_intervals(item: Any) -> bool:
     if isinstance(item, pd.DataFrame):
         return {"lower", "upper"} <= set(item.columns)
-    return isinstance(item, (Indicator, Bootstrap))
+    return isinstance(item, Result)
 
 
 def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
@@ -307,13 +306,13 @@ def _given(original: Any, released: Any, outside: str) -> IntervalOverlap:
 
 def _as_bounds(faults: Faults, item: Any, name: str) -> pd.DataFrame:
     """Estimate, lower and upper by term."""
+    if not isinstance(item, Indicator) and hasattr(item, "to_frame"):
+        item = item.to_frame()
     if isinstance(item, Indicator):
         if item.intervals is None:
             faults.add(name, "has no intervals", remedy="Call with_variance() first.")
             return pd.DataFrame()
         labels, values, bounds = [OVERALL, *item.domains], item.values, item.intervals
-    elif isinstance(item, Bootstrap):
-        labels, values, bounds = list(item.labels), item.estimates, item.intervals
     elif _are_intervals(item):
         bounds = item[["lower", "upper"]].to_numpy(dtype=np.float64)
         labels = item.index.tolist()
