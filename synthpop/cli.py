@@ -41,7 +41,7 @@ def demo(
     """
     from synthpop.runfiles.demo import demo_runfile
 
-    _run(demo_runfile(seed=seed, scale=scale), out, workers_option(workers))
+    _run(demo_runfile(seed=seed, scale=scale), out, workers_option(workers), "synthpop demo")
 
 
 @app.command()
@@ -68,7 +68,7 @@ def run(
         plan = replace(plan, run=plan.run.model_copy(update={"seed": seed}))
     folder = out or (plan.folder / plan.run.out if plan.run.out else file.with_suffix(""))
     check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
-    _run(plan, folder, workers_option(workers))
+    _run(plan, folder, workers_option(workers), f"synthpop run {file.name}")
 
 
 @app.command()
@@ -291,7 +291,8 @@ def verify(
         problems = [str(problem)]
     if problems and repair is not None:
         say("\n".join([f"{folder} is damaged:", *problems]))
-        _run(_plan_of(repair, folder), folder, workers_option(workers))
+        command = "synthpop demo" if str(repair) == "demo" else f"synthpop run {repair.name}"
+        _run(_plan_of(repair, folder), folder, workers_option(workers), command)
         problems = verify_folder(folder)
     if problems:
         _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
@@ -335,6 +336,44 @@ def profile(
     say(f"Report: {target}")
 
 
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a population.")],
+    audience: Annotated[
+        Literal["internal", "external"], typer.Option(help="Who reads it.")
+    ] = "internal",
+    out: Annotated[Path | None, typer.Option(help="Page to write (HTML).")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
+    date: Annotated[
+        str | None, typer.Option(help="Date to print among the provenance; none without it.")
+    ] = None,
+) -> None:
+    """Write the report of a population again, without simulating, for either audience.
+
+    Without --out it is FOLDER/report.html or FOLDER/report-external.html.
+    """
+    from dataclasses import replace
+
+    from synthpop.population.population import open_population
+    from synthpop.population.storage import add_file
+    from synthpop.report.stored import load_report
+    from synthpop.report.write import write_stored
+
+    source = load_report(folder)
+    if title is not None:
+        source = replace(source, title=title)
+    if date is not None:
+        source = replace(source, provenance={**source.provenance, "Date": date})
+    name = "report.html" if audience == "internal" else "report-external.html"
+    target = out or folder / name
+    population = open_population(folder)
+    write_stored(target, source, population, audience=audience, language=language)
+    if target.resolve().is_relative_to(folder.resolve()):
+        add_file(folder.resolve(), target.resolve())
+    say(f"Report: {target}")
+
+
 def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
     if str(file) != "demo":
@@ -348,9 +387,10 @@ def _plan_of(file: Path, folder: Path) -> Any:
     return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
 
 
-def _run(plan: Any, out: Path, workers: int | str) -> None:
+def _run(plan: Any, out: Path, workers: int | str, command: str) -> None:
     from synthpop.population.storage import add_file, run_seed
-    from synthpop.report.write import write_report
+    from synthpop.report.stored import store_report
+    from synthpop.report.write import report_source, write_stored
     from synthpop.runfiles.runfile import check_risk
 
     seed = run_seed(plan.run.seed, out)
@@ -377,17 +417,23 @@ def _run(plan: Any, out: Path, workers: int | str) -> None:
         risk = _risk(plan, fitted, population)
         listener(Event("progress", "report", 1, 2, "figures"))
         report = out / plan.report.file
-        write_report(
-            report,
+        source = report_source(
             fitted.derived_survey(plan.run.strata),
             population,
             risk=risk,
             calibration=calibration,
             title=plan.report.title,
-            audience=plan.report.audience,
-            provenance=_provenance(plan),
+            provenance=_provenance(plan, command),
             **_wording(plan, survey),
         )
+        write_stored(
+            report,
+            source,
+            population,
+            audience=plan.report.audience,
+            language=plan.report.language,
+        )
+        add_file(out, store_report(out, source))
         add_file(out, report)
         listener(Event("end", "report", 2, 2))
     say(population.summary())
@@ -413,11 +459,16 @@ def _wording(plan: Any, survey: Any) -> dict[str, Any]:
     return {"labels": {**labels, "age_class": "Age class"}, "units": units}
 
 
-def _provenance(plan: Any) -> dict[str, str]:
-    """Return name and hash of the survey file, where the run file names one."""
+def _provenance(plan: Any, command: str) -> dict[str, str]:
+    """Return the command, the date of the run file, and name and hash of the survey file."""
     from synthpop.report.provenance import survey_file_facts
 
-    return survey_file_facts(plan.folder / plan.survey.file) if plan.survey.file else {}
+    facts = {"Command": command}
+    if plan.report.date:
+        facts["Date"] = plan.report.date
+    if plan.survey.file:
+        facts |= survey_file_facts(plan.folder / plan.survey.file)
+    return facts
 
 
 def _risk(plan: Any, fitted: Any, population: Any) -> Any:

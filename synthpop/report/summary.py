@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from synthpop.evaluation.result import FitReport
-from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, number
 from synthpop.population.population import Population
+from synthpop.report.stored import SurveySize
 
 
 def key_figures(fit: FitReport, population: Any) -> list[dict[str, str]]:
@@ -26,9 +26,9 @@ def _card(title: str, value: str, note: str) -> dict[str, str]:
     return {"title": title, "value": value, "note": note}
 
 
-def what_it_is(fit: FitReport, survey: Survey, population: Any) -> str:
+def what_it_is(fit: FitReport, survey: SurveySize, population: Any) -> str:
     """Return what the population was made from, in one sentence or two."""
-    stands = count(float(survey.weights.sum()))
+    stands = count(survey.total_weight)
     made, source = f"{count(fit.n_population)} synthetic persons", f"{count(fit.n_sample)} persons"
     if fit.size is not None and isinstance(population, Population):
         made += f" in {count(population.n_households)} households"

@@ -17,6 +17,7 @@ from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
 from synthpop.population.manifest import StepRecord
 from synthpop.population.population import Population
+from synthpop.report.stored import StoredCalibration
 
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5
@@ -46,7 +47,7 @@ def totals_facts(
     parts = [_prepared(item, names, external) for item in prepared]
     errors: list[float] = []
     if calibration is not None:
-        parts.append(_calibration(calibration, external))
+        parts.append(_calibration(StoredCalibration.of(calibration), external))
         errors.append(_Cells(calibration.margins, external).largest_error())
     for place, step in enumerate(() if manifest is None else manifest.steps):
         parts.append(_step(step, place, names, external))
@@ -177,7 +178,7 @@ def _error(value: float) -> str:
     return change(value, 2)
 
 
-def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
+def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, Any]:
     cells = _Cells(calibration.margins, external)
     met = cells.met(calibration.tolerance, EXACT)
     sentences = [
@@ -191,11 +192,11 @@ def _calibration(calibration: Any, external: bool) -> dict[str, Any]:
     effect, before = number(calibration.design_effect), number(calibration.start_design_effect)
     sentences.append(
         f"The design effect of unequal weights (Kish) is {effect}, {before} before: "
-        f"{plural(len(calibration.weights), 'survey person')} count as "
+        f"{plural(calibration.n_persons, 'survey person')} count as "
         f"{count(calibration.effective_sample_size)}."
     )
     if not external:
-        low, high = float(calibration.g.min()), float(calibration.g.max())
+        low, high = calibration.g_range
         sentences.append(
             f"Ratios of new to old weight lie between {number(low)} and {number(high)}."
         )

@@ -11,6 +11,7 @@ from synthpop.evaluation.result import FitReport
 from synthpop.figures.style import Names
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
 from synthpop.microdata.survey import Survey
@@ -22,6 +23,12 @@ from synthpop.report.pairs import all_pairs, farthest_pairs
 from synthpop.report.provenance import provenance_facts
 from synthpop.report.recipe import fallbacks, run_facts, steps
 from synthpop.report.risk import risk_facts
+from synthpop.report.stored import (
+    StoredCalibration,
+    StoredReport,
+    SurveySize,
+    stored_risk,
+)
 from synthpop.report.suppression import suppressed
 from synthpop.report.totals import totals_facts, totals_pictures
 from synthpop.report.variables import variable_rows
@@ -47,6 +54,7 @@ def write_report(
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
     provenance: Mapping[str, str] | None = None,
+    language: str = "en",
 ) -> Path:
     """Write a report on a population to one HTML file that needs nothing else.
 
@@ -76,6 +84,8 @@ def write_report(
     provenance : dict, optional
         What an auditor needs and the population does not know, for the internal report: the name
         of the survey file and its hash, the command, a date.
+    language : {"en", "de"}
+        Language of the page and of its numbers; names and labels stay as they are.
 
     Returns
     -------
@@ -109,53 +119,92 @@ def write_report(
     """
     faults = Faults("report")
     check_choice(faults, "audience", audience, AUDIENCES)
+    check_choice(faults, "language", language, LANGUAGES)
     faults.raise_if_any()
-    if fit is None:
-        fit = assess_fit(survey, population)
-    facts = report_facts(
+    source = report_source(
         survey, population, fit, risk=risk, calibration=calibration, title=title,
-        audience=audience, labels=labels, units=units, provenance=provenance,
+        labels=labels, units=units, provenance=provenance,
     )  # fmt: skip
-    return write_page(path, render(facts), private=audience == "internal")
+    return write_stored(path, source, population, audience=audience, language=language)
 
 
-def report_facts(
+def report_source(
     survey: Survey,
     population: Any,
-    fit: FitReport,
+    fit: FitReport | None = None,
     *,
     risk: Any = None,
     calibration: Calibration | None = None,
     title: str | None = None,
-    audience: str = "internal",
     labels: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
     provenance: Mapping[str, str] | None = None,
+) -> StoredReport:
+    """Return everything that a report is made from but the population; see `write_report`."""
+    return StoredReport(
+        assess_fit(survey, population) if fit is None else fit,
+        SurveySize(survey.n_households, float(survey.weights.sum())),
+        stored_risk(risk),
+        None if calibration is None else StoredCalibration.of(calibration),
+        title,
+        dict(labels or {}),
+        dict(units or {}),
+        dict(provenance or {}),
+    )
+
+
+def write_stored(
+    path: Path | str,
+    source: StoredReport,
+    population: Any,
+    *,
+    audience: str = "internal",
+    language: str = "en",
+) -> Path:
+    """Write the page of a stored report; see `write_report`."""
+    faults = Faults("report")
+    check_choice(faults, "audience", audience, AUDIENCES)
+    check_choice(faults, "language", language, LANGUAGES)
+    faults.raise_if_any()
+    with use_language(language):
+        page = render(stored_facts(source, population, audience))
+    return write_page(path, page, private=audience == "internal")
+
+
+def report_facts(
+    survey: Survey, population: Any, fit: FitReport, *, audience: str = "internal", **more: Any
 ) -> dict[str, Any]:
     """Return everything that the report says, as text ready to be set.
 
     Parameters
     ----------
-    survey, population, fit, risk, calibration, title, audience, labels, units, provenance
+    survey, population, fit, audience
         See `write_report`.
+    **more
+        Risk, calibration, title, labels, units and provenance, as of `write_report`.
 
     Returns
     -------
     dict
     """
+    return stored_facts(report_source(survey, population, fit, **more), population, audience)
+
+
+def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[str, Any]:
+    """Return the facts of a stored report."""
     external = audience == "external"
-    if external:
-        fit = suppressed(fit)
-    names = Names(labels or {}, units or {})
+    fit = suppressed(source.fit) if external else source.fit
+    names = Names(source.labels, source.units)
     known = population if isinstance(population, Population) else None
     recipe = known.manifest.identity.recipe if known else ()
-    totals = totals_facts(calibration, known, names, external)
+    risk = source.risk
+    totals = totals_facts(source.calibration, known, names, external)
     pictures = totals_pictures(known)
     return {
-        "title": title or "Synthetic population",
+        "title": source.title or gettext("Synthetic population"),
         "external": external,
         "cards": summary.key_figures(fit, population),
-        "what": summary.what_it_is(fit, survey, population),
+        "what": summary.what_it_is(fit, source.survey, population),
         "verdicts": verdict_rows(fit, risk, totals, external),
         "worst": worst_items(fit, recipe, names),
         "totals": totals,
@@ -173,10 +222,12 @@ def report_facts(
         "effective": count(fit.effective_size),
         "n_population": count(fit.n_population),
         "risk": risk_facts(risk, external) if risk is not None else None,
-        "provenance": [] if external else provenance_facts(known, provenance or {}),
+        "provenance": [] if external else provenance_facts(known, source.provenance),
         "names": names,
         "pictures": {
-            key: to_svg(figure, key, "Objective of the annealing while households are exchanged")
+            key: to_svg(
+                figure, key, gettext("Objective of the annealing while households are exchanged")
+            )
             for key, figure in pictures.items()
         },
     }

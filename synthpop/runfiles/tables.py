@@ -127,6 +127,8 @@ class ReportOptions(Table):
     title: str | None = None
     file: str = Field(default="report.html", pattern=r"\.html$")
     audience: Literal["internal", "external"] = "internal"
+    language: Literal["en", "de"] = "en"
+    date: str | None = None
 
 
 SECTIONS: dict[str, type[Table]] = {

@@ -19,6 +19,7 @@ from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
 from synthpop.sampling.study_result import Study
 from tests.console import call
 from tests.small import small_frame
+from tests.synthpop.runfiles.test_runfile import TEXT
 
 PEOPLE = pd.DataFrame(
     {
@@ -150,3 +151,41 @@ def test_the_command_profile_writes_a_private_page(tmp_path: Path) -> None:
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert not re.search(r"(src|href)=.http", text)
     assert write_profile(tmp_path / "again.html", odd_frame()).exists()
+
+
+def test_a_report_is_written_again_without_simulating(tmp_path: Path) -> None:
+    small_frame().to_parquet(tmp_path / "survey.parquet")
+    text = TEXT + '\n[report]\ntitle = "My country"\ndate = "2026-05-01"\n'
+    (tmp_path / "run.toml").write_text(text, encoding="utf-8")
+    run = call(main, "run", "run.toml", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    folder = tmp_path / "run"
+    first = (folder / "report.html").read_bytes()
+    assert b"My country" in first
+    assert b"synthpop run run.toml" in first
+    assert b"2026-05-01" in first
+    assert stat.S_IMODE((folder / "report-facts.json").stat().st_mode) == 0o600
+    (tmp_path / "survey.parquet").unlink()
+    (folder / "report.html").unlink()
+    again = call(main, "report", "run", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (folder / "report.html").read_bytes() == first
+    outside = call(main, "report", "run", "--audience", "external", "--title", "Ours", cwd=tmp_path)
+    assert outside.returncode == 0, outside.stderr
+    page = (folder / "report-external.html").read_text(encoding="utf-8")
+    assert "<h1>Ours</h1>" in page
+    assert "for external readers" in page
+    for word in ("Provenance", "2026-05-01", "Seed 7", "run.toml"):
+        assert word not in page
+    assert call(main, "verify", "run", cwd=tmp_path).returncode == 0
+    elsewhere = call(main, "report", "run", "--out", "page.html", "--date", "today", cwd=tmp_path)
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    assert "<dd>today</dd>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    facts = folder / "report-facts.json"
+    facts.write_text(facts.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    damaged = call(main, "report", "run", cwd=tmp_path)
+    assert damaged.returncode == 1
+    assert "cannot be read" in damaged.stderr
+    facts.unlink()
+    missing = call(main, "report", "run", cwd=tmp_path)
+    assert "run the run file again" in missing.stderr

@@ -1,0 +1,215 @@
+"""What a report says, stored beside a population: its page can be written again without a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.evaluation.result import FitReport
+from synthpop.microdata.atomic import write_text
+from synthpop.microdata.errors import OutputError
+
+FILE = "report-facts.json"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SurveySize:
+    """How large the survey is: what a page says of it.
+
+    Attributes
+    ----------
+    n_households : int
+    total_weight : float
+    """
+
+    n_households: int
+    total_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRisk:
+    """A result of the intruder scenarios: its table and what it says of itself."""
+
+    table: pd.DataFrame
+    keys: tuple[str, ...]
+    target: str
+    text: str
+
+    def summary(self) -> str:
+        """Return what the scenarios found."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalibration:
+    """A calibration without its weights.
+
+    Attributes
+    ----------
+    margins : DataFrame
+    method : str
+    tolerance : float
+    converged : bool
+    design_effect, start_design_effect, effective_sample_size : float
+    n_persons : int
+    g_range : (float, float)
+        Smallest and largest ratio of new to old weight.
+    """
+
+    margins: pd.DataFrame
+    method: str
+    tolerance: float
+    converged: bool
+    design_effect: float
+    start_design_effect: float
+    effective_sample_size: float
+    n_persons: int
+    g_range: tuple[float, float]
+
+    @classmethod
+    def of(cls, result: Any) -> StoredCalibration:
+        """Return the record of a `Calibration`; a record as it is."""
+        if isinstance(result, cls):
+            return result
+        return cls(
+            result.margins, result.method, float(result.tolerance), bool(result.converged),
+            float(result.design_effect), float(result.start_design_effect),
+            float(result.effective_sample_size), len(result.weights),
+            (float(result.g.min()), float(result.g.max())),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """Everything that a page on a population is made from, but the population itself.
+
+    Attributes
+    ----------
+    fit : FitReport
+    survey : SurveySize
+    risk : StoredRisk or None
+    calibration : StoredCalibration or None
+    title : str or None
+    labels, units, provenance : dict
+    """
+
+    fit: FitReport
+    survey: SurveySize
+    risk: StoredRisk | None = None
+    calibration: StoredCalibration | None = None
+    title: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, str] = field(default_factory=dict)
+
+
+def stored_risk(risk: Any) -> StoredRisk | None:
+    """Return the record of a result of the intruder scenarios."""
+    if risk is None or isinstance(risk, StoredRisk):
+        return risk
+    keys = tuple(map(str, getattr(risk, "keys", ())))
+    return StoredRisk(risk.table, keys, str(getattr(risk, "target", "")), risk.summary())
+
+
+def store_report(folder: Path | str, report: StoredReport) -> Path:
+    """Write the facts of a report beside a population, readable by the user alone.
+
+    The file holds small cells: it is for the office, whoever the page is for.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    path = Path(folder) / FILE
+    data = {"version": VERSION, **{f.name: _plain(getattr(report, f.name)) for f in fields(report)}}
+    write_text(path, json.dumps(data, ensure_ascii=False), private=True)
+    return path
+
+
+def load_report(folder: Path | str) -> StoredReport:
+    """Read what `store_report` wrote.
+
+    Raises
+    ------
+    OutputError
+        There is no such file, or it is damaged.
+    """
+    path = Path(folder) / FILE
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data.pop("version") != VERSION:
+            raise OutputError(f"{path} was written by another version: run the run file again.")
+        values = {name: _read(value) for name, value in data.items()}
+        kinds = {"fit": FitReport, "survey": SurveySize, "risk": StoredRisk,
+                 "calibration": StoredCalibration}  # fmt: skip
+        for name, kind in kinds.items():
+            if values[name] is not None:
+                values[name] = kind(**values[name])
+        return StoredReport(**values)
+    except FileNotFoundError:
+        text = f"{path} is missing: run the run file again to write it."
+        raise OutputError(text) from None
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise OutputError(f"{path} cannot be read: {problem}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON values; tables, tuples and records are tagged."""
+    if isinstance(value, pd.DataFrame):
+        return {"columns": [[str(name), _kind(value[name]), _cells(value[name])] for name in value]}
+    if hasattr(value, "__dataclass_fields__"):
+        return {"fields": {f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, Mapping):
+        return {"map": [[str(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(item) for item in value]}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _kind(column: pd.Series) -> str:
+    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+    return {"f": "float64", "i": "int64", "b": "bool"}.get(kind, "object")
+
+
+def _cells(column: pd.Series) -> list[Any]:
+    return [_plain(value) for value in column.astype(object).tolist()]
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_read(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((tag, content),) = value.items()
+    if tag == "columns":
+        return pd.DataFrame(
+            {name: pd.Series([_read(x) for x in cells], dtype=kind)
+             for name, kind, cells in content}
+        )  # fmt: skip
+    if tag == "tuple":
+        return tuple(_read(item) for item in content)
+    if tag == "fields":
+        return {name: _read(item) for name, item in content.items()}
+    return {name: _read(item) for name, item in content}
+
+
+__all__ = [
+    "FILE",
+    "StoredCalibration",
+    "StoredReport",
+    "StoredRisk",
+    "SurveySize",
+    "load_report",
+    "store_report",
+    "stored_risk",
+]
