@@ -116,6 +116,31 @@ def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarr
 
 
 @dataclass(frozen=True, slots=True)
+class Tilts:
+    """Factors of the classes by the levels of a predictor.
+
+    Attributes
+    ----------
+    term : int
+        Position of the predictor among the terms.
+    factors : float array, shape (levels, R)
+        The first class is missing; its probability stays, whatever the others' factors are.
+    """
+
+    term: int
+    factors: np.ndarray
+
+    def applied(self, probabilities: np.ndarray, digits: np.ndarray) -> np.ndarray:
+        """Return the probabilities of cells, shape (c, R), tilted."""
+        moved: np.ndarray = probabilities * self.factors[digits[:, self.term]]
+        moved[:, 0] = probabilities[:, 0]
+        before, after = probabilities[:, 1:].sum(axis=1), moved[:, 1:].sum(axis=1)
+        scale = np.divide(before, after, out=np.ones_like(after), where=after > 0)
+        moved[:, 1:] *= scale[:, None]
+        return moved
+
+
+@dataclass(frozen=True, slots=True)
 class FallbackSequence:
     """Fitted models of one response.
 
@@ -142,6 +167,8 @@ class FallbackSequence:
         predictor.
     first : int
         That digit.
+    tilts : Tilts or None
+        By which the probabilities of classes that are not missing are multiplied then.
     """
 
     model: Any
@@ -153,6 +180,7 @@ class FallbackSequence:
     targets: np.ndarray | None = None
     factors: np.ndarray | None = None
     first: int = -1
+    tilts: Tilts | None = None
 
 
 def fit_with_fallback(
@@ -248,6 +276,8 @@ def predict_with_fallback(
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
             found = found * sequence.factors[part]
+        if sequence.tilts is not None:
+            found = sequence.tilts.applied(found, digits[rows])
         if allowed is not None:
             found = found * allowed[rows]
         total = found.sum(axis=1)

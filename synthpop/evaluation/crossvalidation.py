@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.conditional.class_models import coded_field, codes_of
+from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import resolve_terms
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
@@ -324,11 +325,22 @@ def _labels(stages: Sequence[Any]) -> list[str]:
     """Return the options in which candidates differ; where they do not, those that were given."""
     told = [_options(stage) for stage in stages]
     names = dict.fromkeys(option for item in told for option in item)
-    apart = [name for name in names if len({item[name] for item in told if name in item}) > 1]
+    apart = [name for name in names if len(_settings(name, stages, told)) > 1]
     labels = [_label(item, [name for name in apart if name in item]) for item in told]
     if "" not in labels and len(set(labels)) == len(labels):
         return labels
     return [_label(item, _given(stage)) for stage, item in zip(stages, told, strict=True)]
+
+
+def _settings(name: str, stages: Sequence[Any], told: Sequence[dict[str, str]]) -> set[str | None]:
+    """Return the values of an option; None: the default of the candidate's kind."""
+    values: set[str | None] = set()
+    for stage, item in zip(stages, told, strict=True):
+        if name in item:
+            known = type(stage).__dataclass_fields__.get(name) if name != KIND else None
+            plain = known is not None and item[name] == _told(known.default)
+            values.add(None if plain else item[name])
+    return values
 
 
 def _options(stage: Any) -> dict[str, str]:
@@ -379,7 +391,7 @@ def _check_options(
         what = "are Continuous and others: their scores cannot be compared"
         faults.add("candidates", what, remedy="Compare them in two calls.")
     forms = {stage.by_household for stage in there if isinstance(stage, Continuous)}
-    if len({None if form == "first" else form for form in forms}) > 1:
+    if len({None if form in GIVEN_MEMBERS else form for form in forms}) > 1:
         what = "differ in by_household: they announce different values"
         faults.add("candidates", what, remedy="Compare them in two calls.")
     for option, value, least in (("folds", folds, 2), ("draws", draws, 2)):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.household_values import heads_of_block
+from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import distribution_table
 from synthpop.evaluation.scores import (
     brier_scores,
@@ -108,7 +109,7 @@ class Judge:
         n_classes = len(model.fields[0].levels) + 1
         probabilities = np.empty((len(truth), n_classes))
         lower = 0.0
-        drawn = not isinstance(stage, Categorical) or stage.by_household == "first"
+        drawn = not isinstance(stage, Categorical) or stage.by_household in GIVEN_MEMBERS
         for rows, block in blocks_of(self.held_out, self.draws if drawn else 1):
             if drawn:
                 probabilities[rows] = self._shares(stage, model, block, len(rows), n_classes)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.rules.enforce import check_rules_of_recipe
 from synthpop.conditional.rules.syntax import Rule
 from synthpop.conditional.schema import Schema
@@ -198,8 +199,8 @@ def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None
         form = getattr(maker, "by_household", None)
         if form is not None:
             what = f"{name!r} is a variable of the household: its members would differ"
-            if form == "first":
-                what = f"{name!r} is drawn given the first member, which another draw forgets"
+            if form in GIVEN_MEMBERS:
+                what = f"{name!r} is drawn given other members, which another draw forgets"
             faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
             used = (*getattr(item, "sources", ()), getattr(item, "relationship", None))

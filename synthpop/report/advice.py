@@ -59,7 +59,7 @@ def _of_household(
         return f"Keep {variable} in the structure, together with relation and age."
     stage = recipe[places[variable]]
     if not stage.get("by_household"):
-        return f"Draw {variable} of members given the first member (by_household)."
+        return f"Draw {variable} of members given those before them (by_household)."
     return f"Give {variable} the relation and the household size as predictors."
 
 

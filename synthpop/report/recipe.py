@@ -116,6 +116,8 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         how += f"; {words} tail in the top class"
     if stage.get("by_household") == "first":
         how += "; members of a household given its first"
+    elif stage.get("by_household") == "sequential":
+        how += "; members of a household given those before them"
     elif stage.get("by_household"):
         how += f"; one value per household ({stage['by_household']})"
     upper = tail.get("upper", options.get("upper"))

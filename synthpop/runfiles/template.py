@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.conditional.reference_member import FIRST_MEMBER as FIRST
+from synthpop.conditional.members_before import SEQUENTIAL
 from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.files import read_table
 from synthpop.microdata.names import ROLES
@@ -22,6 +22,7 @@ from synthpop.profile.profile import profile_survey, simulation_order
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST = 1.2
+MOST_GROUPS, LEAST_SHARE_TOLD = 20, 0.01
 AGE_CLASS = "age_class"
 
 
@@ -192,7 +193,8 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
         if item.use == "categorical":
             lines += _categorical(item, predictors)
         else:
-            lines += _continuous(frame[name], item, predictors)
+            group = _means_by(frame, profile, name, predictors)
+            lines += _continuous(frame[name], item, predictors, group)
             lines += _derived_from(name, profile)
     for name in [n for n in profile.derived if profile.column(n).detail not in _drawn(profile)]:
         lines += _derive(name, profile)
@@ -243,11 +245,34 @@ def _household(item: ColumnProfile) -> list[str]:
     if item.together == "shared":
         return ['by_household = "shared"     # one value in each household']
     if item.together == "first":
-        return [f"by_household = {_text(FIRST)}       # members of a household go together"]
+        return [f"by_household = {_text(SEQUENTIAL)}  # members of a household go together"]
     return []
 
 
-def _continuous(column: pd.Series, item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
+def _means_by(
+    frame: pd.DataFrame, profile: SurveyProfile, name: str, predictors: Sequence[str]
+) -> str | None:
+    """Return the categorical predictor that tells most of the mean of a number."""
+    coded = [item.name for item in profile.with_use("categorical") if item.name in predictors]
+    values = frame[name].to_numpy(dtype=np.float64)
+    best, most = None, LEAST_SHARE_TOLD
+    for predictor in coded:
+        codes = pd.factorize(frame[predictor].where(frame[name].notna()))[0]
+        some = codes >= 0
+        if not some.any() or codes.max() >= MOST_GROUPS:
+            continue
+        count = np.bincount(codes[some])
+        means = np.bincount(codes[some], values[some]) / np.maximum(count, 1)
+        variance = float(values[some].var())
+        share = float(means[codes[some]].var()) / variance if variance > 0 else 0.0
+        if share > most:
+            best, most = predictor, share
+    return best
+
+
+def _continuous(
+    column: pd.Series, item: ColumnProfile, predictors: Sequence[str], group: str | None
+) -> list[str]:
     values: np.ndarray = column.dropna().to_numpy(dtype=np.float64)
     largest = float(values.max())
     positive = values[values > 0]
@@ -258,6 +283,8 @@ def _continuous(column: pd.Series, item: ColumnProfile, predictors: Sequence[str
         cap = rounded_up(ABOVE_LARGEST * largest)
         lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
         lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
+    if group is not None and item.together != "shared":
+        lines.append(f"means_by = {_text(group)}     # its means by this category are held")
     return [*lines, *_household(item), ""]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -61,7 +61,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
-from synthpop.microdata.parameters import OneOf, check
+from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.text import plural
 from synthpop.models.decimals import decimals_of, rounded
 from synthpop.stages.base import DECIMALS, check_in_survey, check_numeric_field, keep_own
@@ -72,6 +72,7 @@ from synthpop.stages.continuous.distributions import (
     laws_of_cells,
     record_steps,
 )
+from synthpop.stages.continuous.means import GroupMeans, group_means, hold_means
 from synthpop.stages.continuous.methods import METHODS, Binned, ValueMethod, value_method
 from synthpop.stages.continuous.tail import TopClass
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
@@ -154,6 +155,7 @@ class Continuous:
     pooling: AnyPooling = None
     by: str | None = None
     decimals: int | str | None = "survey"
+    means_by: str | None = None
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"method": METHODS, "pooling": PoolingOptions}
 
@@ -193,7 +195,12 @@ class Continuous:
             faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", remedy=remedy)
         self.draws.check(faults, self.label)
         households = OneOf(None, *GIVEN_MEMBERS, *FORMS)
-        check(faults, {"by_household": households, "decimals": DECIMALS}, self, label=self.label)
+        options = {
+            "by_household": households,
+            "decimals": DECIMALS,
+            "means_by": Instance(str, "the name of a predictor") | NONE,
+        }
+        check(faults, options, self, label=self.label)
         self._check_together(faults)
 
     def _check_together(self, faults: Faults) -> None:
@@ -205,6 +212,11 @@ class Continuous:
         if intervals is not None and self.by_household in ("sum", "mean"):
             what = f"intervals has no meaning with by_household = {self.by_household!r}"
             faults.add(self.label, what, remedy="Leave one of them out.")
+        if self.means_by is not None and (
+            self.draws.type != "binned" or self.by_household in FORMS
+        ):
+            what = "means_by has a meaning for the method binned and values of persons only"
+            faults.add(self.label, what, remedy="Leave it out.")
         if self.draws.learns and amount not in (None, "none", "complete"):
             what = f"partial pooling ({amount!r}) has no meaning for the method {self.draws.type}"
             remedy = (
@@ -271,6 +283,12 @@ class Continuous:
         capped = values if bound is None else np.minimum(values, bound)
         within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
         notes = (*notes, *tail_notes, *value_notes)
+        means = None
+        if self.means_by is not None:
+            means = group_means(
+                self.means_by, coding, design.digits, capped, classes.codes, sample.weights,
+                len(classes.low), self.label,
+            )  # fmt: skip
         return ContinuousModel(
             fields=self._fields(sample, decimals),
             coding=coding,
@@ -284,6 +302,7 @@ class Continuous:
             fallbacks=notes_by_level(notes, sample, self.by),
             decimals=None if decimals is None else int(decimals),
             make_up=make_up,
+            means=means,
         )
 
     def _fit_values(
@@ -353,19 +372,43 @@ class Continuous:
         """Draw a class and a value for each person of the block, or each first member."""
         if model.make_up is not None:
             block = model.make_up.of_block(block)
-        columns = self._of_units(model, block, rng)
+        columns = self._of_units(model, block, partial(self._simulate, model, rng=rng))
         return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
 
+    @property
+    def holds_margins(self) -> bool:
+        """Whether means are held in a pilot population; see `hold`."""
+        return self.means_by is not None
+
+    def hold(
+        self, model: ContinuousModel, pilot: Sequence[Block], rng: np.random.Generator
+    ) -> ContinuousModel:
+        """Return the model with the means by the levels of `means_by` held to the survey's."""
+
+        def simulate(model: ContinuousModel, block: Block, record: Callable[[Block], None]) -> None:
+            def draw(part: Block) -> dict[str, np.ndarray]:
+                record(part)
+                return self._simulate(model, part, rng)
+
+            self._of_units(model, block, draw)
+
+        if model.make_up is not None:
+            pilot = [model.make_up.of_block(block) for block in pilot]
+        held: ContinuousModel = hold_means(model, pilot, simulate, self.label)
+        return held
+
     def _of_units(
-        self, model: ContinuousModel, block: Block, rng: np.random.Generator
+        self,
+        model: ContinuousModel,
+        block: Block,
+        draw: Callable[[Block], dict[str, np.ndarray]],
     ) -> dict[str, np.ndarray]:
         if knows_first(model.coding):
-            draw = partial(self._simulate, model, rng=rng)
             return drawn_given_members(block, self.name, model.coding, draw, FIRST)
         if self.by_household not in FORMS:
-            return self._simulate(model, block, rng)
+            return draw(block)
         unit = heads_of_block(block) if self.by_household == "shared" else block
-        columns = self._simulate(model, unit, rng)
+        columns = draw(unit)
         if self.by_household == "shared":
             sizes = np.diff(block.offsets)
             return {name: np.repeat(values, sizes) for name, values in columns.items()}
@@ -454,6 +497,7 @@ class ContinuousModel:
     fallbacks: tuple[Fallback, ...]
     decimals: int | None = None
     make_up: MakeUp | None = None
+    means: GroupMeans | None = None
 
 
 def values_pooling(amount: str | float | None, method: ValueMethod) -> str | float:

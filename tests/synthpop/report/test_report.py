@@ -263,7 +263,7 @@ def test_advice_names_the_missing_predictor() -> None:
     told = {
         ("conditional", "sex", "job"): "Give job the predictor sex.",
         ("by group", "income", "job"): "Give income an interaction with job, or a second pass",
-        ("members", "job", ""): "Draw job of members given the first member (by_household).",
+        ("members", "job", ""): "Draw job of members given those before them (by_household).",
         ("household counts", "age", ""): "Keep age in the structure",
     }
     for (kind, variable, given), sentence in told.items():

@@ -1,0 +1,202 @@
+"""Means of a number by the levels of a category, held to those of the survey.
+
+A class of values is the same for everybody, but those of one group may lie low in it; and members
+that are drawn given others meet other households than the survey's. So the mean of a group of
+persons drifts, by a tenth where incomes are small. Here the probabilities of the classes r of a
+person of group g are tilted by one parameter a group,
+
+    p'(r | x) proportional to p(r | x) exp(a_g m_r),    r not missing,
+
+m_r the weighted mean of class r in the survey, such that in a pilot population, simulated by the
+steps before, the expected mean of each group is its weighted mean in the survey: the change of
+least Kullback-Leibler divergence that does it (Csiszar 1975, doi:10.1214/aop/1176996454). The share
+of missing values stays. No probability changes by more than a factor of 3; where that is too
+little, or a group has fewer than 30 values in the survey, the mean is as near as it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import Tilts
+from synthpop.conditional.predictors import Coding, evaluate_cells
+from synthpop.microdata.block import Block
+from synthpop.microdata.errors import Fault, InputError
+from synthpop.stages.continuous.distributions import codes_of_rows
+
+FEWEST_VALUES = 30
+LARGEST_FACTOR = 3.0
+ROUNDS, HALVINGS = 2, 50
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMeans:
+    """What is held.
+
+    Attributes
+    ----------
+    term : int
+        Position of the category among the terms of the model.
+    targets : float array, shape (L,)
+        Weighted mean of each of its digits in the survey; NaN: not held.
+    class_means : float array, shape (R,)
+        Of the classes; the first is missing.
+    """
+
+    term: int
+    targets: np.ndarray
+    class_means: np.ndarray
+
+
+def group_means(
+    name: str,
+    coding: Coding,
+    digits: np.ndarray,
+    values: np.ndarray,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    label: str,
+) -> GroupMeans:
+    """Return the means of the survey by the levels of a predictor.
+
+    Parameters
+    ----------
+    name : str
+        The predictor.
+    digits : int array, shape (n, number of terms)
+    values, classes, weights : arrays, shape (n,)
+        NaN is missing, and no value of a group.
+
+    Raises
+    ------
+    InputError
+        The category is no predictor of its own.
+    """
+    term = _term_of(name, coding, label)
+    group, some = digits[:, term], ~np.isnan(values) & (weights > 0)
+    size = coding.sizes[term]
+    count = np.bincount(group[some], minlength=size)
+    targets = _means(group[some], values[some], weights[some], size)
+    means = _means(classes[some], values[some], weights[some], n_classes)
+    targets[count < FEWEST_VALUES] = np.nan
+    return GroupMeans(term, targets, np.nan_to_num(means))
+
+
+def _term_of(name: str, coding: Coding, label: str) -> int:
+    for t, term in enumerate(coding.terms):
+        variable = coding.variables[term[0]]
+        if len(term) == 1 and variable.name == name and variable.numbers is None:
+            return t
+    what = f"means_by names {name!r}, which is no predictor by its levels"
+    raise InputError("recipe", [Fault(label, what, remedy="Name one of its predictors.")])
+
+
+def _means(group: np.ndarray, values: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    total = np.bincount(group, weights, minlength=size)
+    sums = np.bincount(group, weights * values, minlength=size)
+    return np.divide(sums, total, out=np.full(size, np.nan), where=total > 0)
+
+
+def hold_means(
+    model: Any,
+    pilot: Sequence[Block],
+    simulate: Callable[[Any, Block, Callable[[Block], None]], None],
+    label: str,
+) -> Any:
+    """Return a model whose group means are those of the survey in a pilot population.
+
+    Parameters
+    ----------
+    model : a model with `coding`, `sequence` and `means`
+    pilot : list of Block
+        With the columns of all steps before.
+    simulate : function of a model, a block and a function
+        Draws the block, and calls the function with each part of it that is drawn at once.
+    label : str
+        Of the step.
+    """
+    for _ in range(ROUNDS):
+        parts: list[Block] = []
+        for block in pilot:
+            simulate(model, replace(block, fallbacks=[]), parts.append)
+        if not parts:
+            return model
+        shares = [_expected(model, part, label) for part in parts]
+        factors = _factors(model.means, *(np.concatenate(x) for x in zip(*shares, strict=True)))
+        tilts = Tilts(model.means.term, factors)
+        model = replace(model, sequence=replace(model.sequence, tilts=tilts))
+    return model
+
+
+def _expected(model: Any, part: Block, label: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return persons, probabilities without tilts and group of each cell of a block."""
+    coding, plain = model.coding, replace(model.sequence, tilts=None)
+    cells, row_of_cell, shares, *_ = evaluate_cells(coding, plain, part, label=label)
+    rows = row_of_cell[cells]
+    digits = coding.term_digits(codes_of_rows(coding, part, rows, len(shares)))
+    return np.bincount(rows, minlength=len(shares)), shares, digits[:, model.means.term]
+
+
+def _factors(
+    means: GroupMeans, persons: np.ndarray, shares: np.ndarray, group: np.ndarray
+) -> np.ndarray:
+    """Return the factors of the classes by group, shape (L, R)."""
+    factors = np.ones((len(means.targets), len(means.class_means)))
+    for level in np.flatnonzero(~np.isnan(means.targets)):
+        here = group == level
+        if here.any():
+            classes, target = means.class_means[1:], float(means.targets[level])
+            factors[level, 1:] = tilt_to_mean(persons[here], shares[here, 1:], classes, target)
+    return factors
+
+
+def tilt_to_mean(
+    persons: np.ndarray, shares: np.ndarray, values: np.ndarray, target: float
+) -> np.ndarray:
+    """Return factors of the classes by which the mean becomes the target, shape (R,).
+
+    Parameters
+    ----------
+    persons : int array, shape (c,)
+    shares : float array, shape (c, R)
+        Probabilities of the classes; what they lack to one is missing.
+    values : float array, shape (R,)
+        Mean of each class.
+    target : float
+
+    Examples
+    --------
+    >>> p = np.array([[0.5, 0.5], [0.25, 0.25]])
+    >>> f = tilt_to_mean(np.array([1, 1]), p, np.array([0.0, 10.0]), 6.0)
+    >>> moved = p * f * (p.sum(axis=1) / (p * f).sum(axis=1))[:, None]
+    >>> round(float(moved[:, 1].sum() / moved.sum() * 10), 3)
+    6.0
+    """
+    present = shares.sum(axis=0) > 0
+    if not present.any():
+        return np.ones(len(values))
+    low, high = values[present].min(), values[present].max()
+    if not high > low:
+        return np.ones(len(values))
+    place = np.clip((values - low) / (high - low), 0.0, 1.0)
+    wanted = (target - low) / (high - low)
+    whole = shares.sum(axis=1)
+
+    def mean(rate: float) -> float:
+        moved = shares * np.exp(rate * place)
+        total = moved.sum(axis=1)
+        scale = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
+        each = persons * scale
+        return float(each @ (moved @ place) / (each @ total))
+
+    least, most = -np.log(LARGEST_FACTOR), np.log(LARGEST_FACTOR)
+    for _ in range(HALVINGS):
+        middle = (least + most) / 2
+        least, most = (middle, most) if mean(middle) < wanted else (least, middle)
+    factors: np.ndarray = np.exp((least + most) / 2 * place)
+    return factors
