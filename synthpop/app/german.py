@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from synthpop.app.german_journeys import JOURNEYS
 from synthpop.app.german_methods import METHODS
 
 GERMAN: dict[str, str] = {
@@ -204,5 +205,6 @@ GERMAN: dict[str, str] = {
     "Writing the report": "Der Bericht wird geschrieben",
     "Writing the run file": "Die Steuerdatei wird geschrieben",
     "Writing the script": "Das Skript wird geschrieben",
+    **JOURNEYS,
     **METHODS,
 }  # fmt: skip

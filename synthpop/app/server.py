@@ -219,17 +219,18 @@ class _Connection:
         await asyncio.sleep(0.02)
         parts, self.stale = self.stale, set()
         tab = self.tab
-        if tab is None or self.tabs.sessions.get(self.key) is not self.session:
+        session: Any = self.session
+        if tab is None or self.tabs.sessions.get(self.key, None) != session:
             return
         async with reactive.lock():
             for part in parts & set(PARTS):
                 self.signals[part].set(_next(self.signals[part]))
             await reactive.flush()
         if "download" in parts and tab.download:
-            await self.session.send_custom_message("download", {"file": tab.download})
+            await session.send_custom_message("download", {"file": tab.download})
             tab.download = ""
         language = {"language": tab.project.language, "title": "synthpop · riskeval"}
-        await self.session.send_custom_message("language", language)
+        await session.send_custom_message("language", language)
 
     def _show(self) -> None:
         visible = self.output(suspend_when_hidden=False)

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from synthpop.app.jobs import Journey
+from synthpop.app.create import needs, population, recipe_page, survey, totals
+from synthpop.app.create.jobs import JOBS
+from synthpop.app.jobs import Journey, Page
 
-JOURNEY = Journey(title="Create a population", text="", pages={})
+JOURNEY = Journey(
+    title="Create a population",
+    text="From a survey to a synthetic population of households and persons: recipe, known "
+    "totals, fit and risk.",
+    pages={
+        "survey": Page("Survey", survey.render, needs.survey),
+        "totals": Page("Totals", totals.render, ready=needs.has_survey),
+        "recipe": Page("Recipe", recipe_page.render, needs.recipe, needs.has_survey),
+        "population": Page("Population", population.render, needs.population, needs.has_recipe),
+        "risk": Page("Risk", population.render_risk, needs.intruders, needs.has_recipe),
+        "release": Page("Release", population.render_out, ready=needs.has_recipe),
+    },
+    jobs=JOBS,
+    actions={
+        "stage": recipe_page.set_stage,
+        "rules": recipe_page.set_rules,
+        "intruder": population.set_intruder,
+    },
+)

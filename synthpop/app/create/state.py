@@ -2,14 +2,177 @@
 
 from __future__ import annotations
 
-from synthpop.app.state import Command, Source
+from typing import Any, Literal
+
+from pydantic import Field
+
+from synthpop.app.state import Command, Source, with_reading
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.tomlfile import Table
+
+SurveyRole = Literal[
+    "", "weight", "household", "household_weight", "household_size", "person", "strata", "psu"
+]
+
+
+class Totals(Table):
+    """A table of known totals: its file, and what its column of totals counts."""
+
+    source: Source
+    level: Literal["person", "household"] = "person"
+    total: str = "total"
 
 
 class CreateState(Table):
-    """The survey, its roles, the recipe and what is known of the population."""
+    """The survey, its roles, the recipe and what is known of the population.
+
+    ``stages`` are tables of a run file in their order, ``rules`` its edit rules.
+    """
 
     survey: Source | None = None
+    roles: dict[str, str] = Field(default_factory=dict)
+    stages: tuple[dict[str, Any], ...] = ()
+    rules: tuple[str, ...] = ()
+    totals: tuple[Totals, ...] = ()
+    seed: int = Field(default=1, ge=0)
+    scale: float = Field(default=1.0, gt=0)
+    keys: tuple[str, ...] = ()
+    target: str = ""
+
+    def role_of(self, column: str) -> str:
+        """Return the role of a column; "" without one."""
+        return next((role for role, name in self.roles.items() if name == column), "")
 
 
-COMMANDS: dict[str, Command] = {}
+def _fault(where: str, what: str, remedy: str = "") -> None:
+    faults = Faults("project")
+    faults.add(where, what, remedy=remedy)
+    faults.raise_if_any()
+
+
+def open_survey(state: CreateState, name: str, file: str) -> CreateState:
+    """Start with a survey."""
+    return CreateState(survey=Source(name=name, file=file))
+
+
+def set_reading(state: CreateState, **options: str) -> CreateState:
+    """Change how the survey is read; the recipe is made anew."""
+    if state.survey is None:
+        _fault("survey", "is not opened yet", "Open it first.")
+    assert state.survey is not None
+    source = with_reading(state.survey, options)
+    source.reading()
+    return CreateState(survey=source, totals=state.totals)
+
+
+def take_recipe(
+    state: CreateState, roles: dict[str, str], stages: list[dict[str, Any]]
+) -> CreateState:
+    """Take roles and stages, as those that the survey suggests."""
+    return state.model_copy(update={"roles": roles, "stages": tuple(stages)})
+
+
+def set_role(state: CreateState, column: str, role: SurveyRole) -> CreateState:
+    """Give a column of the survey a role; it loses the one it had."""
+    roles = {known: name for known, name in state.roles.items() if name != column and known != role}
+    return state.model_copy(update={"roles": roles | ({role: column} if role else {})})
+
+
+def _check_place(state: CreateState, place: int) -> None:
+    if not 0 <= place < len(state.stages):
+        _fault("stage", f"there is none at place {place}")
+
+
+def set_stage(state: CreateState, place: int, options: dict[str, Any]) -> CreateState:
+    """Change the options of a stage."""
+    _check_place(state, place)
+    new = {"type": state.stages[place]["type"], **options}
+    stages = tuple(new if k == place else one for k, one in enumerate(state.stages))
+    return state.model_copy(update={"stages": stages})
+
+
+def move_stage(state: CreateState, place: int, by: Literal[-1, 1]) -> CreateState:
+    """Move a stage before the one above it, or behind the one below it."""
+    _check_place(state, place)
+    other = place + by
+    if not 0 <= other < len(state.stages):
+        return state
+    stages = list(state.stages)
+    stages[place], stages[other] = stages[other], stages[place]
+    return state.model_copy(update={"stages": tuple(stages)})
+
+
+def remove_stage(state: CreateState, place: int) -> CreateState:
+    """Remove a stage."""
+    _check_place(state, place)
+    rest = tuple(one for k, one in enumerate(state.stages) if k != place)
+    return state.model_copy(update={"stages": rest})
+
+
+def add_stage(state: CreateState, kind: str) -> CreateState:
+    """Add a stage of a kind behind the others; its options follow."""
+    from synthpop.stages.registry import STAGES
+
+    if kind not in STAGES:
+        _fault("stage", f"{kind!r} is unknown", f"There are: {', '.join(STAGES)}.")
+    return state.model_copy(update={"stages": (*state.stages, {"type": kind})})
+
+
+def set_rules(state: CreateState, text: str) -> CreateState:
+    """Change the edit rules, one a line."""
+    from synthpop.conditional.rules.parse import parse_rules
+
+    rules = [line.strip() for line in text.splitlines() if line.strip()]
+    parse_rules(rules)
+    return state.model_copy(update={"rules": tuple(rules)})
+
+
+def add_totals(state: CreateState, name: str, file: str) -> CreateState:
+    """Add a table of known totals."""
+    new = Totals(source=Source(name=name, file=file))
+    return state.model_copy(update={"totals": (*state.totals, new)})
+
+
+def set_totals(
+    state: CreateState,
+    place: int,
+    level: Literal["person", "household"] | None = None,
+    total: str | None = None,
+) -> CreateState:
+    """Say what a table of totals counts, and in which column."""
+    if not 0 <= place < len(state.totals):
+        _fault("totals", f"there are none at place {place}")
+    changes = {k: v for k, v in (("level", level), ("total", total)) if v}
+    totals = tuple(
+        one.model_copy(update=changes) if k == place else one for k, one in enumerate(state.totals)
+    )
+    return state.model_copy(update={"totals": totals})
+
+
+def remove_totals(state: CreateState, place: int) -> CreateState:
+    """Remove a table of totals."""
+    rest = tuple(one for k, one in enumerate(state.totals) if k != place)
+    return state.model_copy(update={"totals": rest})
+
+
+def set_run(state: CreateState, seed: int | None = None, scale: float | None = None) -> CreateState:
+    """Choose the seed and the size of the population."""
+    changes = {k: v for k, v in (("seed", seed), ("scale", scale)) if v is not None}
+    return CreateState(**(state.model_dump() | changes))
+
+
+def set_intruder(
+    state: CreateState, keys: tuple[str, ...] | None = None, target: str | None = None
+) -> CreateState:
+    """Say what the intruder of the scenarios knows and looks for."""
+    changes = {k: v for k, v in (("keys", keys), ("target", target)) if v is not None}
+    return CreateState(**(state.model_dump() | changes))
+
+
+COMMANDS: dict[str, Command] = {
+    command.__name__: command
+    for command in (
+        open_survey, set_reading, take_recipe, set_role, set_stage, move_stage, remove_stage,
+        add_stage, set_rules, add_totals, set_totals, remove_totals, set_run, set_intruder,
+    )
+}  # fmt: skip

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from synthpop.app.jobs import Journey
+from synthpop.app.jobs import Journey, Page
+from synthpop.app.judge import files, judgement, needs, roles
+from synthpop.app.judge.jobs import JOBS
 
-JOURNEY = Journey(title="Judge a release", text="", pages={})
+JOURNEY = Journey(
+    title="Judge a release",
+    text="Any synthetic or protected file against its original: what would intruders learn, and "
+    "what do users lose?",
+    pages={
+        "files": Page("Files", files.render, needs.columns),
+        "roles": Page("Roles", roles.render, needs.roles, needs.has_files),
+        "judgement": Page("Judgement", judgement.render, needs.judgement, needs.has_keys),
+    },
+    jobs=JOBS,
+    actions={"roles": roles.take_suggestions},
+)

@@ -2,15 +2,134 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
+from pydantic import Field
+
 from synthpop.app.state import Command, Source
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.tomlfile import Table
+
+Kind = Literal["perturbed", "synthetic"]
+Role = Literal["", "keys", "sensitive", "numeric", "weights", "household"]
+COLUMNS, ONE_COLUMN = ("keys", "sensitive", "numeric"), ("weights", "household")
+MOST_RELEASES = 8
+
+
+class ReleasedFile(Table):
+    """A release: its data, and whether its records are those of the original."""
+
+    source: Source
+    kind: Kind = "synthetic"
+
+
+class JudgeRoles(Table):
+    """What an intruder knows (keys) and looks for (sensitive), and what users estimate."""
+
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    weights: str | None = None
+    household: str | None = None
+
+    def of(self, column: str) -> str:
+        """Return the role of a column; "" without one."""
+        for role in (*COLUMNS, *ONE_COLUMN):
+            value = getattr(self, role)
+            if column == value or (isinstance(value, tuple) and column in value):
+                return role
+        return ""
 
 
 class JudgeState(Table):
-    """The original, the release, and what an intruder is thought to know."""
+    """The original, the releases, a hold-out, and what an intruder is thought to know."""
 
     original: Source | None = None
-    release: Source | None = None
+    releases: tuple[ReleasedFile, ...] = ()
+    holdout: Source | None = None
+    roles: JudgeRoles = JudgeRoles()
+    seed: int = Field(default=1, ge=0)
 
 
-COMMANDS: dict[str, Command] = {}
+def open_original(state: JudgeState, name: str, file: str) -> JudgeState:
+    """Take a file as the original; the roles of another one are forgotten."""
+    update = {"original": Source(name=name, file=file), "roles": JudgeRoles()}
+    return state.model_copy(update=update)
+
+
+def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
+    """Add a release."""
+    if len(state.releases) >= MOST_RELEASES:
+        faults = Faults("project")
+        faults.add("release", f"there are {MOST_RELEASES} already", remedy="Remove one first.")
+        faults.raise_if_any()
+    new = ReleasedFile(source=Source(name=name, file=file))
+    return state.model_copy(update={"releases": (*state.releases, new)})
+
+
+def remove_release(state: JudgeState, place: int) -> JudgeState:
+    """Remove a release."""
+    _check_place(state, place)
+    rest = tuple(one for k, one in enumerate(state.releases) if k != place)
+    return state.model_copy(update={"releases": rest})
+
+
+def set_kind(state: JudgeState, place: int, kind: Kind) -> JudgeState:
+    """Say whether a release holds records of the original or synthetic ones."""
+    _check_place(state, place)
+    changed = tuple(
+        one.model_copy(update={"kind": kind}) if k == place else one
+        for k, one in enumerate(state.releases)
+    )
+    return state.model_copy(update={"releases": changed})
+
+
+def _check_place(state: JudgeState, place: int) -> None:
+    if not 0 <= place < len(state.releases):
+        faults = Faults("project")
+        faults.add("release", f"there is none at place {place}")
+        faults.raise_if_any()
+
+
+def open_holdout(state: JudgeState, name: str, file: str) -> JudgeState:
+    """Take a file of persons who were not in the original."""
+    return state.model_copy(update={"holdout": Source(name=name, file=file)})
+
+
+def remove_holdout(state: JudgeState) -> JudgeState:
+    """Do without a hold-out."""
+    return state.model_copy(update={"holdout": None})
+
+
+def set_role(state: JudgeState, column: str, role: Role) -> JudgeState:
+    """Give a column a role; it loses the one it had."""
+    return set_roles(state, {column: role})
+
+
+def set_roles(state: JudgeState, roles: dict[str, Role]) -> JudgeState:
+    """Give several columns their roles."""
+    values: dict[str, Any] = state.roles.model_dump()
+    for column, role in roles.items():
+        for known in COLUMNS:
+            values[known] = tuple(name for name in values[known] if name != column)
+        for known in ONE_COLUMN:
+            values[known] = None if values[known] == column else values[known]
+        if role in ONE_COLUMN:
+            values[role] = column
+        elif role:
+            values[role] = (*values[role], column)
+    return state.model_copy(update={"roles": JudgeRoles(**values)})
+
+
+def set_seed(state: JudgeState, seed: int) -> JudgeState:
+    """Choose the seed of the random draws."""
+    return JudgeState(**(state.model_dump() | {"seed": seed}))
+
+
+COMMANDS: dict[str, Command] = {
+    command.__name__: command
+    for command in (
+        open_original, add_release, remove_release, set_kind, open_holdout, remove_holdout,
+        set_role, set_roles, set_seed,
+    )
+}  # fmt: skip

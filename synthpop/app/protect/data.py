@@ -56,7 +56,7 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     t = view.t
     preview = view.value("protect.preview", source.model_dump_json())
     fault = view.fault("protect.preview")
-    parts: list[TagChild] = [_options(view, source)]
+    parts: list[TagChild] = [reading_options(view, source, "protect.set_reading")]
     if preview is None:
         parts.append(
             card(source.name, tags.p(fault, class_="fault", role="alert"))
@@ -79,9 +79,10 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     return parts
 
 
-def _options(view: View, source: Source) -> Tag | None:
+def reading_options(view: View, source: Source, name: str) -> Tag:
+    """Return the options of reading a file; `name` is the command that changes them."""
     t = view.t
-    message = command("protect.set_reading")
+    message = command(name)
 
     def choice(key: str, label: str, pairs: list[tuple[str, str]]) -> Tag:
         return select(

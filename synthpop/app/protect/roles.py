@@ -7,12 +7,12 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import button, card, command, entry, select, waiting
+from synthpop.app.elements import button, card, command, entry, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.needs import file_stamp
+from synthpop.app.role_table import role_table
 from synthpop.app.view import View
-from synthpop.microdata.text import count
 
 TITLES = {
     "": "no role",
@@ -60,7 +60,7 @@ def render(view: View) -> Tag:
             t("Suggested from the data"),
             _suggestion(view, suggested),
         ),
-        _table(view, described, reasons),
+        role_table(view, described, reasons, state.roles.of, TITLES, "protect.set_role"),
         _limits(view),
     )  # fmt: skip
 
@@ -74,44 +74,6 @@ def _suggestion(view: View, suggested: Any) -> Tag:
         tags.p(suggested["text"]),
         button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
     )
-
-
-def _table(view: View, described: Any, reasons: Mapping[str, Any]) -> Tag:
-    t, roles = view.t, view.project.protect.roles
-    pairs = [(role, t(title)) for role, title in TITLES.items()]
-    rows = []
-    for place, one in enumerate(described["columns"]):
-        name = one["name"]
-        role = roles.of(name)
-        rows.append(
-            tags.tr(
-                tags.th(name, tags.span(one.get("meaning", {}).get("label", ""), class_="label"),
-                        scope="row"),
-                tags.td(
-                    select(
-                        f"role-{place}", t("Role of {name}", name=name), pairs, role,
-                        message=command("protect.set_role", column=name), argument="role",
-                        hidden_label=True,
-                    )
-                ),
-                tags.td(t(one["type"])),
-                tags.td(count(one["distinct"]), class_="number"),
-                tags.td(reasons.get(name, {}).get("why", "")),
-                class_=f"role-{role}" if role else None,
-            )
-        )  # fmt: skip
-    names = [t("Column"), t("Role"), t("Type"), t("Distinct"), t("Why it is suggested")]
-    return card(
-        t("Columns and their roles"),
-        tags.div(
-            tags.table(
-                tags.caption(t("Columns and their roles"), class_="out-of-sight"),
-                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
-                tags.tbody(*rows),
-            ),
-            class_="scroll", tabindex="0", role="region", aria_label=t("Columns and their roles"),
-        ),
-    )  # fmt: skip
 
 
 def _limits(view: View) -> Tag:

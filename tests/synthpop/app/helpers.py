@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from synthpop.app.child import run_job
@@ -55,14 +56,15 @@ class InProcess:
 def people(n: int = 240) -> pd.DataFrame:
     """Return a small survey of households, the same each time."""
     row = pd.RangeIndex(n).to_series()
+    rng = np.random.default_rng(1)
     return pd.DataFrame(
         {
             "hid": row // 2 + 1,
             "region": pd.Categorical.from_codes(row // 2 % 4, list("ABCD")),
             "sex": (row % 2).map({0: "female", 1: "male"}),
             "age": row * 7 % 83,
-            "job": pd.Categorical.from_codes(row * 5 % 3, ["yes", "no", "other"]),
-            "income": 1000.0 + row * 37 % 911,
+            "job": pd.Categorical.from_codes(rng.integers(0, 3, n), ["yes", "no", "other"]),
+            "income": 1000.0 + rng.gamma(2.0, 300.0, n).round(),
             "weight": 5.0 + row // 2 % 3,
         }
     )

@@ -1,0 +1,159 @@
+"""The pages "Population" and "Risk": run the recipe, see the fit, attack and take it out."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.create import needs as shown
+from synthpop.app.create.jobs import FORMATS
+from synthpop.app.create.recipe import recipe_stamp
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    checks,
+    choose,
+    command,
+    entry,
+    picture,
+    select,
+    sending,
+    table,
+    waiting,
+)
+from synthpop.app.view import View
+
+
+def render(view: View) -> Tag:
+    """Return the page of the run."""
+    t, state = view.t, view.project.create
+    stamp = recipe_stamp(state)
+    asked = view.choice("create-run") == stamp
+    return tags.div(
+        tags.h1(t("Population")),
+        card(
+            t("Run the recipe"),
+            tags.div(
+                entry("run-seed", t("Seed"), state.seed, kind="number", min="0", step="1",
+                      message=command("create.set_run"), argument="seed"),
+                entry("run-scale", t("Size, as a factor"), state.scale, kind="number", min="0",
+                      step="any", message=command("create.set_run"), argument="scale",
+                      help_text=t("1 makes a population of the size that the weights say")),
+                class_="fields",
+            ),
+            button(t("Create the population"), choose(**{"create-run": stamp}), kind="first",
+                   key="create-run", disabled=asked),
+        ),
+        *(_result(view, stamp) if asked else []),
+    )  # fmt: skip
+
+
+def _result(view: View, stamp: str) -> list[TagChild]:
+    t, made = view.t, view.value("create.run", stamp)
+    if made is None:
+        fault = view.fault("create.run")
+        if not fault:
+            return [card(t("Fit"), waiting(t("Creating the population")))]
+        lines = [tags.p(line, class_="fault") for line in fault.splitlines()]
+        again = button(t("Go on"), {"action": "again", "job": "create.run"}, key="run-again")
+        return [card(t("Fit"), *lines, again)]
+    return [
+        card(
+            t("How well it fits the survey"),
+            *[tags.p(text) for text in made["texts"]],
+            button(t("Internal report"), ask("create.report", audience="internal"),
+                   key="create-report-internal"),
+            button(t("External report"), ask("create.report", audience="external"),
+                   key="create-report-external"),
+            *[
+                tags.div(tags.h3(name), picture(svg))
+                for name, svg in zip(made["names"], made["pictures"], strict=True)
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def render_risk(view: View) -> Tag:
+    """Return the page of the five scenarios."""
+    t, state = view.t, view.project.create
+    stamp = state.model_dump_json()
+    asked = view.choice("create-scenarios") == stamp
+    names = shown.names(view)
+    ready = bool(state.keys and state.target)
+    return tags.div(
+        tags.h1(t("Risk")),
+        card(
+            t("Five intruders"),
+            tags.p(
+                t("What would somebody learn from the population who knows these variables of a "
+                  "person in the survey?"),
+                class_="lead",
+            ),
+            tags.form(
+                checks("intruder-keys", t("Known to the intruder"), names, state.keys, "keys"),
+                select("intruder-target", t("Looked for"),
+                       [("", "–"), *((name, name) for name in shown.numbers(view))], state.target,
+                       name="target"),
+                tags.button(t("Choose"), type="submit", class_="button", id="choose-intruder"),
+                data_send=sending({"action": "intruder"}),
+            ),
+            button(t("Attack the population"), choose(**{"create-scenarios": stamp}),
+                   kind="first", key="create-scenarios", disabled=asked or not ready),
+        ),
+        _scenarios(view, stamp) if asked else None,
+    )  # fmt: skip
+
+
+def _scenarios(view: View, stamp: str) -> Tag:
+    t, result = view.t, view.value("create.scenarios", stamp)
+    if result is None:
+        fault = view.fault("create.scenarios")
+        inner: TagChild = waiting(t("Attacking the population"))
+        if fault:
+            again = button(t("Try again"), {"action": "again", "job": "create.scenarios"})
+            inner = tags.div(tags.p(fault, class_="fault", role="alert"), again)
+        return card(t("What they learn"), inner)
+    return card(
+        t("What they learn"),
+        *[tags.p(text) for text in result["texts"]],
+        *[table(one, t("Five intruders")) for one in result["tables"]],
+    )
+
+
+def render_out(view: View) -> Tag:
+    """Return the page where files are taken out."""
+    t = view.t
+    suffix = view.choice("population-format", FORMATS[0])
+    n = view.choice("sample-size", 500)
+    text = view.value("create.run_file")
+    return tags.div(
+        tags.h1(t("Release")),
+        card(
+            t("The population"),
+            select("population-format", t("Format"), [(one, one) for one in FORMATS], suffix,
+                   message=choose(), argument="population-format"),
+            button(t("Write the population"), ask("create.export", format=suffix), kind="first",
+                   key="export-population"),
+        ),
+        card(
+            t("A sample of it"),
+            entry("sample-size", t("Households to draw"), n, kind="number", min="1", step="1",
+                  message=choose(), argument="sample-size"),
+            button(t("Draw and write the sample"), ask("create.export", format=suffix, n=n),
+                   key="export-sample"),
+        ),
+        card(
+            t("Repeat it without the app"),
+            button(t("Run file for synthpop run"), ask("create.run_file"), key="create-run-file"),
+            tags.pre(tags.code(text["text"]), tabindex="0", aria_label=t("Run file"))
+            if text is not None
+            else None,
+        ),
+    )  # fmt: skip
+
+
+def set_intruder(view: View, message: object) -> list[dict[str, object]]:
+    """Return the command for what the intruder knows and looks for."""
+    entries = message["entries"]  # type: ignore[index]
+    keys, target = entries.get("keys", []), entries.get("target", "")
+    return [command("create.set_intruder", keys=keys, target=target)]

@@ -1,0 +1,81 @@
+"""The run file of a recipe: the state of the journey as ``synthpop run`` reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from synthpop.app.create.state import CreateState
+from synthpop.microdata.errors import Faults
+
+if TYPE_CHECKING:
+    from synthpop.app.workspace import Workspace
+    from synthpop.runfiles.runfile import RunFile
+
+
+def document(state: CreateState, *, stored: bool) -> dict[str, Any]:
+    """Return the run file as a document.
+
+    Parameters
+    ----------
+    state : CreateState
+    stored : bool
+        Whether files are named as in the folder of the project, or as the user names them.
+    """
+    faults = Faults("project")
+    if state.survey is None:
+        faults.add("survey", "is not opened yet", remedy="Open it first.")
+    faults.raise_if_any()
+    assert state.survey is not None
+    source = state.survey
+    survey: dict[str, Any] = {"file": source.file if stored else source.name, **state.roles}
+    if "weight" not in state.roles:
+        survey["unweighted"] = True
+    names = ("separator", "decimal", "thousands", "encoding", "missing", "types")
+    options = {name: getattr(source, name) for name in names if getattr(source, name)}
+    if options and source.is_text:
+        survey["csv"] = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
+    if source.user_missing != "missing":
+        survey["user_missing"] = source.user_missing
+    found: dict[str, Any] = {
+        "rules": list(state.rules),
+        "survey": survey,
+        "run": {"seed": state.seed, "scale": state.scale},
+        "known_totals": [
+            {
+                "file": one.source.file if stored else one.source.name,
+                "level": one.level,
+                "total": one.total,
+            }
+            for one in state.totals
+        ],
+        "stage": [dict(stage) for stage in state.stages],
+    }
+    if state.keys and state.target:
+        found["risk"] = {"keys": list(state.keys), "target": state.target}
+    return {key: value for key, value in found.items() if value}
+
+
+def read_plan(workspace: Workspace, state: CreateState) -> RunFile:
+    """Return the run file, checked.
+
+    Raises
+    ------
+    RunFileError
+        Lists every fault of the recipe.
+    """
+    from synthpop.runfiles.runfile import parse_runfile
+
+    return parse_runfile(document(state, stored=True), folder=workspace.folder, subject="recipe")
+
+
+def recipe_stamp(state: CreateState) -> str:
+    """Return what a population depends on."""
+    return state.model_dump_json(exclude={"keys", "target"})
+
+
+def folder_name(state: CreateState) -> str:
+    """Return the name of the folder of a population: the same recipe has the same folder."""
+    text = json.dumps(document(state, stored=True), sort_keys=True)
+    return "population-" + hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""The page "Recipe": stages as cards in their order, and the rules of the population."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.create import needs as shown
+from synthpop.app.create.recipe import recipe_stamp
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    choose,
+    command,
+    option_fields,
+    select,
+    sending,
+)
+from synthpop.app.forms import Form, make_form, read_form
+from synthpop.app.view import View
+
+
+@lru_cache(maxsize=1)
+def forms() -> dict[str, Form]:
+    """Return the form of each kind of stage, made from its class."""
+    from synthpop.stages.registry import STAGES
+
+    return {kind: make_form(cls, name=kind, skip=("margins",)) for kind, cls in STAGES.items()}
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.create
+    stages: list[TagChild] = [_stage(view, place) for place in range(len(state.stages))]
+    kinds = [("", "–"), *((kind, kind.replace("_", " ")) for kind in forms())]
+    return tags.div(
+        tags.h1(t("Recipe")),
+        tags.p(
+            t("Stages run in this order; each may use what the stages before it have made."),
+            class_="lead",
+        ),
+        _check(view),
+        tags.ol(*[tags.li(stage) for stage in stages], class_="stages")
+        if stages
+        else card(
+            t("Nothing yet"),
+            button(t("Take roles and recipe"), ask("create.take_starter"), kind="first",
+                   key="take-starter"),
+        ),
+        card(
+            t("Add a stage"),
+            select("add-stage", t("Kind"), kinds, "", message=command("create.add_stage"),
+                   argument="kind"),
+        ),
+        card(
+            t("Rules"),
+            tags.form(
+                tags.div(
+                    tags.label(t("What must hold of every person, one rule a line"),
+                               for_="rules"),
+                    tags.textarea("\n".join(state.rules), id="rules", name="text", rows="4"),
+                    tags.p("age < 16 => pl030 is missing", class_="help"),
+                    class_="field",
+                ),
+                tags.button(t("Change the rules"), type="submit", class_="button"),
+                data_send=sending({"action": "rules"}),
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _check(view: View) -> Tag | None:
+    t, stamp = view.t, recipe_stamp(view.project.create)
+    outcome = view.outcomes.get("create.check")
+    if outcome is None or outcome.stamp != stamp:
+        return None
+    if outcome.answer.fault:
+        lines = [tags.p(line) for line in outcome.answer.fault.splitlines()]
+        return tags.div(*lines, class_="notice fault", role="alert")
+    return tags.p(t("The recipe can be run."), " ", outcome.answer.value["text"], class_="help")
+
+
+def _stage(view: View, place: int) -> Tag:
+    t, stage = view.t, view.project.create.stages[place]
+    kind = str(stage["type"])
+    made = stage.get("name") or stage.get("total") or ", ".join(stage.get("variables", []))
+    edited = view.choice("stage", None) == place
+    title = f"{place + 1}. {kind.replace('_', ' ')}" + (f": {made}" if made else "")
+    move = command("create.move_stage", place=place)["arguments"]
+    name = "create.move_stage"
+    return card(
+        title,
+        tags.dl(
+            *[
+                part
+                for key, value in stage.items()
+                if key not in ("type", "name")
+                for part in (tags.dt(key.replace("_", " ")), tags.dd(_text(value)))
+            ]
+        )
+        if not edited
+        else _form(view, place, kind, stage),
+        tags.div(
+            button(t("Edit"), choose(stage=None if edited else place), kind="small",
+                   key=f"edit-stage-{place}", label=f"{t('Edit')} {title}", pressed=edited),
+            button("↑", command(name, **move, by=-1), kind="small", disabled=place == 0,
+                   key=f"up-{place}", label=f"{t('Earlier')}: {title}"),
+            button("↓", command(name, **move, by=1), kind="small", key=f"down-{place}",
+                   disabled=place == len(view.project.create.stages) - 1,
+                   label=f"{t('Later')}: {title}"),
+            button(t("Remove"), command("create.remove_stage", place=place), kind="small",
+                   key=f"remove-{place}", label=f"{t('Remove')} {title}"),
+            class_="pair",
+        ),
+        kind="stage",
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
+    t, form = view.t, forms()[kind]
+    made = [str(one["name"]) for one in view.project.create.stages if "name" in one]
+    columns = list(dict.fromkeys([*shown.names(view), *made]))
+    values = {
+        name: value
+        if _is_columns(form, name) or not isinstance(value, (list, dict))
+        else _json(value)
+        for name, value in stage.items()
+    }
+    return tags.form(
+        tags.p(form.help, class_="lead"),
+        option_fields(form, columns, t, values),
+        tags.button(t("Change the stage"), type="submit", class_="button first"),
+        data_send=sending({"action": "stage", "place": place}),
+        id=f"form-stage-{place}",
+    )
+
+
+def _is_columns(form: Form, name: str) -> bool:
+    return any(one.name == name and one.kind == "columns" for one in form.options)
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def set_stage(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command for the changed options of a stage."""
+    place = int(message["place"])
+    kind = str(view.project.create.stages[place]["type"])
+    options = read_form(forms()[kind], message.get("entries", {}))
+    return [
+        command("create.set_stage", place=place, options=options),
+        choose(stage=None),
+    ]
+
+
+def set_rules(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command for changed rules."""
+    return [command("create.set_rules", text=str(message["entries"].get("text", "")))]

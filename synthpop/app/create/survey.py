@@ -1,0 +1,78 @@
+"""The page "Survey": open it, see how it is read, and what its columns are."""
+
+from __future__ import annotations
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.create.needs import survey_stamp
+from synthpop.app.elements import ask, button, card, command, table, upload, waiting
+from synthpop.app.protect.data import FORMATS, reading_options
+from synthpop.app.role_table import role_table
+from synthpop.app.view import View
+
+TITLES = {
+    "": "no role",
+    "weight": "weights",
+    "household": "household",
+    "household_weight": "household weight",
+    "household_size": "household size",
+    "person": "person",
+    "strata": "strata",
+    "psu": "primary sampling unit",
+}
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.create
+    return tags.div(
+        tags.h1(t("Survey")),
+        card(
+            t("Open another file") if state.survey else t("Open a file"),
+            upload(
+                "survey-file", t("Survey, one row a person"), command("create.open_survey"), FORMATS
+            ),
+        ),
+        *_opened(view),
+    )
+
+
+def _opened(view: View) -> list[TagChild]:
+    t, source = view.t, view.project.create.survey
+    if source is None:
+        return []
+    stamp = survey_stamp(view)
+    preview = view.value("create.preview", stamp)
+    parts: list[TagChild] = [reading_options(view, source, "create.set_reading")]
+    if preview is None:
+        fault = view.fault("create.preview")
+        inner = (
+            tags.p(fault, class_="fault", role="alert")
+            if fault
+            else waiting(t("Reading the first rows"))
+        )
+        return [*parts, card(source.name, inner)]
+    data = {"head": preview["names"], "rows": preview["rows"],
+            "numbers": [kind == "number" for kind in preview["types"]]}  # fmt: skip
+    parts.append(card(source.name, table(data, t("The first rows as they are read"))))
+    starter, described = (
+        view.value("create.starter", stamp),
+        view.value("create.columns", stamp),
+    )
+    if starter is None or described is None:
+        fault = view.fault("create.starter") or view.fault("create.columns")
+        inner = tags.p(fault, class_="fault") if fault else waiting(t("Writing a first recipe"))
+        return [*parts, card(t("Recipe"), inner)]
+    parts.append(
+        card(
+            t("Suggested from the data"),
+            *[tags.p(line) for line in starter["text"].splitlines()],
+            button(t("Take roles and recipe"), ask("create.take_starter"), kind="first",
+                   key="take-starter"),
+        )
+    )  # fmt: skip
+    role_of = view.project.create.role_of
+    parts.append(
+        role_table(view, described, starter["columns"], role_of, TITLES, "create.set_role")
+    )
+    return parts

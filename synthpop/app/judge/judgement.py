@@ -1,0 +1,95 @@
+"""The page "Judgement": risk and utility of every release, attacks, and the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    choose,
+    command,
+    entry,
+    picture,
+    table,
+    waiting,
+)
+from synthpop.app.judge.jobs import stamp_of
+from synthpop.app.view import View
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.judge
+    stamp = stamp_of(state)
+    asked = view.choice("judge-run") == stamp
+    return tags.div(
+        tags.h1(t("Judgement")),
+        card(
+            t("Compare and attack"),
+            tags.p(
+                t("Every release is compared with the original; synthetic ones are attacked as "
+                  "intruders would. The same seed gives the same numbers."),
+                class_="lead",
+            ),
+            entry("judge-seed", t("Seed"), state.seed, kind="number", min="0", step="1",
+                  message=command("judge.set_seed"), argument="seed"),
+            tags.p(
+                button(t("Judge the releases"), choose(**{"judge-run": stamp}), kind="first",
+                       key="judge-run", disabled=asked)
+            ),
+        ),
+        *(_results(view, stamp) if asked else []),
+    )  # fmt: skip
+
+
+def _results(view: View, stamp: str) -> list[TagChild]:
+    compared, attacked = view.value("judge.compare", stamp), view.value("judge.attack", stamp)
+    parts: list[TagChild] = [
+        _compared(view, compared)
+        if compared is not None
+        else _pending(view, "judge.compare", "Comparing the releases with the original")
+    ]
+    if attacked is not None:
+        parts.extend(_attacked(view, one) for one in attacked["results"])
+    elif compared is not None and any(r.kind == "synthetic" for r in view.project.judge.releases):
+        parts.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
+    return parts
+
+
+def _pending(view: View, job: str, title: str) -> Tag:
+    t, fault = view.t, view.fault(job)
+    if not fault:
+        return card(t(title), waiting(t("Computing")))
+    again = button(t("Try again"), {"action": "again", "job": job})
+    return card(t(title), tags.p(fault, class_="fault", role="alert"), again)
+
+
+def _compared(view: View, result: dict[str, Any]) -> Tag:
+    t = view.t
+    return card(
+        t("Risk and utility"),
+        *[tags.p(text) for text in result["texts"]],
+        *[picture(svg) for svg in result["pictures"]],
+        *[table(one, t("All numbers")) for one in result["tables"]],
+        tags.div(
+            button(t("Internal report"), ask("judge.report", audience="internal"),
+                   key="judge-report-internal"),
+            button(t("External report"), ask("judge.report", audience="external"),
+                   key="judge-report-external"),
+        ),
+    )  # fmt: skip
+
+
+def _attacked(view: View, one: dict[str, Any]) -> Tag:
+    t = view.t
+    return card(
+        t("Attacks on {name}", name=one["label"]),
+        *[tags.p(text) for text in one["texts"]],
+        tags.details(
+            tags.summary(t("All numbers")), table(one["table"], t("All numbers")), class_="more"
+        ),
+    )

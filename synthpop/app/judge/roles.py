@@ -1,0 +1,58 @@
+"""The page "Roles": what an intruder knows and looks for, and what users estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from htmltools import Tag, tags
+
+from synthpop.app.elements import button, card, command, waiting
+from synthpop.app.judge.needs import files_stamp
+from synthpop.app.role_table import role_table
+from synthpop.app.view import View
+
+TITLES = {
+    "": "no role",
+    "keys": "known to the intruder (key)",
+    "sensitive": "looked for (target)",
+    "numeric": "number that users estimate",
+    "weights": "weights",
+    "household": "household",
+}
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t = view.t
+    described = view.value("judge.columns", files_stamp(view.project))
+    suggested = view.value("judge.suggest")
+    if described is None:
+        fault = view.fault("judge.columns")
+        inner = tags.p(fault, class_="fault") if fault else waiting(t("Reading the files"))
+        return tags.div(tags.h1(t("Roles")), inner)
+    reasons = {} if suggested is None else suggested["columns"]
+    return tags.div(
+        tags.h1(t("Roles")),
+        tags.p(
+            t("What would an intruder know of a person, and what would he like to learn?"),
+            class_="lead",
+        ),
+        card(
+            t("Suggested from the data"),
+            tags.p(suggested["text"]),
+            button(t("Take the suggestions"), {"action": "roles"}, kind="first", key="take-roles"),
+        )
+        if suggested is not None
+        else waiting(t("Looking for roles")),
+        role_table(view, described, reasons, view.project.judge.roles.of, TITLES, "judge.set_role"),
+    )
+
+
+def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command that gives every column the role that was suggested."""
+    suggested = view.value("judge.suggest")
+    if suggested is None:
+        return []
+    roles = {name: one["role"] for name, one in suggested["columns"].items()}
+    return [command("judge.set_roles", roles=roles)]

@@ -1,0 +1,72 @@
+"""The table of columns with their roles and reasons, for every journey that asks for roles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from htmltools import Tag, tags
+
+from synthpop.app.elements import card, command, select
+from synthpop.app.view import View
+from synthpop.microdata.text import count
+
+
+def role_table(
+    view: View,
+    described: Mapping[str, Any],
+    reasons: Mapping[str, Any],
+    role_of: Callable[[str], str],
+    titles: Mapping[str, str],
+    name: str,
+) -> Tag:
+    """Return one row a column: its role to choose, what it holds, and why a role is suggested.
+
+    Parameters
+    ----------
+    view : View
+    described : mapping
+        Result of ``describe_columns``.
+    reasons : mapping of column to {"role", "why"}
+    role_of : callable
+        The role of a column; "" for none.
+    titles : mapping of role to text
+    name : str
+        Command that gives a column its role.
+    """
+    t = view.t
+    pairs = [(role, t(title)) for role, title in titles.items()]
+    rows = []
+    for place, one in enumerate(described["columns"]):
+        column = one["name"]
+        role = role_of(column)
+        rows.append(
+            tags.tr(
+                tags.th(
+                    column, tags.span(one.get("meaning", {}).get("label", ""), class_="label"),
+                    scope="row",
+                ),
+                tags.td(
+                    select(
+                        f"role-{place}", t("Role of {name}", name=column), pairs, role,
+                        message=command(name, column=column), argument="role", hidden_label=True,
+                    )
+                ),
+                tags.td(t(one["type"])),
+                tags.td(count(one["distinct"]), class_="number"),
+                tags.td(reasons.get(column, {}).get("why", "")),
+                class_=f"role-{role}" if role else None,
+            )
+        )  # fmt: skip
+    names = [t("Column"), t("Role"), t("Type"), t("Distinct"), t("Why it is suggested")]
+    return card(
+        t("Columns and their roles"),
+        tags.div(
+            tags.table(
+                tags.caption(t("Columns and their roles"), class_="out-of-sight"),
+                tags.thead(tags.tr(*[tags.th(text, scope="col") for text in names])),
+                tags.tbody(*rows),
+            ),
+            class_="scroll", tabindex="0", role="region", aria_label=t("Columns and their roles"),
+        ),
+    )  # fmt: skip

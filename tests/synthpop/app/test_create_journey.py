@@ -1,0 +1,144 @@
+"""The journey "create" without a browser: from the survey to the population and its risk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("shiny")
+
+from synthpop.app.create.recipe import recipe_stamp
+from synthpop.app.tab import Tab
+from tests.synthpop.app.helpers import do, open_tab, people, play
+
+EXPORT = {"action": "job", "name": "create.export", "arguments": {"format": ".parquet"}}
+
+
+def creating(folder: Path) -> Tab:
+    """Return a tab with a survey and the recipe that it suggests."""
+    tab = open_tab(folder, people())
+    play(
+        tab,
+        [
+            do("choose_journey", journey="create"),
+            do("create.open_survey", name="survey.parquet", file="data-1.parquet"),
+            {"action": "job", "name": "create.take_starter"},
+        ],
+    )
+    return tab
+
+
+def text(tab: Tab) -> str:
+    page = tab.page()
+    assert page is not None
+    return str(page.render(tab.view()))
+
+
+def test_the_survey_suggests_roles_and_stages(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    state = tab.project.create
+    assert state.roles["weight"] == "weight"
+    assert state.roles["household"] == "hid"
+    assert state.stages[0]["type"] == "structure"
+    play(tab, [do("choose_page", page="recipe")])
+    assert tab.view().fault("create.check") == ""
+    assert "1. structure" in text(tab)
+    play(tab, [do("choose_page", page="totals")])
+    assert "Table of totals" in text(tab)
+
+
+def test_population_fit_risk_and_files(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    play(tab, [do("create.set_run", scale=0.2, seed=4), do("choose_page", page="population")])
+    stamp = recipe_stamp(tab.project.create)
+    play(tab, [{"action": "choose", "values": {"create-run": stamp}}])
+    assert tab.view().fault("create.run") == ""
+    assert "<svg" in text(tab)
+    play(
+        tab,
+        [
+            do("choose_page", page="risk"),
+            {"action": "intruder", "entries": {"keys": ["sex", "region"], "target": "income"}},
+        ],
+    )
+    wanted = tab.project.create.model_dump_json()
+    play(tab, [{"action": "choose", "values": {"create-scenarios": wanted}}])
+    assert tab.view().fault("create.scenarios") == ""
+    assert "What they learn" in text(tab)
+    play(
+        tab,
+        [
+            {"action": "job", "name": "create.export", "arguments": {"format": ".csv", "n": 20}},
+            {"action": "job", "name": "create.export", "arguments": {"format": ".parquet"}},
+            {"action": "job", "name": "create.report", "arguments": {"audience": "external"}},
+            {"action": "job", "name": "create.run_file"},
+        ],
+    )
+    out = tmp_path / "out"
+    sample, population = (
+        pd.read_csv(out / "sample.csv"),
+        pd.read_parquet(out / "population.parquet"),
+    )
+    assert sample["hid"].nunique() == 20
+    assert 0.1 * people()["weight"].sum() < len(population) < 0.3 * people()["weight"].sum()
+    assert "<html" in (out / "population-external.html").read_text()
+    assert 'file = "survey.parquet"' in (out / "population.toml").read_text()
+
+
+def test_the_run_file_makes_the_same_population(tmp_path: Path) -> None:
+    from synthpop import run
+
+    tab = creating(tmp_path)
+    play(tab, [do("create.set_run", scale=0.1), {"action": "job", "name": "create.run_file"},
+               EXPORT])  # fmt: skip
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    people().to_parquet(elsewhere / "survey.parquet")
+    (elsewhere / "run.toml").write_text((tmp_path / "out" / "population.toml").read_text())
+    repeated = run(elsewhere / "run.toml").frame()
+    mine = pd.read_parquet(tmp_path / "out" / "population.parquet")
+    pd.testing.assert_frame_equal(repeated.astype(str), mine.astype(str))
+
+
+def test_stages_are_changed_moved_and_removed(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    before = tab.project.create.stages
+    last = len(before) - 1
+    play(tab, [do("choose_page", page="recipe"), do("create.move_stage", place=last, by=-1)])
+    assert tab.project.create.stages[last - 1] == before[last]
+    play(
+        tab, [do("create.move_stage", place=last - 1, by=1), do("create.remove_stage", place=last)]
+    )
+    assert tab.project.create.stages == before[:last]
+    place = next(k for k, one in enumerate(before) if one["type"] == "categorical")
+    play(tab, [{"action": "choose", "values": {"stage": place}}])
+    assert f"form-stage-{place}" in text(tab)
+    entries = {"name": before[place]["name"], "predictors": ["sex"]}
+    play(tab, [{"action": "stage", "place": place, "entries": entries}])
+    assert tab.project.create.stages[place]["predictors"] == ["sex"]
+    assert tab.view().fault("create.check") == ""
+
+
+def test_faulty_recipes_and_rules_say_what_is_wrong(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    play(tab, [do("choose_page", page="recipe"), do("create.add_stage", kind="categorical")])
+    assert "name" in tab.view().fault("create.check")
+    assert 'class="notice fault"' in text(tab)
+    play(tab, [{"action": "rules", "entries": {"text": "age <<"}}])
+    assert tab.notice is not None
+    assert tab.project.create.rules == ()
+    play(tab, [do("create.add_stage", kind="nonsense")])
+    assert "nonsense" in tab.notice.text
+
+
+def test_totals_are_met(tmp_path: Path) -> None:
+    tab = creating(tmp_path)
+    totals = pd.DataFrame({"region": list("ABCD"), "Freq": [400, 320, 360, 360]})
+    totals.to_csv(tmp_path / "data-9.csv", index=False)
+    play(tab, [do("create.add_totals", name="region.csv", file="data-9.csv"),
+               do("create.set_totals", place=0, total="Freq"),
+               EXPORT])  # fmt: skip
+    population = pd.read_parquet(tmp_path / "out" / "population.parquet")
+    assert population["region"].value_counts().sort_index().tolist() == [400, 320, 360, 360]
