@@ -42,6 +42,7 @@ from riskeval.report.show import ORIGINAL
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.output import listener_of
 from synthpop.microdata.streams import resolve_seed
 
 
@@ -158,7 +159,7 @@ def compare(
     own = Side(
         ORIGINAL, frame, request.weights, np.arange(len(frame)), ORIGINAL, ORIGINAL, np.nan, {}, ()
     )
-    measured = _run([own, *sides], request, workers, on_event)
+    measured = _run([own, *sides], request, workers, listener_of(on_event))
     return _result(measured, request, weights)
 
 

@@ -12,10 +12,13 @@ import pandas as pd
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.report.show import ORIGINAL, shown
+from synthpop.microdata.errors import InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from riskeval.comparison.map import RiskUtilityMap
 
 EMPTY = "every key of every record is missing"
@@ -155,6 +158,12 @@ class Comparison(Result):
         """Return the first of the measures that as many releases have as any other of them."""
         counts = [int(self.values(name).notna().sum()) for name in names]
         return names[int(np.argmax(counts))]
+
+    def _main_figure(self) -> Figure | None:
+        try:
+            return self.risk_utility_map().figure()
+        except InputError:
+            return None  # the releases have no risk or no utility in common
 
     def report(
         self, path: Path | str, *, title: str | None = None, audience: str = "internal"

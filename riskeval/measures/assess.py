@@ -23,7 +23,7 @@ from synthpop.microdata.errors import (
     MicrodataError,
 )
 from synthpop.microdata.events import Event, Listener
-from synthpop.microdata.output import watched
+from synthpop.microdata.output import listener_of
 from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
@@ -188,11 +188,11 @@ def measure_file(
     results: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     measured: dict[str, tuple[str, Measurement]] = {}
-    with watched(on_event) as listen:
-        for number, name in enumerate(chosen):
-            listen(Event("progress", "assess", number, len(chosen), name))
-            _run_measure(request, name, results, skipped, measured)
-        listen(Event("end", "assess", len(chosen), len(chosen)))
+    listen = listener_of(on_event)
+    for number, name in enumerate(chosen):
+        listen(Event("progress", "assess", number, len(chosen), name))
+        _run_measure(request, name, results, skipped, measured)
+    listen(Event("end", "assess", len(chosen), len(chosen)))
     return results, skipped, list(measured.values())
 
 

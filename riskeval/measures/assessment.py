@@ -103,6 +103,9 @@ class Assessment(Result):
             parts += [f"* {MEASURES[name].title}: {why}" for name, why in self.skipped.items()]
         return "\n".join(parts) + "\n"
 
+    def _main_figure(self) -> Figure | None:
+        return next(iter(self.figures().values()), None)
+
     def figures(self) -> dict[str, Figure]:
         """Return the figures that the results allow, as matplotlib figures by name.
 

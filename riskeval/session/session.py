@@ -25,9 +25,12 @@ from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
-from synthpop.microdata.text import plural
+from synthpop.microdata.show import bars, view
+from synthpop.microdata.text import join, plural
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from riskeval.measures.individual import IndividualRisk
 
 REMEMBERED = 32
@@ -358,6 +361,32 @@ class ProtectionSession(SessionVerbs):
         from riskeval.report.protection import write_protection
 
         return write_protection(path, self, audience)
+
+    def summary(self) -> str:
+        """Return the file, its roles and the steps in effect, in sentences."""
+        verbs = ", ".join(step.verb for step in self.steps)
+        text = (
+            f"Protection of {plural(len(self._original), 'record')} with the key variables "
+            f"{join(self.roles.keys)}."
+        )
+        steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
+        return f"{text} {steps}"
+
+    def _repr_html_(self) -> str:
+        table = self.history()
+        return view(self.summary(), table if len(table) else None, self._main_figure())
+
+    def plot(self) -> Axes:
+        """Draw the changed cells of each column, and return the axes."""
+        current, original = self.data, self._original
+        cells = {str(n): int(changed_cells(original[n], current[n]).sum()) for n in current}
+        shown = {name: number for name, number in cells.items() if number} or cells
+        picture = bars(list(shown), list(shown.values()), "Changed cells", "records")
+        axes: Axes = picture.get_axes()[0]
+        return axes
+
+    def _main_figure(self) -> Any:
+        return self.plot().figure if self._position else None
 
     def __repr__(self) -> str:
         return (

@@ -110,6 +110,14 @@ class FitReport(Result):
         single = (table["crossed"] == "") & (table["scope"] == "all")
         return table[single & (table["measure"] == measure)].set_index("variable")["value"]
 
+    def _main_figure(self) -> Figure | None:
+        from synthpop.figures.distance_dots import distance_dots
+        from synthpop.figures.style import Names
+        from synthpop.figures.tables import overall_distances
+
+        overall = overall_distances(self)
+        return distance_dots(overall, Names()) if len(overall) else None
+
     def figures(self) -> dict[str, Figure]:
         """Return all pictures by name, with titles; they are drawn from the tables.
 

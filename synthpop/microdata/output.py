@@ -145,38 +145,59 @@ def progress() -> Iterator[Listener]:
         yield listen
 
 
+class Bars:
+    """A listener that shows a bar with elapsed and remaining time for each job."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.progress = Progress(
+            TextColumn("{task.description:>10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[detail]}"),
+            console=console,
+        )
+        self.tasks: dict[str, Any] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Show the event; the bars stop once every job is done, and start again with the next."""
+        if event.job not in self.tasks:
+            self.progress.start()
+            self.tasks[event.job] = self.progress.add_task(event.job, total=event.total, detail="")
+        self.progress.update(
+            self.tasks[event.job], completed=event.done, total=event.total, detail=event.detail
+        )
+        if self.progress.finished:
+            self.close()
+
+    def close(self) -> None:
+        """Stop the bars and forget the jobs."""
+        self.progress.stop()
+        for task in self.tasks.values():
+            self.progress.remove_task(task)
+        self.tasks.clear()
+
+
 @contextmanager
 def bars(console: Any = None) -> Iterator[Listener]:
-    """Show a bar with elapsed and remaining time for each job, in a terminal or a notebook."""
+    """Show a bar with elapsed and remaining time for each job."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    columns = (
-        TextColumn("{task.description:>10}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[detail]}"),
-    )
-    with Progress(*columns, console=console or Console(stderr=True)) as shown:
-        tasks: dict[str, Any] = {}
-
-        def listen(event: Event) -> None:
-            if event.job not in tasks:
-                tasks[event.job] = shown.add_task(event.job, total=event.total, detail="")
-            shown.update(
-                tasks[event.job], completed=event.done, total=event.total, detail=event.detail
-            )
-
-        yield listen
+    shown = Bars(console or Console(stderr=True))
+    try:
+        yield shown
+    finally:
+        shown.progress.stop()
 
 
 def in_notebook() -> bool:
@@ -186,18 +207,25 @@ def in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-@contextmanager
-def watched(on_event: Listener | None) -> Iterator[Listener]:
-    """Yield the listener; without one, bars in a notebook, and silence elsewhere."""
-    if on_event is not None or not in_notebook():
-        yield on_event or silent
-        return
+def listener_of(on_event: Listener | None) -> Listener:
+    """Return the listener of a long job: the one given, bars in a notebook, silence elsewhere."""
+    if on_event is not None and on_event is not silent:
+        return on_event
+    if not in_notebook():
+        return silent
     from rich.console import Console
 
-    with bars(Console()) as listen:
-        yield listen
+    return Bars(Console())
 
 
 __all__ = [
-    "OUTPUT", "answer", "bars", "in_notebook", "log_event", "plain", "progress", "say", "watched"
+    "OUTPUT",
+    "answer",
+    "bars",
+    "in_notebook",
+    "listener_of",
+    "log_event",
+    "plain",
+    "progress",
+    "say"
 ]  # fmt: skip

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
+from typing import TYPE_CHECKING, Any
+
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.show import view
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Result:
@@ -29,8 +35,32 @@ class Result:
     def __str__(self) -> str:
         return self.summary()
 
-    def _repr_html_(self) -> str:
-        text = "<br>".join(escape(line) for line in self.summary().splitlines())
+    def _table(self) -> Any:
+        """Return the table that a notebook shows; None where there is none."""
         to_frame = getattr(self, "to_frame", None)
-        table = to_frame().head(20).to_html(float_format="{:.6g}".format) if to_frame else ""
-        return f"<div><p>{text}</p>{table}</div>"
+        return to_frame() if to_frame else None
+
+    def _main_figure(self) -> Any:
+        """Return the figure that a notebook shows; None where there is none."""
+        return None
+
+    def plot(self) -> Axes:
+        """Draw the main figure of the result and return its axes.
+
+        ``result.plot().figure`` is the figure, which shows itself in a notebook.
+
+        Raises
+        ------
+        InputError
+            The result has no figure.
+        """
+        figure = self._main_figure()
+        if figure is None:
+            faults = Faults(type(self).__name__)
+            faults.add("plot", "there is no figure of this result", remedy="See to_frame().")
+            faults.raise_if_any()
+        axes: Axes = figure.get_axes()[0]
+        return axes
+
+    def _repr_html_(self) -> str:
+        return view(self.summary(), self._table(), self._main_figure())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,13 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.design_variance import SampledUnits, sampled_units
+from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import count, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +321,35 @@ class Survey:
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what the columns are: name, label, role, type, values, missing."""
+        roles = {name: role for role, name in self.roles.named().items()}
+        dictionary = dictionary_of(self.frame)
+        rows = [
+            {
+                "column": str(name),
+                "label": dictionary[str(name)].label,
+                "role": roles.get(str(name), ""),
+                "type": str(self.frame[name].dtype),
+                "values": int(self.frame[name].nunique()),
+                "missing": int(self.frame[name].isna().sum()),
+            }
+            for name in self.frame.columns
+        ]
+        return pd.DataFrame(rows)
+
+    def plot(self) -> Axes:
+        """Draw the households by size, and return the axes."""
+        axes: Axes = self._main_figure().get_axes()[0]
+        return axes
+
+    def _main_figure(self) -> Any:
+        sizes, households = np.unique(self.household_sizes, return_counts=True)
+        return bars([count(size) for size in sizes], households, "Households by size", "households")
+
+    def _repr_html_(self) -> str:
+        return view(self.summary(), self.to_frame(), self._main_figure())
 
 
 def unit_of_households(survey: Survey) -> np.ndarray | None:

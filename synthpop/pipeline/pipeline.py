@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop._version import __version__
 from synthpop.calibration.margins import Margin, margin_list
@@ -24,8 +25,11 @@ from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.output import listener_of
+from synthpop.microdata.show import diagram, view
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import plural
 from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.environment import environment
 from synthpop.pipeline.fingerprint import (
@@ -132,6 +136,14 @@ class Pipeline:
         rules = (self.rules,) if isinstance(self.rules, str) else tuple(self.rules)
         object.__setattr__(self, "rules", rules)
 
+    def summary(self) -> str:
+        """Return the steps in a sentence."""
+        labels = [step.label for step in take_apart(self.stages).stages]
+        return f"Recipe of {plural(len(labels), 'stage')}: {', '.join(labels)}."
+
+    def _repr_html_(self) -> str:
+        return view(self.summary(), None, diagram([step_text(step) for step in self.stages]))
+
     def fit(
         self,
         survey: Survey | Population,
@@ -157,7 +169,7 @@ class Pipeline:
         InputError
             Lists everything in the recipe that does not fit the survey.
         """
-        listener = on_event or silent
+        listener = listener_of(on_event)
         seed = resolve_seed(seed)
         streams = Streams(seed)
         survey = storable(survey.survey() if isinstance(survey, Population) else survey)
@@ -249,6 +261,28 @@ class FittedPipeline:
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
     replicate: dict[str, Any] | None = field(default=None, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)
+
+    def summary(self) -> str:
+        """Return what was learned, from what, in a few sentences."""
+        labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
+        return (
+            f"Recipe of {plural(len(labels), 'step')}, learned from a survey of "
+            f"{plural(self.survey.n_persons, 'person')} with seed {self.seed}: "
+            f"{', '.join(labels)}. {plural(len(self.fallbacks), 'fallback')}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<FittedPipeline: {self.summary()}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the fallbacks of the fit: stage, stratum, what was used, persons."""
+        names = ["stage", "stratum", "what", "n_persons"]
+        return pd.DataFrame([asdict(item) for item in self.fallbacks], columns=names)
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame()
+        steps = diagram([step_text(step) for step in self.steps])
+        return view(self.summary(), table if len(table) else None, steps)
 
     @property
     def steps(self) -> tuple[Any, ...]:
@@ -349,7 +383,7 @@ class FittedPipeline:
         identity = self._identity(seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
-        run = _Run(self, recipe, plans, identity, workers, on_event or silent, tuple(notes))
+        run = _Run(self, recipe, plans, identity, workers, listener_of(on_event), tuple(notes))
         if out is None:
             return (
                 run.finished(None, seed, rows_per_block)
@@ -538,6 +572,13 @@ class FittedPipeline:
             faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
             faults.raise_if_any()
         return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
+
+
+def step_text(step: Any) -> tuple[str, str]:
+    """Return the kind of a step and what it makes, for the diagram of a recipe."""
+    kind, _, variable = str(getattr(step, "label", type(step).__name__)).partition(" ")
+    made = getattr(step, "provides", ()) or ((variable,) if variable else ())
+    return kind, ", ".join(map(str, made))
 
 
 @dataclass(frozen=True, slots=True)

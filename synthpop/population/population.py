@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
 from synthpop.microdata.results import Result
+from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
 from synthpop.population.export import arrow_stream, to_arrow, write_csv, write_parquet
@@ -276,6 +278,36 @@ class Population(Result):
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return what the columns are: name, label, kind, levels; one row a column."""
+        roles = {name: role for role, name in asdict(self.roles).items() if name}
+        rows = [
+            {
+                "column": item.name,
+                "label": self.dictionary[item.name].label,
+                "role": roles.get(item.name, ""),
+                "kind": item.kind,
+                "levels": ", ".join(map(str, item.levels)),
+            }
+            for item in self.fields
+        ]
+        return pd.DataFrame(rows, columns=["column", "label", "role", "kind", "levels"])
+
+    def _main_figure(self) -> Any:
+        """Return the households by size; None where there are none."""
+        size = self.roles.size
+        if size is None or self.roles.household is None:
+            return None
+        persons = pd.concat([part[size].value_counts() for part in self.iter_blocks([size])])
+        table = persons.groupby(level=0).sum()
+        sizes = pd.to_numeric(pd.Series(table.index.astype(str)), errors="coerce").to_numpy()
+        if np.isnan(sizes).any():
+            return None
+        order = np.argsort(sizes)
+        households = table.to_numpy()[order] / sizes[order]
+        labels = [count(one) for one in sizes[order]]
+        return bars(labels, households, "Households by size", "households")
 
     def _chosen(self, columns: Sequence[str] | None) -> list[Field]:
         if columns is None:

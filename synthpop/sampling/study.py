@@ -18,6 +18,7 @@ import pandas as pd
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.identity import digest
+from synthpop.microdata.output import listener_of
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
@@ -144,7 +145,7 @@ def simulate_study(
         job = replace(job, sample=draw, truth=known or _truth_of(census, named, level))
     identity = "" if out is None else _identity(source, design, job, household, columns)
     store = StudyStore(out, identity, job.columns)
-    table = _all_rows(job, store, int(repetitions), workers, on_event)
+    table = _all_rows(job, store, int(repetitions), workers, listener_of(on_event))
     return _study(table, job, callable(population), int(repetitions), seed, level)
 
 

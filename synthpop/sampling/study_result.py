@@ -158,6 +158,9 @@ class Study(Result):
             )
         return "\n".join(lines)
 
+    def _main_figure(self) -> Figure:
+        return self.figure()
+
     def figure(
         self,
         *,

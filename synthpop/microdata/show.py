@@ -1,0 +1,136 @@
+"""What a notebook shows of an object: a sentence, a table, one figure, a diagram of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.text import BLANK, count, number
+
+ROWS = 20
+CELL = "text-align:{side};padding:2px 10px 2px 0;border-bottom:1px solid #d5dae0"
+BOX = (
+    "display:inline-block;border:1px solid #7b8794;border-radius:6px;padding:4px 10px;"
+    "margin:2px;vertical-align:middle"
+)
+MOST_WORDS = 90
+
+
+def view(sentence: str, table: pd.DataFrame | None = None, picture: Any = None) -> str:
+    """Return the HTML of a sentence, the first rows of a table and a figure.
+
+    Parameters
+    ----------
+    sentence : str
+        Its lines are kept.
+    table : DataFrame, optional
+    picture : Figure or str, optional
+        A `Picture`, or SVG and HTML as text.
+    """
+    parts = ["<br>".join(escape(line) for line in sentence.splitlines())]
+    parts = [f'<p style="max-width:60em">{parts[0]}</p>']
+    if table is not None and len(table.columns):
+        parts.append(html_table(table))
+    if picture is not None:
+        parts.append(picture if isinstance(picture, str) else picture._repr_svg_())
+    return f"<div>{''.join(parts)}</div>"
+
+
+def html_table(table: pd.DataFrame, rows: int = ROWS) -> str:
+    """Return the first rows as an HTML table with numbers as the reports write them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> "1,235" in html_table(pd.DataFrame({"a": [1234.6, None]}))
+    True
+    """
+    shown = table.head(rows)
+    if shown.index.name or not _counted(shown):
+        shown = shown.reset_index()
+    numeric = [_is_number(shown.iloc[:, j]) for j in range(shown.shape[1])]
+    sides = ["right" if is_number else "left" for is_number in numeric]
+    head = "".join(
+        f'<th style="{CELL.format(side=side)}">{escape(str(name))}</th>'
+        for name, side in zip(shown.columns, sides, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{CELL.format(side=side)}">{escape(cell_text(value))}</td>'
+            for value, side in zip(row, sides, strict=True)
+        )
+        + "</tr>"
+        for row in shown.itertuples(index=False)
+    )
+    more = len(table) - len(shown)
+    note = f"<p>{count(more)} more rows.</p>" if more > 0 else ""
+    return (
+        '<table style="border-collapse:collapse">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+    )
+
+
+def _counted(table: pd.DataFrame) -> bool:
+    """Whether the rows are only numbered."""
+    return table.index.nlevels == 1 and table.index.equals(type(table.index)(range(len(table))))
+
+
+def _is_number(column: Any) -> bool:
+    return bool(column.dtype.kind in "iufIUF") if hasattr(column.dtype, "kind") else False
+
+
+def cell_text(value: Any) -> str:
+    """Return a cell as text: numbers as in reports, what is missing as a dash.
+
+    Examples
+    --------
+    >>> [cell_text(x) for x in (12345, 0.12345, None, True, "a")]
+    ['12,345', '0.123', '–', 'yes', 'a']
+    """
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return count(value)
+    if isinstance(value, float | np.floating):
+        return number(value)
+    if value is None or value is pd.NA or value is pd.NaT:
+        return BLANK
+    text = str(value)
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"
+
+
+def bars(labels: Sequence[str], values: Sequence[float], title: str, axis: str) -> Any:
+    """Return a figure of horizontal bars, the first label on top."""
+    from synthpop.microdata.pictures import POPULATION, new_figure, styled
+
+    def draw() -> Any:
+        picture = new_figure(5.4, 0.9 + 0.24 * len(labels))
+        axes = picture.subplots()
+        axes.barh(range(len(labels)), values, color=POPULATION, height=0.7)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlabel(axis)
+        axes.set_title(title)
+        return picture
+
+    return styled(draw)()
+
+
+def diagram(steps: Sequence[tuple[str, str]]) -> str:
+    """Return the steps of a pipeline as boxes from left to right.
+
+    Parameters
+    ----------
+    steps : sequence of (title, detail)
+    """
+    boxes = [
+        f'<span style="{BOX}"><b>{escape(title)}</b><br>'
+        f'<span style="color:#7b8794;font-size:90%">{escape(cell_text(detail))}</span></span>'
+        for title, detail in steps
+    ]
+    return f'<div role="img" aria-label="Steps of the pipeline">{" → ".join(boxes)}</div>'
