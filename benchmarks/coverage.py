@@ -33,6 +33,10 @@ from synthpop.sampling.draw import Sampler, prepare
 
 COLUMNS = ["db030", "db040", "hsize", "age", "rb090", "relation", "pl030", "netIncome"]
 STATUS = ("full-time", "part-time", "unemployed", "retired", "education", "disabled", "domestic")
+ECONOMIC_STATUS = {
+    "1": "full-time", "2": "part-time", "3": "unemployed", "4": "education", "5": "retired",
+    "6": "disabled", "7": "domestic",
+}  # fmt: skip
 EUSILC = Path(__file__).resolve().parents[2] / "shared" / "data" / "eusilcP.parquet"
 PARTS = [f"py{number}n" for number in ("010", "050", "090", "100", "110", "120", "130", "140")]
 
@@ -55,7 +59,6 @@ def demo() -> Truth:
 def eusilc() -> Truth:
     """The population eusilcP in the terms of the demo; income is the sum of its parts."""
     source = pd.read_parquet(EUSILC)
-    codes = source["ecoStat"].astype("Int64")
     people = pd.DataFrame(
         {
             "db030": source["hid"],
@@ -64,12 +67,10 @@ def eusilc() -> Truth:
             "age": source["age"],
             "rb090": source["gender"],
             "relation": np.where(source["main"], "main", "other"),
-            "pl030": pd.Categorical.from_codes(
-                (codes - 1).fillna(-1).astype(int), ["full-time", "part-time", "unemployed",
-                "education", "retired", "disabled", "domestic"]),
+            "pl030": source["ecoStat"].cat.rename_categories(ECONOMIC_STATUS),
             "netIncome": source[PARTS].sum(axis=1, min_count=len(PARTS)),
         }
-    )  # fmt: skip
+    )
     return Truth(with_design(people), "Vienna", "Burgenland", 0.5)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.design_variance import SampledUnits
 from synthpop.microdata.distances import effective_size
+from synthpop.microdata.errors import InputError, SparseDataWarning
 from synthpop.microdata.survey import Survey
 
 Ratios = Mapping[tuple[str, ...], float]
@@ -26,10 +28,21 @@ def design_ratios(
     codes : dict of int arrays, shape (n,)
         Level of each row, by variable.
     pairs : pairs of these names
+
+    Warns
+    -----
+    SparseDataWarning
+        The design cannot be used: a unit lies in two strata, or there is one unit only.
     """
     if survey.roles.psu is None and survey.roles.design_strata is None:
         return {}
-    units, weights = survey.sampled_units, survey.weights
+    try:
+        units = survey.sampled_units
+    except InputError as problem:
+        what = "sampling errors are those of a simple random sample, as the design cannot be used: "
+        warnings.warn(what + " ".join(str(problem).split()), SparseDataWarning, stacklevel=2)
+        return {}
+    weights = survey.weights
     kish = effective_size(weights)
     ratios: dict[tuple[str, ...], float] = {
         (name,): design_effective_size(column, weights, units) / kish

@@ -11,6 +11,7 @@ from synthpop.evaluation.design_effect import design_effective_size
 from synthpop.evaluation.jackknife import group_jackknife
 from synthpop.microdata.design_variance import design_variance, sampled_units
 from synthpop.microdata.distances import expected_total_variation
+from synthpop.microdata.errors import SparseDataWarning
 
 
 def villages(n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -83,3 +84,15 @@ def test_jackknife_leaves_out_whole_units() -> None:
     by_unit = group_jackknife(lambda used: float(level[used].mean()), 400, units=unit)
     assert by_unit == pytest.approx(level[::10].std(ddof=1) / np.sqrt(40), rel=0.01)
     assert by_unit > 2.5 * by_household
+
+
+def test_a_design_that_cannot_be_used_is_named_and_left_out() -> None:
+    frame = villages(20, np.random.default_rng(5)).astype({"religion": str})
+    frame = frame.assign(w=2.0, region=np.where(np.arange(len(frame)) % 12 < 6, "a", "b"))
+    survey = Survey(frame, weight="w", strata="region", psu="village")
+    recipe = Pipeline([Structure(["religion"])])
+    population = recipe.fit(survey, seed=1).simulate(seed=1)
+    with pytest.warns(SparseDataWarning, match="some lie in two strata"):
+        report = assess_fit(survey, population)
+    plain = assess_fit(Survey(frame, weight="w", strata="region"), population)
+    pd.testing.assert_frame_equal(report.distances, plain.distances)
