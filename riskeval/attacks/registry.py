@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import IN_COMPARISONS, N_GROUPS, ComparedAttack
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.blocks import iter_frames
@@ -26,8 +27,6 @@ from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import percent
 
 ACCURACY = 0.05
-N_GROUPS = 10
-"""Groups in which measures that count compare a numeric target."""
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
 PREDICTED = (*COUNTED, "accuracy")
@@ -210,6 +209,9 @@ class AttackEntry:
         Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
         (of 0.1 %): files that give persons away and that it does not see. The self-test of
         the attacks asks for all others.
+    compared : ComparedAttack or bool
+        How a comparison of releases runs it: with sample sizes of its own, as it is (True), or
+        not at all (False).
     """
 
     title: str
@@ -223,6 +225,7 @@ class AttackEntry:
     blind_spot: str
     exact_keys: bool = False
     blind_to: tuple[str, ...] = ()
+    compared: ComparedAttack | bool = True
 
 
 def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share") -> MeasureInfo:
@@ -423,6 +426,7 @@ ATTACKS: dict[str, AttackEntry] = {
         "none", False, UNIQUE, True, _uniques, _unique_numbers,
         "keys that are changed; whether the other values of the match are right",
         exact_keys=True,
+        compared=IN_COMPARISONS["replicated_uniques"],
     ),
     "disco": AttackEntry(
         "DiSCO",
@@ -430,6 +434,7 @@ ATTACKS: dict[str, AttackEntry] = {
         "categorical", False, COUNTED, True, _counting(disco), _disco_numbers,
         "keys that are changed; beliefs that are likely but not certain",
         exact_keys=True,
+        compared=IN_COMPARISONS["disco"],
     ),
     "tcap": AttackEntry(
         "Correct attribution",
@@ -437,6 +442,7 @@ ATTACKS: dict[str, AttackEntry] = {
         "categorical", False, COUNTED, True, _counting(tcap), _tcap_numbers,
         "keys that are changed; relations between records with different keys",
         exact_keys=True,
+        compared=IN_COMPARISONS["tcap"],
     ),
     "scenarios": AttackEntry(
         "Matching scenarios",
@@ -445,23 +451,27 @@ ATTACKS: dict[str, AttackEntry] = {
         "keys that are changed; amounts on which several matches differ; predictions that no "
         "linear model makes",
         exact_keys=True,
+        compared=False,
     ),
     "rapid": AttackEntry(
         "RAPID",
         "looks for the nearest keys, or trains a model, and predicts real persons",
         "any", False, PREDICTED, False, _rapid, _rapid_numbers,
         "what a stronger model than those of the panel learns; anything but the target",
+        compared=IN_COMPARISONS["rapid"],
     ),
     "membership": AttackEntry(
         "Membership inference",
         "asks whether somebody was in the survey at all",
         "none", True, COMPARED, False, _compared(membership), _membership_numbers,
         "members whose records were changed more than those of strangers differ",
+        compared=IN_COMPARISONS["membership"],
     ),
     "distance_screen": AttackEntry(
         "Distance screen",
         "looks for copied records (a screen, never proof of safety)",
         "none", False, COMPARED, False, _compared(distance_screen), _screen_numbers,
         "everything but records that are repeated nearly as they were",
+        compared=IN_COMPARISONS["distance_screen"],
     ),
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import drawn
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.measurement import Measurement, attempt, joined, not_measured
@@ -69,13 +70,6 @@ def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
             f"({percent(rate_judged, 1)} of the others)"
         )
     return text
-
-
-def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
-    """Positions of at most `most` of n records, in order; the same for every release of n."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(streams.at("compare", what, n).choice(n, most, replace=False))
 
 
 def _linkage(

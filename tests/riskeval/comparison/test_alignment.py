@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval.attacks.compared import identical
 from riskeval.comparison.alignment import learn, match_levels
-from riskeval.comparison.attribution_risk import identical
 from riskeval.comparison.releases import Release, agreement, read_release
 from synthpop.microdata.errors import Faults
 from tests.riskeval.comparison.cases import grouped, people, suppressed

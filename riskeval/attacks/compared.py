@@ -1,0 +1,307 @@
+"""How a comparison of releases runs each attack: on samples, with its own baselines and notes.
+
+The registry of attacks names these; an attack without one is run by a comparison as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.prediction.rapid import rapid
+from riskeval.attacks.shares import Excess
+from riskeval.measurement import MeasureInfo, Measurement, joined
+from synthpop.microdata.codes import cell_ids, encode, recode_to
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count, plural
+
+UNIQUES = MeasureInfo(
+    "replicated_uniques", "attribution risk", "low", "share",
+    "share of the original records that are unique on the keys in both files (repU)",
+    "Raab, Nowok and Dibben 2024", "Replicated uniques",
+)  # fmt: skip
+DISCO = MeasureInfo(
+    "disco", "attribution risk", "low", "share",
+    "share of the original records whose keys lead to their own value, and no other, in the "
+    "release",
+    "Raab, Nowok and Dibben 2024", "DiSCO",
+)  # fmt: skip
+TCAP = MeasureInfo(
+    "tcap", "attribution risk", "low", "share",
+    "share of right values among the original records whose keys lead to one released value",
+    "Taub et al. 2018", "Correct attribution (TCAP)",
+)  # fmt: skip
+RAPID = MeasureInfo(
+    "rapid", "attribution risk", "low", "share",
+    "share of the original records whose value a model trained on the release predicts",
+    "Templ, Thees and Müller 2026", "Prediction (RAPID)",
+)  # fmt: skip
+IDENTICAL = MeasureInfo(
+    "identical", "attribution risk", "low", "share",
+    "share of the released records equal to an original one in all variables",
+    "a screen, never proof of safety (arXiv:2505.01524)", "Identical records",
+)  # fmt: skip
+CLOSE = MeasureInfo(
+    "close", "attribution risk", "low", "share",
+    "share of the released records nearer to an original one than the nearest 5 % of other "
+    "persons are (of the hold-out, else of the original itself)",
+    "a screen, never proof of safety (arXiv:2505.01524)", "Nearer than chance",
+)  # fmt: skip
+MEMBERSHIP = MeasureInfo(
+    "membership", "attribution risk", "low", "probability",
+    "probability that an intruder tells a member of the original from another person; 0.5 is "
+    "guessing",
+    "van Breugel et al. 2023", "Membership",
+)  # fmt: skip
+N_GROUPS = 10
+"""Groups in which measures that count compare a numeric target."""
+PERMUTATIONS = 1
+TRAINED = 5
+"""Records to learn from, for each record that is predicted: a copy is seen only if it is drawn."""
+BASE = 4
+"""Nearness is judged for some records, against so many times as many of the other file."""
+
+
+class AttackSizes(Protocol):
+    """Records that the slow attacks take at most, and the model that predicts."""
+
+    @property
+    def prediction(self) -> int:
+        """Original records that the intruder's model predicts."""
+
+    @property
+    def screen(self) -> int:
+        """Records that are judged by nearness."""
+
+    @property
+    def model(self) -> str:
+        """The intruder's model."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedFiles:
+    """Original and release on the levels that both have.
+
+    Attributes
+    ----------
+    original, release : DataFrame
+    holdout : DataFrame or None
+        Persons outside the original, on the same levels.
+    keys : list of str
+        Keys that both files have.
+    variables : list of str
+        Keys, sensitive and numeric variables that both files have.
+    sizes : AttackSizes
+    seed : int
+    note : str
+        Which keys are left out.
+    """
+
+    original: pd.DataFrame
+    release: pd.DataFrame
+    holdout: pd.DataFrame | None
+    keys: list[str]
+    variables: list[str]
+    sizes: AttackSizes
+    seed: int
+    note: str = ""
+
+    def part(self, most: int, what: str) -> pd.DataFrame:
+        """At most so many records of the original, drawn at random."""
+        rows = drawn(len(self.original), most, Streams(self.seed), what)
+        return self.original.iloc[rows].reset_index(drop=True)
+
+    def drawn_seed(self, *names: str) -> int:
+        """Seed of an attack."""
+        return int(Streams(self.seed).at("compare", *names).integers(2**62))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedAttack:
+    """How a comparison runs an attack.
+
+    Attributes
+    ----------
+    infos : tuple of MeasureInfo
+        Numbers that it gives.
+    run : function of ComparedFiles and a target to a list of Measurement
+    """
+
+    infos: tuple[MeasureInfo, ...]
+    run: Callable[[ComparedFiles, str], list[Measurement]]
+
+
+def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
+    """Positions of at most `most` of n records, in order; the same for every release of n."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(streams.at("compare", what, n).choice(n, most, replace=False))
+
+
+def _beyond(one: Excess | None) -> str:
+    """Say how much more is found about the original than about strangers; empty without them."""
+    if one is None:
+        return ""
+    return (
+        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
+        f"{100 * one.upper:+.1f})"
+    )
+
+
+def _uniques(files: ComparedFiles, target: str) -> list[Measurement]:
+    result = replicated_uniques(
+        files.original, files.release, files.keys, holdout=files.holdout, draws=0
+    )
+    return [
+        Measurement(
+            UNIQUES, result.rate, records=len(files.original), baseline=result.unique_original,
+            against="uniques of the original",
+            note=joined(files.note, _beyond(result.excess), *result.notes),
+        )
+    ]  # fmt: skip
+
+
+def _disco(files: ComparedFiles, target: str) -> list[Measurement]:
+    result = disco(
+        files.original, files.release, files.keys, target, holdout=files.holdout,
+        n_groups=N_GROUPS, draws=0,
+    )  # fmt: skip
+    return [
+        Measurement(
+            DISCO, result.rate, target, records=len(files.original),
+            baseline=result.disclosive_original, against="the original",
+            note=joined(files.note, _beyond(result.excess), *result.notes),
+        )
+    ]  # fmt: skip
+
+
+def _tcap(files: ComparedFiles, target: str) -> list[Measurement]:
+    result = tcap(
+        files.original, files.release, files.keys, target, holdout=files.holdout,
+        n_groups=N_GROUPS, draws=0,
+    )  # fmt: skip
+    value = result.value("TCAP_original")
+    targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
+    none = "no released group has one value" if np.isnan(value) else ""
+    beyond = _beyond(result.excess.get("TCAP_original"))
+    return [
+        Measurement(
+            TCAP, value, target, records=int(targeted.iloc[0]), baseline=result.baseline,
+            against="drawing without keys", note=joined(files.note, none, beyond, *result.notes),
+        )
+    ]  # fmt: skip
+
+
+def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
+    sizes = files.sizes
+    predicted = files.part(sizes.prediction, "prediction")
+    result = rapid(
+        predicted, files.release, files.keys, target, holdout=files.holdout, model=sizes.model,
+        permutations=PERMUTATIONS, train_rows=TRAINED * sizes.prediction,
+        seed=files.drawn_seed("prediction", target),
+    )  # fmt: skip
+    cut = len(predicted) < len(files.original)
+    more = f"{plural(len(predicted), 'record')} drawn at random" if cut else ""
+    outside = not np.isnan(result.holdout_rate)
+    return [
+        Measurement(
+            RAPID, result.rate, target, records=len(predicted),
+            baseline=result.holdout_rate if outside else result.permuted_rate,
+            against="persons outside the original" if outside else "shuffled target",
+            lower=result.interval[0], upper=result.interval[1],
+            note=joined(
+                files.note, more, f"strongest: {result.model}", _beyond(result.excess)
+            ),
+        )
+    ]  # fmt: skip
+
+
+def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
+    """Compare all shared variables of records, and count equal ones."""
+    most, y, names = files.sizes.screen, files.release, files.variables
+    x = files.part(BASE * most, "screen")
+    result = distance_screen(
+        x, y, names, holdout=files.holdout, most_records=most, seed=files.drawn_seed("screen")
+    )
+    cut = max(len(files.original), len(y)) > most
+    more = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
+    outside = files.holdout is not None
+    return [
+        Measurement(
+            IDENTICAL, identical(files.original, y, names), records=len(y),
+            baseline=_repeated(files.original, files.holdout, names),
+            against="persons outside the original" if outside else "the original",
+        ),
+        Measurement(
+            CLOSE, result.close, records=min(most, len(y)), baseline=result.close_baseline,
+            against=f"records of the {result.baseline}", lower=result.close_interval[0],
+            upper=result.close_interval[1],
+            note=joined(more, _beyond(result.excess.get("close"))),
+        ),
+    ]  # fmt: skip
+
+
+def _membership(files: ComparedFiles, target: str) -> list[Measurement]:
+    most = BASE * files.sizes.screen
+    x = files.part(most, "screen")
+    rows = drawn(len(x), files.sizes.screen, Streams(files.seed), "members")
+    result = membership(
+        x.iloc[rows], files.release, files.variables, holdout=files.holdout, most_records=most,
+        seed=files.drawn_seed("screen"),
+    )  # fmt: skip
+    cut = len(rows) < len(files.original)
+    more = f"{count(len(rows))} members, drawn at random" if cut else ""
+    return [
+        Measurement(
+            MEMBERSHIP, result.auc, records=len(rows), baseline=0.5, against="guessing",
+            lower=result.interval[0], upper=result.interval[1],
+            note=joined(more, f"strongest: {result.method}"),
+        )
+    ]  # fmt: skip
+
+
+def _repeated(x: pd.DataFrame, holdout: pd.DataFrame | None, names: list[str]) -> float:
+    """Share of the hold-out that equals an original record, or of the original that has a twin."""
+    if holdout is not None:
+        return identical(x, holdout, names)
+    return float(x.duplicated(names, keep=False).mean())
+
+
+def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
+    """Share of the records of `y` that equal one of `x` in all columns; missing equals missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [30, 41, 41], "sex": list("fmf")})
+    >>> identical(table, pd.DataFrame({"age": [41.0, 30.0], "sex": ["m", "m"]}), ["age", "sex"])
+    0.5
+    """
+    columns, sizes = [], []
+    for name in names:
+        codes, levels = encode(x[name])
+        others, unknown = recode_to(y[name], levels)
+        both = np.concatenate([codes.astype(np.int64), others.astype(np.int64)])
+        both[len(codes) :][unknown] = len(levels)
+        columns.append(both)
+        sizes.append(len(levels) + 1)
+    ids, n_cells = cell_ids(np.column_stack(columns), sizes)
+    occupied = np.zeros(n_cells, dtype=bool)
+    occupied[ids[: len(x)]] = True
+    return float(occupied[ids[len(x) :]].mean())
+
+
+IN_COMPARISONS = {
+    "replicated_uniques": ComparedAttack((UNIQUES,), _uniques),
+    "disco": ComparedAttack((DISCO,), _disco),
+    "tcap": ComparedAttack((TCAP,), _tcap),
+    "rapid": ComparedAttack((RAPID,), _rapid),
+    "membership": ComparedAttack((MEMBERSHIP,), _membership),
+    "distance_screen": ComparedAttack((IDENTICAL, CLOSE), _screen),
+}
+"""Attacks with sample sizes, baselines or notes of their own in comparisons."""
