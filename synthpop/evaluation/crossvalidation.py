@@ -15,13 +15,12 @@ from synthpop.conditional.members_before import GIVEN_MEMBERS
 from synthpop.conditional.predictors import resolve_terms
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
-from synthpop.microdata.dataset import with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
-from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, take_apart
+from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, storable, take_apart
 from synthpop.population.id_columns import SIZE_NAME
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
@@ -255,7 +254,7 @@ def cross_validate(
     named = _labelled(candidates)
     _check_options(named, name, folds, draws, smallest_probability)
     if isinstance(survey, Survey):
-        survey = _storable(survey)
+        survey = storable(survey)
     steps = _steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1
@@ -406,12 +405,6 @@ def _check_options(
     faults.raise_if_any()
 
 
-def _storable(survey: Survey) -> Survey:
-    roles = survey.roles
-    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
-    return survey if frame is survey.frame else Survey(frame, **roles.named())
-
-
 def _steps_before(survey: Any, stages: Any) -> list[Any]:
     """A structure of all predictors that are named."""
     faults = Faults("cross-validation")
@@ -427,7 +420,7 @@ def _steps_before(survey: Any, stages: Any) -> list[Any]:
             names.append(stage.relationship)
         if stage.by is not None:
             names.append(stage.by)
-        for rule in getattr(stage, "impossible", None) or ():
+        for rule in stage.structural_zeros:
             names += list(rule["when"])
     faults.raise_if_any()
     roles = getattr(survey, "roles", None)

@@ -47,7 +47,7 @@ def with_annealing(
         faults.raise_if_any()
     named = {name for margin in margins for name in (*margin.columns, margin.variable) if name}
     split = strata if strata and all(strata in margin.columns for margin in margins) else None
-    makers = [k for k, step in enumerate(recipe) if named & set(getattr(step, "provides", ()))]
+    makers = [k for k, step in enumerate(recipe) if named & set(step.provides)]
     structure = [k for k, step in enumerate(recipe) if isinstance(step, Structure)]
     place = 1 + max([*makers, *structure], default=-1)
     return (*recipe[:place], Anneal(margins, split=split), *recipe[place:])

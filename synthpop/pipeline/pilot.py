@@ -27,7 +27,7 @@ class Pilot:
 
     def held(self, stage: Any, model: Any) -> Any:
         """Return the model of a step with its margins held, where the step does that."""
-        if not getattr(stage, "holds_margins", False):
+        if not stage.holds_margins:
             return model
         return stage.hold(model, self.blocks, self.streams.at("pilot", "hold", stage.label))
 
@@ -44,7 +44,7 @@ class Pilot:
 
 def needs_pilot(stages: Sequence[Any]) -> bool:
     """Whether a step holds its margins in a pilot."""
-    return any(getattr(stage, "holds_margins", False) for stage in stages)
+    return any(stage.holds_margins for stage in stages)
 
 
 def make_pilot(

@@ -80,9 +80,8 @@ from synthpop.population.manifest import (
 from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.population import Population
 from synthpop.population.storage import claim, fallbacks_of, read_manifest, write_manifest
-from synthpop.stages.base import Stage
+from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.derive import Derive
-from synthpop.stages.pooled import AnyPooling, pooling_of_models
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.structure import Structure, structure_fallbacks, without_households
 
@@ -124,7 +123,7 @@ class Pipeline:
     7
     """
 
-    stages: Sequence[Stage | SurveyStage | PopulationStage]
+    stages: Sequence[BlockStage | SurveyStage | PopulationStage]
     rules: Sequence[str] = ()
     known_totals: Sequence[Margin] = ()
 
@@ -248,7 +247,7 @@ class FittedPipeline:
         Which replicate its populations are, for their manifest (see `replicates`).
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[BlockStage, ...]
     models: tuple[Any, ...] = field(repr=False)
     layout: IdColumns = field(repr=False)
     sample: Sample = field(repr=False)
@@ -301,9 +300,14 @@ class FittedPipeline:
         return (*of_models, *broken_in_survey(self.rules, self.sample))
 
     @property
-    def pooling(self) -> dict[str, AnyPooling]:
+    def pooling(self) -> dict[str, StratumPooling]:
         """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
-        return pooling_of_models(self.stages, self.models)
+        fits = zip(self.stages, self.models, strict=True)
+        return {
+            stage.label + part: pooling
+            for stage, model in fits
+            for part, pooling in model.poolings().items()
+        }
 
     def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
         """Return the survey with the columns that `Derive` stages add, its rows in their order.

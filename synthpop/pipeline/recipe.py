@@ -18,14 +18,11 @@ from synthpop.microdata.dataset import Field, encode_column, with_storable_level
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey, unit_of_households
 from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
-from synthpop.stages.base import Stage, after
-from synthpop.stages.categorical import Categorical
+from synthpop.stages.base import BlockStage, after
 from synthpop.stages.population_stages import (
     PopulationStage,
     Prospect,
     SurveyStage,
-    is_population_stage,
-    is_survey_stage,
     known_levels,
 )
 from synthpop.stages.structure import Structure
@@ -49,7 +46,7 @@ class Steps:
     ----------
     survey_stages : tuple of SurveyStage
         On the survey, before the fit.
-    stages : tuple of Stage
+    stages : tuple of BlockStage
         Block by block, `Structure` first.
     population_stages : tuple of PopulationStage
         On the whole population.
@@ -58,7 +55,7 @@ class Steps:
     """
 
     survey_stages: tuple[SurveyStage, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[BlockStage, ...]
     population_stages: tuple[PopulationStage, ...]
     places: tuple[int, ...] = ()
 
@@ -79,13 +76,13 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
     population_stages: list[PopulationStage] = []
     places: list[int] = []
     for step in recipe:
-        if is_population_stage(step):
+        if isinstance(step, PopulationStage):
             population_stages.append(step)
             places.append(len(stages))
-        elif not is_survey_stage(step):
+        elif not isinstance(step, SurveyStage):
             stages.append(step)
     return Steps(
-        tuple(step for step in recipe if is_survey_stage(step)),
+        tuple(step for step in recipe if isinstance(step, SurveyStage)),
         tuple(stages),
         tuple(population_stages),
         tuple(places),
@@ -93,8 +90,7 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
 
 
 def _expanded(step: Any) -> Sequence[Any]:
-    expand = getattr(step, "expand", None)
-    return expand() if callable(expand) else (step,)
+    return step.expand() if isinstance(step, BlockStage) else (step,)
 
 
 def _check_steps(recipe: Any) -> None:
@@ -103,8 +99,7 @@ def _check_steps(recipe: Any) -> None:
         faults.add("recipe", f"is a {type(recipe).__name__}", remedy="Give a list of steps.")
         faults.raise_if_any()
     for place, step in enumerate(recipe, 1):
-        works = hasattr(step, "label") and (hasattr(step, "provides") or is_survey_stage(step))
-        if isinstance(step, type) or not works:
+        if not isinstance(step, (SurveyStage, BlockStage, PopulationStage)):
             remedy = 'Give one with its options, as Structure(["age"]).'
             faults.add(f"step {place}", f"{step!r} is no step", remedy=remedy)
     faults.raise_if_any()
@@ -163,13 +158,13 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
 def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
     """Note survey stages that are not first and population stages before Structure."""
     for place, step in enumerate(recipe):
-        if is_survey_stage(step):
-            before = [item for item in recipe[:place] if not is_survey_stage(item)]
+        if isinstance(step, SurveyStage):
+            before = [item for item in recipe[:place] if not isinstance(item, SurveyStage)]
             if before:
                 what = f"comes behind {before[0].label}, but it works on the survey"
                 remedy = "Put it at the beginning of the recipe, before Structure."
                 faults.add(step.label, what, remedy=remedy)
-        elif is_population_stage(step) and not any(
+        elif isinstance(step, PopulationStage) and not any(
             isinstance(item, Structure) for item in recipe[:place]
         ):
             what = "comes before Structure, but it works on whole households"
@@ -186,25 +181,24 @@ def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
     return set(step.provides)
 
 
-def _check_revised(faults: Faults, step: Stage, before: Sequence[Stage]) -> None:
+def _check_revised(faults: Faults, step: BlockStage, before: Sequence[BlockStage]) -> None:
     """Note columns that cannot be drawn again, and steps that have used what would change."""
-    revised = getattr(step, "revises", ())
+    revised = step.revises
     if revised and any(item.label == step.label for item in before):
         faults.add(step.label, "is in the recipe more than once", remedy="Give more passes.")
     for name in revised:
         maker = next((item for item in before if name in item.provides), None)
-        if maker is not None and not isinstance(maker, Categorical):
+        if maker is not None and not maker.is_revisable:
             what = f"{name!r} cannot be drawn again: {maker.label} makes it"
             faults.add(step.label, what, remedy="Name variables of Categorical.")
-        form = getattr(maker, "by_household", None)
+        form = None if maker is None else maker.by_household
         if form is not None:
             what = f"{name!r} is a variable of the household: its members would differ"
             if form in GIVEN_MEMBERS:
                 what = f"{name!r} is drawn given other members, which another draw forgets"
             faults.add(step.label, what, remedy="Leave it out.")
         for item in before:
-            used = (*getattr(item, "sources", ()), getattr(item, "relationship", None))
-            if name in used:
+            if name in item.sources:
                 what = f"{item.label} before it has used {name!r}, which would change"
                 faults.add(step.label, what, remedy=f"Move it before {item.label}.")
 
@@ -237,7 +231,7 @@ def _check_population_stages(
         areas += step.provides
 
 
-def _varying(stages: Sequence[Stage], survey: Survey, schema: Schema) -> frozenset[str]:
+def _varying(stages: Sequence[BlockStage], survey: Survey, schema: Schema) -> frozenset[str]:
     """Variables that are known to differ between members of a household of the population.
 
     `Structure` copies whole households, so that its variables differ there where they differ in
@@ -252,7 +246,7 @@ def _varying(stages: Sequence[Stage], survey: Survey, schema: Schema) -> frozens
     return frozenset(found)
 
 
-def _encode(faults: Faults, stages: Sequence[Stage], survey: Survey) -> Columns:
+def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Columns:
     roles = survey.roles
     used = [name for stage in stages for name in stage.uses()]
     used += [name for name in (roles.strata, roles.household_size) if name is not None]
@@ -349,12 +343,12 @@ def storable(survey: Survey) -> Survey:
     return survey if frame is survey.frame else Survey(frame, **roles.named())
 
 
-def extended(sample: Sample, stage: Stage, model: Any, first: bool) -> Sample:
+def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Sample:
     """Return the sample with the columns that the population has after this stage."""
     observed = stage.observed(model, sample)
     fields = {f.name: f for f in model.fields if f.name in observed}
     sample = sample.with_columns(fields, observed)
-    rules = getattr(stage, "impossible", None)
+    rules = stage.structural_zeros
     if rules:
         new = dict.fromkeys(stage.provides, rules)
         sample = replace(sample, rules={**sample.rules, **new})

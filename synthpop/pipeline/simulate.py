@@ -21,7 +21,7 @@ from synthpop.population.id_columns import IdColumns
 
 if TYPE_CHECKING:
     from synthpop.microdata.dataset import Field
-    from synthpop.stages.base import Stage
+    from synthpop.stages.base import BlockStage
 
 
 NO_RULES = RulePlan()
@@ -35,7 +35,7 @@ class Recipe:
     where there is no such step among them. The dictionary says what the columns mean.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[BlockStage, ...]
     models: tuple[Any, ...]
     layout: IdColumns
     strata_levels: tuple[Any, ...]
@@ -87,14 +87,14 @@ def run_stages(
         new = draw_within_rules(
             recipe.rules, recipe.stages, recipe.models, step, block, rng, str(level)
         )
-        declared = (*model.fields, *getattr(model, "revised", ()))
+        declared = (*model.fields, *model.drawn_again())
         _check(stage, declared, new, block.n_persons)
         for name, values in new.items():
             values.flags.writeable = False
             columns[name] = values
 
 
-def _names(stage: Stage) -> tuple[str, ...]:
+def _names(stage: BlockStage) -> tuple[str, ...]:
     """Stage and variable, the first names of a stream; what it makes, where that is not clear."""
     kind, _, variable = stage.label.partition(" ")
     if kind == "components":  # a total can be split twice
@@ -103,7 +103,7 @@ def _names(stage: Stage) -> tuple[str, ...]:
 
 
 def _check(
-    stage: Stage, fields: Sequence[Field], new: dict[str, np.ndarray], n_persons: int
+    stage: BlockStage, fields: Sequence[Field], new: dict[str, np.ndarray], n_persons: int
 ) -> None:
     faults = Faults(f"stage {stage.label}")
     if set(new) != {field.name for field in fields}:

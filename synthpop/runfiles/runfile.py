@@ -33,7 +33,7 @@ from synthpop.runfiles.tables import (
     RunOptions,
     SurveyInput,
 )
-from synthpop.stages.base import Stage
+from synthpop.stages.base import BlockStage
 from synthpop.stages.derive import Derive
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
 
@@ -62,7 +62,7 @@ class RunFile:
     """
 
     survey: SurveyInput
-    stages: tuple[Stage | SurveyStage | PopulationStage, ...]
+    stages: tuple[BlockStage | SurveyStage | PopulationStage, ...]
     run: RunOptions
     risk: RiskOptions | None
     report: ReportOptions
@@ -198,7 +198,7 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
         return
     faults = Faults("run file", RunFileError)
     roles = survey.roles
-    made = [name for stage in plan.stages for name in getattr(stage, "provides", ())]
+    made = [name for stage in plan.stages for name in stage.provides]
     derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
     population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
     known = [name for name in population if name in survey.frame.columns or name in derived]

@@ -39,6 +39,7 @@ from synthpop.microdata.text import percent, plural
 from synthpop.stages.base import keep_own
 from synthpop.stages.population_stages import (
     Finished,
+    PopulationStage,
     Prospect,
     as_lists,
     cell_counts,
@@ -54,7 +55,7 @@ TRACE_POINTS = 200  # of each region, in a manifest
 
 
 @dataclass(frozen=True, slots=True)
-class Anneal:
+class Anneal(PopulationStage):
     """Exchange whole households until margins over persons and households are met together.
 
     In a recipe it works on the whole population, which is held in memory then; the steps after it

@@ -1,14 +1,18 @@
-"""What every stage is: a frozen record of its options that can check, fit and simulate."""
+"""What every stage of blocks is: a frozen record of options that can check, fit and simulate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.conditional.donors import DonorPooling
+from synthpop.conditional.pooling.options import Pooling
+from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.dataset import Field
@@ -19,7 +23,11 @@ DECIMALS = OneOf("survey") | Whole(0, 12) | NONE
 """Option `decimals` of a stage."""
 
 
-def after(schema: Schema, stage: Stage, *, first: bool) -> Schema:
+StratumPooling = Pooling | DonorPooling | RegressionPooling
+"""How a model borrows between strata."""
+
+
+def after(schema: Schema, stage: BlockStage, *, first: bool) -> Schema:
     """Return the schema once a stage has run."""
     made = {name: stage.makes(name, schema) for name in stage.provides}
     survey = {**schema.survey, **{name: f for name, f in made.items() if f is not None}}
@@ -30,47 +38,100 @@ def after(schema: Schema, stage: Stage, *, first: bool) -> Schema:
     )
 
 
-class Stage(Protocol):
-    """A step of a recipe.
+class StageModel:
+    """What a stage of blocks learned: ``fields`` of the new columns, ``fallbacks`` of the fit."""
+
+    __slots__ = ()
+
+    def drawn_again(self) -> tuple[Field, ...]:
+        """Return the fields of columns of earlier stages that this one draws again."""
+        return ()
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how each of its models borrows between strata: part of the label -> pooling."""
+        return {}
+
+
+class BlockStage(ABC):
+    """A stage that works block by block.
 
     A stage learns from the sample only (`fit`) and then returns the new columns of one block of
-    the population (`simulate`, a pure function). Its model tells the new columns in ``fields``. A
-    stage that draws columns again names them in ``revises``, and its model in ``revised``.
+    the population (`simulate`, a pure function).
     """
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def label(self) -> str:
         """Name for messages, progress and random streams."""
-        ...
 
     @property
+    @abstractmethod
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the stage makes."""
-        ...
 
+    @property
+    def revises(self) -> tuple[str, ...]:
+        """Names of the columns that the stage draws again; its model has them too."""
+        return ()
+
+    @property
+    def is_revisable(self) -> bool:
+        """Whether a later stage may draw the columns again."""
+        return False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns whose values the new ones are computed from."""
+        return ()
+
+    @property
+    def by_household(self) -> str | None:
+        """How members of a household hang together; None: given their predictors only."""
+        return None
+
+    @property
+    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
+        """Values of the new column that cannot be; see `Categorical`."""
+        return ()
+
+    @property
+    def holds_margins(self) -> bool:
+        """Whether the model is adjusted in a pilot of the population; see `hold`."""
+        return False
+
+    def expand(self) -> Sequence[BlockStage]:
+        """Return the stages that this one stands for, in the order in which they run."""
+        return (self,)
+
+    @abstractmethod
     def uses(self) -> tuple[str, ...]:
         """Return the columns of the survey that the stage reads."""
-        ...
 
+    @abstractmethod
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
-        ...
 
+    @abstractmethod
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
-        ...
 
+    @abstractmethod
     def fit(self, sample: Sample, rng: np.random.Generator) -> Any:
-        """Learn from the sample; the result has ``fields`` and, maybe, ``fallbacks``."""
-        ...
+        """Learn from the sample; the result is a `StageModel`."""
 
+    def hold(self, model: Any, pilot: Sequence[Block], rng: np.random.Generator) -> Any:
+        """Return the model adjusted to what it makes in a pilot of the population."""
+        return model
+
+    @abstractmethod
     def observed(self, model: Any, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of new columns, which later steps may learn from."""
-        ...
 
+    @abstractmethod
     def simulate(self, model: Any, block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Return the new columns of one block."""
-        ...
 
 
 def as_names(argument: str, names: Any) -> tuple[str, ...]:

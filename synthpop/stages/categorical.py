@@ -65,13 +65,20 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.stages.base import as_names, check_in_survey, keep_own
+from synthpop.stages.base import (
+    BlockStage,
+    StageModel,
+    StratumPooling,
+    as_names,
+    check_in_survey,
+    keep_own,
+)
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(BlockStage):
     """Simulate a categorical variable given others, stratum by stratum.
 
     Parameters
@@ -314,9 +321,19 @@ class Categorical:
         draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
         return {field.name: out}
 
+    @property
+    def is_revisable(self) -> bool:
+        """Whether a later stage may draw the variables again."""
+        return True
+
+    @property
+    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
+        """Values that cannot be."""
+        return self.impossible or ()
+
 
 @dataclass(frozen=True, slots=True)
-class CategoricalModel:
+class CategoricalModel(StageModel):
     """What `Categorical` learned: coding of predictors, sequence of models, structural zeros."""
 
     fields: tuple[Field, ...]
@@ -326,3 +343,7 @@ class CategoricalModel:
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     make_up: MakeUp | None = None
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how the strata of the model borrow from each other."""
+        return {"": self.sequence.pooling}

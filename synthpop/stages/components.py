@@ -21,7 +21,14 @@ from synthpop.microdata.parameters import check
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
-from synthpop.stages.base import DECIMALS, as_names, check_in_survey, check_numeric_field
+from synthpop.stages.base import (
+    DECIMALS,
+    BlockStage,
+    StageModel,
+    as_names,
+    check_in_survey,
+    check_numeric_field,
+)
 
 EMPTY = ("nearest", "sequential")
 SUM_TOLERANCE = 1e-6
@@ -30,7 +37,7 @@ FEWEST_DONORS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class Components(BlockStage):
     """Split a simulated total into its parts.
 
     A donor is drawn from the sample persons of the same cell, with probability proportional to its
@@ -193,7 +200,7 @@ class Components:
 
 
 @dataclass(frozen=True, slots=True)
-class ComponentsModel:
+class ComponentsModel(StageModel):
     """Donors, those of a cell, and of a group within it, side by side.
 
     Attributes

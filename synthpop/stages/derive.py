@@ -26,7 +26,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
-from synthpop.stages.base import keep_own
+from synthpop.stages.base import BlockStage, StageModel, keep_own
 
 AGGREGATES = ("sum", "mean", "min", "max", "count")
 
@@ -41,7 +41,7 @@ def _are_numbers(values: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Derive:
+class Derive(BlockStage):
     """Compute a variable from others, in sample and population alike.
 
     Out of one variable: classes of a number (`breaks`), or new names of levels (`mapping`). Out of
@@ -288,7 +288,7 @@ class Derive:
 
 
 @dataclass(frozen=True, slots=True)
-class DeriveModel:
+class DeriveModel(StageModel):
     """Class limits, or the new code of each level (the last entry is for missing).
 
     Attributes

@@ -26,6 +26,7 @@ from synthpop.microdata.text import percent
 from synthpop.stages.base import keep_own
 from synthpop.stages.population_stages import (
     Finished,
+    PopulationStage,
     Prospect,
     as_lists,
     cell_counts,
@@ -39,7 +40,7 @@ OFF = 0.01  # totals further from the population than this are mentioned
 
 
 @dataclass(frozen=True, slots=True)
-class Distribute:
+class Distribute(PopulationStage):
     """Give every household of a region one of the small areas of that region.
 
     In a recipe it works on the whole population, which is held in memory then; it comes behind the

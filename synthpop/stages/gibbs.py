@@ -39,13 +39,13 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.stages.base import as_names, keep_own
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, keep_own
 
 Rule = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class GibbsPass:
+class GibbsPass(BlockStage):
     """Draw categorical variables again, each given all the others.
 
     A first pass simulates variables one after the other: what comes late is given what came
@@ -197,7 +197,7 @@ class GibbsPart:
 
 
 @dataclass(frozen=True, slots=True)
-class GibbsPassModel:
+class GibbsPassModel(StageModel):
     """What `GibbsPass` learned: for each variable in `revised` its part in `parts`."""
 
     fields: tuple[Field, ...]
@@ -205,6 +205,15 @@ class GibbsPassModel:
     parts: tuple[GibbsPart, ...]
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
+
+    def drawn_again(self) -> tuple[Field, ...]:
+        """Return the fields of the variables."""
+        return self.revised
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how strata borrow from each other, for each variable."""
+        parts = zip(self.revised, self.parts, strict=True)
+        return {f": {field.name}": part.sequence.pooling for field, part in parts}
 
 
 def rules_for(name: str, rules: Mapping[str, Sequence[Rule]]) -> Iterator[Rule]:

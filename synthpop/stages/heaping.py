@@ -15,11 +15,11 @@ from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.survey import Survey
 from synthpop.stages.base import keep_own
-from synthpop.stages.population_stages import as_lists
+from synthpop.stages.population_stages import SurveyStage, as_lists
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectHeaping:
+class CorrectHeaping(SurveyStage):
     """Give the surplus of persons at heaped ages new ages near by, in the survey, before the fit.
 
     It comes before `Structure`. `Structure` copies ages, and later steps learn from them: corrected

@@ -18,6 +18,7 @@ from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count as count_text
 from synthpop.models.encoding import cell_codes, coded_digits, numeric_digits
 from synthpop.stages.base import as_names
+from synthpop.stages.population_stages import SurveyStage
 
 EMPTY = ("keep", "widen")
 UNITS = ("person", "household")
@@ -25,7 +26,7 @@ HAS, NONE = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
-class Impute:
+class Impute(SurveyStage):
     """Give missing values of a survey variable the value of a similar row: a random hot deck.
 
     It comes before `Structure`. Without it a missing value of a predictor is a level of its own

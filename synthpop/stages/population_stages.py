@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,23 +66,26 @@ class Finished:
     record: dict[str, Any]
 
 
-class PopulationStage(Protocol):
+class PopulationStage(ABC):
     """A step on the finished population: the last ones of a recipe."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def label(self) -> str:
         """Name for messages, progress and random streams."""
-        ...
 
     @property
+    @abstractmethod
     def provides(self) -> tuple[str, ...]:
         """Names of the columns that the step makes."""
-        ...
 
+    @abstractmethod
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work."""
-        ...
 
+    @abstractmethod
     def finish(
         self,
         frame: pd.DataFrame,
@@ -92,38 +96,34 @@ class PopulationStage(Protocol):
         on_event: Listener | None,
     ) -> Finished:
         """Change a whole population; one row a person."""
-        ...
 
+    @abstractmethod
     def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
         """Count the cells of the margins in a population, as `cell_counts` does."""
-        ...
 
 
-class SurveyStage(Protocol):
+class SurveyStage(ABC):
     """A step on the survey before anything is fitted: the first ones of a recipe."""
 
+    __slots__ = ()
+
     @property
+    def provides(self) -> tuple[str, ...]:
+        """Names of the columns that the step makes: none, it corrects those of the survey."""
+        return ()
+
+    @property
+    @abstractmethod
     def label(self) -> str:
         """Name for messages, progress and random streams."""
-        ...
 
+    @abstractmethod
     def expect(self, faults: Faults, survey: Survey) -> None:
         """Note everything in the options that cannot work."""
-        ...
 
+    @abstractmethod
     def prepare(self, survey: Survey, seed: int) -> tuple[Survey, dict[str, Any]]:
         """Return the survey with a column corrected, and what was done."""
-        ...
-
-
-def is_population_stage(stage: Any) -> TypeGuard[PopulationStage]:
-    """Return whether a step of a recipe works on the finished population."""
-    return callable(getattr(stage, "finish", None))
-
-
-def is_survey_stage(stage: Any) -> TypeGuard[SurveyStage]:
-    """Return whether a step of a recipe works on the survey before the fit."""
-    return callable(getattr(stage, "prepare", None))
 
 
 def check_region(faults: Faults, label: str, name: str, role: str, prospect: Prospect) -> None:

@@ -55,13 +55,13 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import plural
-from synthpop.stages.base import check_in_survey, keep_own
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey, keep_own
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(BlockStage):
     """Simulate citizenship, religion, language ... of households, from the head to the others.
 
     The head's value is drawn from a model given its own predictors; members in a relation of
@@ -284,9 +284,19 @@ class Relation:
         draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
         return out
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns whose values the new one is computed from."""
+        return (self.relationship,)
+
+    @property
+    def structural_zeros(self) -> Sequence[Mapping[str, Any]]:
+        """Values that cannot be."""
+        return self.impossible or ()
+
 
 @dataclass(frozen=True, slots=True)
-class RelationModel:
+class RelationModel(StageModel):
     """What `Relation` learned: one sequence for heads, one for members who are not direct.
 
     Attributes
@@ -306,6 +316,13 @@ class RelationModel:
     strata_levels: tuple[Any, ...]
     fallbacks: tuple[Fallback, ...]
     allowed: tuple[AllowedRule | None, ...] = ()
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how strata borrow from each other, for heads and for the others."""
+        heads = {" (heads)": self.first_sequence.pooling}
+        if self.other_sequence is None:
+            return heads
+        return {**heads, " (others)": self.other_sequence.pooling}
 
 
 def head_of_each(codes: np.ndarray, head: int, offsets: np.ndarray) -> tuple[np.ndarray, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -34,7 +34,7 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.rounding import controlled_rounding
-from synthpop.stages.base import as_names, check_in_survey
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 
 METHODS = ("direct", "distribution", "multinomial")
 """The last two are one method under two names: a multinomial model of the sizes is saturated."""
@@ -45,7 +45,7 @@ TWENTIETHS = tuple(step / 20 for step in range(1, 20))
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(BlockStage):
     """Resample whole households within stratum and household size.
 
     The number of households of each stratum and size is estimated from the household weights
@@ -230,7 +230,7 @@ def _weights_that_differ(sample: Sample) -> tuple[Fallback, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class StructureModel:
+class StructureModel(StageModel):
     """Estimated household counts and the donors, those of a stratum and size side by side.
 
     Attributes
@@ -255,6 +255,10 @@ class StructureModel:
     strata_levels: tuple[Any, ...]
     pooling: DonorPooling = ALONE
     fallbacks: tuple[Fallback, ...] = ()
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how strata borrow donors from each other."""
+        return {"": self.pooling} if isinstance(self.pooling, DonorPooling) else {}
 
 
 def without_households(model: StructureModel, barred: np.ndarray) -> StructureModel:

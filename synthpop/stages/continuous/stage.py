@@ -64,7 +64,15 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.text import plural
 from synthpop.models.decimals import decimals_of, rounded
-from synthpop.stages.base import DECIMALS, check_in_survey, check_numeric_field, keep_own
+from synthpop.stages.base import (
+    DECIMALS,
+    BlockStage,
+    StageModel,
+    StratumPooling,
+    check_in_survey,
+    check_numeric_field,
+    keep_own,
+)
 from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
 from synthpop.stages.continuous.distributions import (
     codes_of_rows,
@@ -79,7 +87,7 @@ from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 
 @dataclass(frozen=True, slots=True)
-class Continuous:
+class Continuous(BlockStage):
     """Simulate a continuous or semi-continuous variable.
 
     What kind of value a person has is drawn first, from a multinomial model given the predictors:
@@ -479,7 +487,7 @@ class Continuous:
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousModel:
+class ContinuousModel(StageModel):
     """What `Continuous` learned: classes (the first is missing), their distribution, the values.
 
     The values of the last class come from the tail or the regression where there is one.
@@ -498,6 +506,12 @@ class ContinuousModel:
     decimals: int | None = None
     make_up: MakeUp | None = None
     means: GroupMeans | None = None
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how strata borrow from each other, in the classes and in the values."""
+        if self.values is None:
+            return {"": self.sequence.pooling}
+        return {"": self.sequence.pooling, " (values)": self.values.pooling}
 
 
 def values_pooling(amount: str | float | None, method: ValueMethod) -> str | float:
