@@ -22,6 +22,7 @@ from synthpop.app.registry import JOBS
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import MicrodataError, MicrodataWarning
 from synthpop.microdata.events import Event
+from synthpop.microdata.language import use_language
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -46,7 +47,9 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MicrodataWarning)
             project = Project.model_validate(request["project"])
-            value = JOBS[request["job"]].function(workspace, project, request["arguments"], listen)
+            job = JOBS[request["job"]]
+            with use_language(project.language):
+                value = job.function(workspace, project, request["arguments"], listen)
     except MicrodataError as problem:
         send({"number": number, "event": "fault", "message": str(problem)})
     except MemoryError:

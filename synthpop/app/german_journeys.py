@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 JOURNEYS: dict[str, str] = {
+    # make this file pass
+    "Make this file pass": "Grenzen einhalten",
+    "Limits": "Grenzen",
+    "Recodings, suppressions, noise, microaggregation and swapping are tried from the current "
+    "state of the file; every plan that is shown was carried out, attacked and measured.": "Ver"
+    "gröberungen, Unterdrückungen, Überlagerung, Mikroaggregation und Vertauschung werden vom "
+    "jetzigen Stand der Datei aus versucht; jeder gezeigte Plan wurde ausgeführt, angegriffen und "
+    "gemessen.",
+    "Cells that may become missing, in percent": "Zellen, die fehlen dürfen, in Prozent",
+    "Seconds to search": "Sekunden für die Suche",
+    "Search": "Suchen",
+    "Plans": "Pläne",
+    "Plan": "Plan",
+    "Steps": "Schritte",
+    "Loss": "Verlust",
+    "Cells lost": "Verlorene Zellen",
+    "Meets the limits": "Hält die Grenzen ein",
+    "Take it": "Übernehmen",
+    "Plans on the front of risk and loss": "Pläne am Rand von Risiko und Verlust",
+    "The file has changed since: search again.": "Die Datei hat sich seither geändert: suchen Sie "
+    "noch einmal.",
+    "Looking for plans": "Pläne werden gesucht",
     # judge
     "Any synthetic or protected file against its original: what would intruders learn, and what "
     "do users lose?": "Eine synthetische oder geschützte Datei gegen ihr Original: Was würden "

@@ -36,6 +36,7 @@ from synthpop.app.project import FILE
 from synthpop.app.tab import Tab
 from synthpop.app.workspace import OUT
 from synthpop.microdata.errors import Faults, MicrodataError
+from synthpop.microdata.language import use_language
 
 STATIC = Path(__file__).parent / "static"
 PARTS = ("page", "bar", "status", "notice")
@@ -277,7 +278,8 @@ class _Connection:
         if self.tab is None:
             return None
         try:
-            return draw(self.tab)
+            with use_language(self.tab.project.language):
+                return draw(self.tab)
         except Exception as problem:  # noqa: BLE001  (a traceback in the log could hold values)
             return tags.p(
                 f"This is a fault of the program ({type(problem).__name__}).", class_="fault"

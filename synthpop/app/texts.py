@@ -1,10 +1,14 @@
-"""The catalogue of texts of the app: English is the key, other languages have a table."""
+"""The texts of the app: English is the key, other languages have a table.
+
+What the table lacks is looked up in the catalogue that all pages share.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from synthpop.app.german import GERMAN
+from synthpop.microdata.language import gettext, use_language
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 CATALOGUES: dict[str, dict[str, str]] = {"de": GERMAN}
@@ -20,5 +24,6 @@ def translate(language: str, text: str, **values: Any) -> str:
     >>> translate("en", "{n} records", n=3)
     '3 records'
     """
-    known = CATALOGUES.get(language, {}).get(text, text)
+    with use_language(language):
+        known = CATALOGUES.get(language, {}).get(text) or gettext(text)
     return known.format(**values) if values else known

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from riskeval import Comparison
+    from riskeval.attacks.assess_synthetic import SyntheticRisk
     from synthpop.app.project import Project
 
 ROLE_NAMES = {"key": "keys", "identifier": "", "design": "", "none": ""}
@@ -128,20 +129,15 @@ def compare_releases(
     }
 
 
-def attack(
-    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
-) -> Any:
-    """Run every attack on each synthetic release; returns sentences and numbers."""
+def _attacked(
+    workspace: Workspace, state: JudgeState, place: int, listen: Listener
+) -> SyntheticRisk:
     from riskeval import assess_synthetic
 
-    state = project.judge
-    results = []
-    for label, one in zip(labels(state), state.releases, strict=True):
-        if one.kind != "synthetic":
-            continue
-        result = assess_synthetic(
+    def run() -> SyntheticRisk:
+        return assess_synthetic(
             _original(workspace, state),
-            workspace.frame(one.source),
+            workspace.frame(state.releases[place].source),
             list(state.roles.keys),
             list(state.roles.sensitive),
             holdout=None if state.holdout is None else workspace.frame(state.holdout),
@@ -149,8 +145,38 @@ def attack(
             seed=state.seed,
             on_event=listen,
         )
+
+    result: SyntheticRisk = workspace.once(f"attacks {place} {stamp_of(state)}", run)
+    return result
+
+
+def attack_report(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Write the page on the attacks on one synthetic release."""
+    from riskeval.report.judgement import write_judgement
+
+    place = int(arguments["place"])
+    audience = "external" if arguments.get("audience") == "external" else "internal"
+    name = f"attacks-{place + 1}-{audience}.html"
+    result = _attacked(workspace, project.judge, place, listen)
+    write_judgement(workspace.target(name), result, audience=audience)
+    return {"file": name}
+
+
+def attack(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Run every attack on each synthetic release; returns sentences and numbers."""
+    state = project.judge
+    results = []
+    for place, label in enumerate(labels(state)):
+        if state.releases[place].kind != "synthetic":
+            continue
+        result = _attacked(workspace, state, place, listen)
         results.append(
             {
+                "place": place,
                 "label": label,
                 "texts": result.summary().splitlines(),
                 "table": plain_table(result.to_frame(), 100),
@@ -176,4 +202,5 @@ JOBS: dict[str, Job] = {
     "compare": Job(compare_releases, "Comparing the releases with the original"),
     "attack": Job(attack, "Attacking the synthetic files"),
     "report": Job(report, "Writing the report"),
+    "attack_report": Job(attack_report, "Writing the report"),
 }

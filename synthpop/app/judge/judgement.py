@@ -89,6 +89,16 @@ def _attacked(view: View, one: dict[str, Any]) -> Tag:
     return card(
         t("Attacks on {name}", name=one["label"]),
         *[tags.p(text) for text in one["texts"]],
+        button(
+            t("Internal report"),
+            ask("judge.attack_report", place=one["place"], audience="internal"),
+            label=f"{t('Internal report')}: {one['label']}",
+        ),
+        button(
+            t("External report"),
+            ask("judge.attack_report", place=one["place"], audience="external"),
+            label=f"{t('External report')}: {one['label']}",
+        ),
         tags.details(
             tags.summary(t("All numbers")), table(one["table"], t("All numbers")), class_="more"
         ),

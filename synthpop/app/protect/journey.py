@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthpop.app.jobs import Journey, Page
-from synthpop.app.protect import data, details_page, methods, release, roles, side
+from synthpop.app.protect import data, details_page, methods, release, roles, search, side
 from synthpop.app.protect.jobs import JOBS
 from synthpop.app.protect.needs import has_file, has_keys, standing
 
@@ -15,15 +15,18 @@ JOURNEY = Journey(
         "data": Page("Data", data.render, data.needs),
         "roles": Page("Roles", roles.render, roles.needs, has_file),
         "methods": Page("Protect", methods.render, methods.needs, has_keys),
+        "search": Page("Make this file pass", search.render, search.needs, has_keys),
         "details": Page("Risk and utility", details_page.render, details_page.needs, has_keys),
         "release": Page("Release", release.render, release.needs, has_keys),
     },
-    jobs=JOBS,
+    jobs=JOBS | search.JOBS,
     needs=standing,
     bar=side.render_bar,
     side=side.render_history,
     actions={
         "apply": methods.apply,
+        "search": search.search,
+        "take_plan": search.take_plan,
         "roles": roles.take_suggestions,
         "meaning": data.set_meaning,
         "subset": data.set_subset,

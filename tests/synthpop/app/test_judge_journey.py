@@ -63,6 +63,9 @@ def test_releases_are_compared_attacked_and_reported(tmp_path: Path) -> None:
     assert "Attacks on noisy" not in shown  # its records are those of the original
     play(tab, [{"action": "job", "name": "judge.report", "arguments": {"audience": "external"}}])
     assert "<html" in (tmp_path / "out" / "judgement-external.html").read_text()
+    arguments = {"place": 0, "audience": "internal"}
+    play(tab, [{"action": "job", "name": "judge.attack_report", "arguments": arguments}])
+    assert "<html" in (tmp_path / "out" / "attacks-1-internal.html").read_text()
     play(tab, [do("judge.set_seed", seed=2)])  # the numbers are those of another seed
     assert "Attacks on twin" not in text(tab)
 

@@ -212,3 +212,46 @@ def test_a_malformed_file_is_a_message_and_the_tab_lives_on(
     people().to_parquet(tmp_path / "data-2.parquet")
     play(tab, [do("protect.open_file", name="good.parquet", file="data-2.parquet")])
     assert tab.view().value("protect.columns")["records"] == 240
+
+
+def test_a_plan_that_meets_the_limits_becomes_steps(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    entries = {"k": "3", "cells": "5", "seconds": "20", "seed": "1"}
+    play(tab, [do("choose_page", page="search"), {"action": "search", "entries": entries}])
+    assert tab.notice is None, tab.notice
+    found = tab.view().value("protect.search")
+    assert "<svg" in page_text(tab)
+    assert found["best"] is not None
+    play(tab, [{"action": "take_plan", "plan": found["best"]}])
+    assert len(tab.project.protect.steps) > 0
+    assert below_3(tab)[1] == 0
+    assert "search again" in page_text(tab)
+    play(tab, [{"action": "search", "entries": {"k": "1", "seconds": "x"}}])
+    assert tab.notice is not None
+    assert {"k", "cells", "seconds", "seed"} <= {
+        line.strip(" -").split(":")[0] for line in tab.notice.text.splitlines()
+    }
+
+
+def test_labels_come_back_in_the_format_that_came_in(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
+    from synthpop.microdata.files import read_table, write_table
+
+    frame = people().assign(sex=people()["sex"].astype("category"))
+    meaning = Variable("sex", label="Sex of the person", values=((1, "male"), (2, "female")))
+    write_table(with_dictionary(frame, Dictionary([meaning])), tmp_path / "data-1.sav")
+    tab = open_tab(tmp_path)
+    play(
+        tab,
+        [
+            do("choose_journey", journey="protect"),
+            do("protect.open_file", name="survey.sav", file="data-1.sav"),
+            do("protect.set_roles", roles={"region": "keys", "sex": "keys"}),
+            step("local_suppression", k="3"),
+            {"action": "job", "name": "protect.export"},
+        ],
+    )
+    released = read_table(tmp_path / "out" / "survey-protected.sav")
+    assert dictionary_of(released)["sex"].label == "Sex of the person"
+    assert set(released["sex"].dropna()) == {"male", "female"}

@@ -1,0 +1,217 @@
+"""The page "Make this file pass": a search for plans that meet limits, to take with a click."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import ask, button, card, entry, picture, sending, waiting
+from synthpop.app.jobs import Commands, Job, Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.protect.session import session_of, steps_stamp
+from synthpop.app.view import View
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.text import number, short_percent
+
+if TYPE_CHECKING:
+    from synthpop.app.project import Project
+
+SECONDS, MOST_SECONDS = 60, 3600
+
+
+def needs(view: View) -> list[Need]:
+    """Return what the page shows."""
+    return shown.standing(view)
+
+
+def render(view: View) -> Tag:
+    """Return the page."""
+    t, state = view.t, view.project.protect
+    return tags.div(
+        tags.h1(t("Make this file pass")),
+        card(
+            t("Limits"),
+            tags.p(
+                t("Recodings, suppressions, noise, microaggregation and swapping are tried from "
+                  "the current state of the file; every plan that is shown was carried out, "
+                  "attacked and measured."),
+                class_="lead",
+            ),
+            tags.form(
+                tags.div(
+                    entry("search-k", t("Records that share a key (k)"), state.k, name="k",
+                          kind="number", min="2", step="1"),
+                    entry("search-cells", t("Cells that may become missing, in percent"), "1",
+                          name="cells", kind="number", min="0", max="100", step="any"),
+                    entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds",
+                          kind="number", min="1", max=str(MOST_SECONDS), step="1"),
+                    entry("search-seed", t("Seed"), 1, name="seed", kind="number", min="0",
+                          step="1"),
+                    class_="fields",
+                ),
+                tags.button(
+                    t("Search"), type="submit", class_="button first", id="search-plans",
+                    disabled="" if "protect.search" in view.busy else None,
+                ),
+                data_send=sending({"action": "search"}),
+            ),
+        ),
+        _result(view),
+    )  # fmt: skip
+
+
+def _result(view: View) -> Tag | None:
+    t, result = view.t, view.value("protect.search")
+    if "protect.search" in view.busy:
+        return card(t("Plans"), waiting(t("Looking for plans")))
+    if result is None:
+        return None
+    here = result["stamp"] == steps_stamp(view.project.protect)
+    rows: list[TagChild] = [_row(view, plan, result["best"], here) for plan in result["plans"]]
+    names = [t("Plan"), t("Steps"), t("Risk"), t("Loss"), t("Cells lost"), t("Meets the limits"),
+             t("Take it")]  # fmt: skip
+    return card(
+        t("Plans"),
+        *[tags.p(line) for line in result["text"].splitlines()],
+        picture(result["picture"]),
+        tags.div(
+            tags.table(
+                tags.caption(t("Plans on the front of risk and loss")),
+                tags.thead(tags.tr(*[tags.th(name, scope="col") for name in names])),
+                tags.tbody(*rows),
+            ),
+            class_="scroll", tabindex="0", role="region", aria_label=t("Plans"),
+        ),
+        None if here else tags.p(t("The file has changed since: search again."), class_="help"),
+    )  # fmt: skip
+
+
+def _row(view: View, plan: Mapping[str, Any], best: int | None, here: bool) -> Tag:
+    t = view.t
+    return tags.tr(
+        tags.th(str(plan["plan"]), scope="row"),
+        tags.td(plan["text"]),
+        tags.td(number(plan["risk"]), class_="number"),
+        tags.td(number(plan["loss"]), class_="number"),
+        tags.td(short_percent(plan["cells_lost"]), class_="number"),
+        tags.td(t("yes") if plan["within"] else t("no")),
+        tags.td(
+            button(
+                t("Take it"), {"action": "take_plan", "plan": plan["plan"]}, disabled=not here,
+                kind="small first" if plan["plan"] == best else "small",
+                key=f"take-plan-{plan['plan']}", label=f"{t('Take it')}: {plan['plan']}",
+            )
+        ),
+    )  # fmt: skip
+
+
+def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the job that looks for plans."""
+    entries, faults = message["entries"], Faults("search")
+    values: dict[str, float] = {}
+    for name, least, most in (("k", 2, 1000), ("cells", 0, 100), ("seed", 0, 2**53),
+                              ("seconds", 1, MOST_SECONDS)):  # fmt: skip
+        try:
+            values[name] = float(entries.get(name, ""))
+        except ValueError:
+            faults.add(name, "is not given", remedy="Fill it in.")
+            continue
+        if not least <= values[name] <= most:
+            faults.add(name, f"is {values[name]:g}", remedy=f"Give {least} to {most}.")
+    faults.raise_if_any()
+    return [ask("protect.search", **values)]
+
+
+def take_plan(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the job that runs the steps of a plan."""
+    plans = view.value("protect.search")["plans"]
+    plan = next(one for one in plans if one["plan"] == message["plan"])
+    return [ask("protect.take_plan", steps=plan["steps"])]
+
+
+def run_search(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Look for plans; returns those on the front with their steps."""
+    from riskeval import search_plans
+    from riskeval.session.steps import to_json
+    from synthpop.microdata.pictures import to_svg
+
+    seconds = float(arguments["seconds"])
+
+    def progress(plans: int, past: float) -> None:
+        done = min(int(past), int(seconds))
+        listen(Event("progress", "search", done, int(seconds), str(plans)))
+
+    found = search_plans(
+        session_of(workspace, project.protect),
+        limits={"k": int(arguments["k"]), "cells_lost": arguments["cells"] / 100},
+        seconds=seconds,
+        seed=int(arguments["seed"]),
+        progress=progress,
+    )
+    best = found.best
+    table = found.plans[found.plans["front"] | (found.plans["plan"] == best)]
+    plans = [
+        {
+            "plan": int(row["plan"]),
+            "text": str(row["steps"]),
+            "risk": float(row["risk"]),
+            "loss": float(row["loss"]),
+            "cells_lost": float(row["cells_lost"]),
+            "within": bool(row["within"]),
+            "steps": [
+                {
+                    "verb": step.verb,
+                    "parameters": {key: to_json(one) for key, one in step.parameters.items()},
+                }
+                for step in found.steps[int(row["plan"])]
+            ],
+        }
+        for row in table.sort_values("loss").to_dict("records")
+    ]
+    text = found.summary()
+    return {
+        "plans": plans,
+        "best": best,
+        "text": text,
+        "picture": to_svg(found.figure(), "front", text),
+        "stamp": steps_stamp(project.protect),
+    }
+
+
+def run_plan(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Run the steps of a plan on the current file; returns them as they are recorded."""
+    from riskeval.session.steps import from_json, to_json
+
+    session = session_of(workspace, project.protect)
+    recorded = []
+    for number_, step in enumerate(arguments["steps"]):
+        listen(Event("progress", "plan", number_, len(arguments["steps"]), step["verb"]))
+        parameters = {name: from_json(one) for name, one in step["parameters"].items()}
+        result = session.apply(step["verb"], **parameters)
+        last = session.steps[-1]
+        recorded.append(
+            {
+                "verb": last.verb,
+                "parameters": {name: to_json(one) for name, one in last.parameters.items()},
+                "summary": result.summary(),
+            }
+        )
+    return {"steps": recorded}
+
+
+def _take(value: Any) -> Commands:
+    return [("protect.take_steps", value)]
+
+
+JOBS: dict[str, Job] = {
+    "search": Job(run_search, "Looking for plans"),
+    "take_plan": Job(run_plan, "Protecting the file", _take),
+}
