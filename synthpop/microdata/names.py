@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 ROLES: dict[str, tuple[str, ...]] = {
-    "weight": ("rb050", "weight", "weights", "w", "pw", "person_weight", "pb040"),
+    "weight": ("rb050", "weight", "design_weight", "weights", "w", "pw", "person_weight", "pb040"),
     "household": ("db030", "rx030", "hb030", "hid", "hhid", "household", "household_id", "hh_id"),
     "household_weight": ("db090", "hweight", "household_weight", "hw"),
     "household_size": ("hsize", "hhsize", "household_size", "size", "hx040"),
@@ -15,7 +15,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "psu": ("psu", "cluster", "clust", "ea", "db060", "psu_id"),
 }
 WEIGHT_NAME = re.compile(
-    r"weight|gewicht|wgt|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
+    r"weight|gewicht|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
 )
 AGE = ("age", "rx020", "alter")
 SEX = ("rb090", "sex", "gender", "geschlecht")

@@ -14,6 +14,7 @@ from synthpop.population.blocks import make_plan
 from synthpop.population.id_columns import IdColumns, sized
 
 FEWEST, MOST = 4_000, 40_000  # households
+FEWEST_FOR_MEANS = 16_000
 ROWS = 10**9
 
 
@@ -48,10 +49,16 @@ def needs_pilot(stages: Sequence[Any]) -> bool:
 
 
 def make_pilot(
-    structure: Any, model: Any, sample: Sample, layout: IdColumns, streams: Streams
+    stages: Sequence[Any], model: Any, sample: Sample, layout: IdColumns, streams: Streams
 ) -> Pilot:
-    """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet."""
-    households = float(np.clip(2 * len(sample.household_weights), FEWEST, MOST))
+    """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
+
+    At least 16,000 where a step holds means of groups; the first of the stages is the structure.
+    """
+    structure = stages[0]
+    means = any(getattr(stage, "means_by", None) is not None for stage in stages)
+    fewest = FEWEST_FOR_MEANS if means else FEWEST
+    households = float(np.clip(2 * len(sample.household_weights), fewest, MOST))
     scale = households / float(model.totals.sum())
     plans = make_plan(model, structure.method, scale, streams, ROWS)
     ids = sized(layout, plans)

@@ -195,7 +195,7 @@ class Pipeline:
             listener(Event("progress", "fit", number, len(stages), stage.label))
             model = stage.fit(sample, streams.at("fit", stage.label))
             if number == 0 and needs_pilot(stages):
-                pilot = make_pilot(stages[0], model, sample, layout, streams)
+                pilot = make_pilot(stages, model, sample, layout, streams)
             if pilot is not None:
                 model = pilot.held(stage, model)
                 if needs_pilot(stages[number + 1 :]):

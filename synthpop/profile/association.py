@@ -8,9 +8,9 @@ import numpy as np
 
 NUMBER_CLASSES = 10
 NOISE_FACTOR = 3.0
-LEAST_AGREEMENT = 0.05
+LEAST_AGREEMENT = 0.03
 LEAST_CORRELATION = 0.05
-Z_LIMIT = 4.0
+Z_LIMIT = 3.0
 
 
 def classes_of_number(values: np.ndarray) -> np.ndarray:

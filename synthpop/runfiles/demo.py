@@ -83,6 +83,7 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                         "upper": 1_000_000.0,
                         "intervals": INTERVALS,
                     },
+                    "means_by": "pl030",
                     "by_household": "sequential",
                 },
                 {

@@ -10,8 +10,9 @@ person of group g are tilted by one parameter a group,
 m_r the weighted mean of class r in the survey, such that in a pilot population, simulated by the
 steps before, the expected mean of each group is its weighted mean in the survey: the change of
 least Kullback-Leibler divergence that does it (Csiszar 1975, doi:10.1214/aop/1176996454). The share
-of missing values stays. No probability changes by more than a factor of 3; where that is too
-little, or a group has fewer than 30 values in the survey, the mean is as near as it gets.
+of missing values stays. Classes beyond those that have 1 % of a group count as the nearest of them,
+and no probability changes by more than a factor of 3; where that is too little, the mean is as near
+as it gets. Groups of fewer than 30 values in the survey are left alone.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from synthpop.stages.continuous.distributions import codes_of_rows
 
 FEWEST_VALUES = 30
 LARGEST_FACTOR = 3.0
+LEAST_SHARE = 0.01
 ROUNDS, HALVINGS = 2, 50
 
 
@@ -177,14 +179,14 @@ def tilt_to_mean(
     >>> round(float(moved[:, 1].sum() / moved.sum() * 10), 3)
     6.0
     """
-    present = shares.sum(axis=0) > 0
-    if not present.any():
+    expected = persons @ shares
+    if not expected.sum() > 0:
         return np.ones(len(values))
+    present = expected >= LEAST_SHARE * expected.sum()
     low, high = values[present].min(), values[present].max()
     if not high > low:
         return np.ones(len(values))
     place = np.clip((values - low) / (high - low), 0.0, 1.0)
-    wanted = (target - low) / (high - low)
     whole = shares.sum(axis=1)
 
     def mean(rate: float) -> float:
@@ -192,11 +194,11 @@ def tilt_to_mean(
         total = moved.sum(axis=1)
         scale = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
         each = persons * scale
-        return float(each @ (moved @ place) / (each @ total))
+        return float(each @ (moved @ values) / (each @ total))
 
     least, most = -np.log(LARGEST_FACTOR), np.log(LARGEST_FACTOR)
     for _ in range(HALVINGS):
         middle = (least + most) / 2
-        least, most = (middle, most) if mean(middle) < wanted else (least, middle)
+        least, most = (middle, most) if mean(middle) < target else (least, middle)
     factors: np.ndarray = np.exp((least + most) / 2 * place)
     return factors

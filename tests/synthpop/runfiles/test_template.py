@@ -75,9 +75,7 @@ def test_incomes_by_status_are_those_of_the_survey(name: str, tmp_path: Path) ->
     frame = made.frame()
     wanted = mean_by_status(survey.frame, "pl030", "netIncome", survey.weights)
     means = mean_by_status(frame, "pl030", "netIncome", np.ones(len(frame)))[wanted.index]
-    large = wanted > 0.25 * wanted.max()  # of status with hardly an income only the difference
-    assert (means / wanted - 1)[large].abs().max() < 0.07  # two fifths of the survey
-    assert ((means - wanted).abs() / wanted.max()).max() < 0.04
+    assert (means / wanted - 1).abs().max() < 0.05
     parts = [name for name in frame.columns if name.startswith("py")]
     off = (frame[parts].sum(axis=1) - frame["netIncome"].fillna(0)).abs()
     assert off.max() < 0.01
