@@ -35,6 +35,8 @@ def pram(
     columns: str | Sequence[str],
     *,
     matrix: Literal["invariant", "random"] | InvariantMatrix | Any = "invariant",
+    min_diagonal: float | None = None,
+    alpha: float | None = None,
     strata: str | Sequence[str] | None = None,
     forbidden: Mapping[str, Pairs] | Pairs = (),
     weights: str | None = None,
@@ -59,6 +61,9 @@ def pram(
           the order of the categories: row k has the probabilities of what category k becomes.
 
         Columns that a mapping does not name have "invariant".
+    min_diagonal, alpha : float, 0 to 1, optional
+        Options of a named matrix: ``pram(data, "sex", alpha=0.3)`` is
+        ``matrix=InvariantMatrix(alpha=0.3)``.
     strata : str or sequence of str, optional
         Columns within whose combinations everything is done on its own; only categories that
         occur in a stratum are used there.
@@ -109,6 +114,7 @@ def pram(
     names = [columns] if isinstance(columns, str) else list(columns)
     by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
     faults = Faults("pram")
+    matrix = _with_options(faults, matrix, {"min_diagonal": min_diagonal, "alpha": alpha})
     plan = _plan(faults, frame, names, by, matrix, forbidden)
     weight = None
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
@@ -179,6 +185,20 @@ def pram(
             "expected_changes": expected,
         },
     )
+
+
+def _with_options(faults: Faults, matrix: Any, options: Mapping[str, float | None]) -> Any:
+    """Return a named matrix as a table with the options that stand beside it."""
+    named = InvariantMatrix.type if matrix is None else matrix
+    wanted = {name: value for name, value in options.items() if value is not None}
+    if not wanted:
+        return named
+    if not isinstance(named, str):
+        for name in wanted:
+            remedy = "Give it to the matrix itself."
+            faults.add(name, "is for a matrix that is named", remedy=remedy)
+        return named
+    return {TYPE: named, **wanted}
 
 
 def _column(

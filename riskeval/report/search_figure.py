@@ -5,9 +5,9 @@ from __future__ import annotations
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from synthpop.microdata.pictures import GREY, INK, POPULATION, RC, SAMPLE, WIDE, new_figure
+from synthpop.microdata.text import percent_tick
 
 
 def draw_search(plans: pd.DataFrame) -> Figure:
@@ -38,8 +38,8 @@ def draw_search(plans: pd.DataFrame) -> Figure:
             )  # fmt: skip
         axes.set_xlabel("loss: what can no longer be told about the columns, on average")
         axes.set_ylabel("risk, as a part of the original's")
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axes.xaxis.set_major_formatter(percent_tick)
+        axes.yaxis.set_major_formatter(percent_tick)
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
         axes.set_title("Plans that were tried; numbers name those on the front")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -620,6 +620,58 @@ METHODS: dict[str, Callable[..., ValueMethod]] = {
     "forest": partial(Regressed, "forest"),
 }
 """Methods by the name that stands for one with default options."""
+
+
+class MethodOptions(TypedDict, total=False):
+    """Options that may stand beside the name of a method; each method has some of them."""
+
+    zeros: bool | None
+    breaks: Sequence[float] | None
+    tail: str | Gpd | Pareto | None
+    threshold: float | None
+    estimator: str | None
+    upper: float | None
+    intervals: tuple[str, str] | None
+    within_class: str
+    log: bool
+    constant: float | None
+    trim: tuple[float, float]
+    residuals: str | None
+
+
+def with_options(label: str, method: Any, options: MethodOptions) -> ValueMethod:
+    """Return a named method, or a regressor, with options of its own; those it lacks are faults.
+
+    Options that are None or False where the method has none of that name ask for nothing.
+
+    Examples
+    --------
+    >>> with_options("income", "binned", {"tail": "gpd", "threshold": 9e4, "residuals": None})
+    Binned(zeros=None, breaks=None, tail=Gpd(threshold=90000.0, estimator='mle', upper=None), \
+upper=None, intervals=None, within_class='steps')
+    """
+    faults = Faults("recipe")
+    wanted: dict[str, Any] = dict(options)
+    of_tail = {key: wanted.pop(key) for key in ("threshold", "estimator") if key in wanted}
+    of_tail = {key: value for key, value in of_tail.items() if value is not None}
+    tail = wanted.get("tail")
+    if of_tail and isinstance(tail, str) and tail in TAILS:
+        wanted["tail"] = TAILS[tail](**of_tail)
+    elif of_tail:
+        faults.add(f"{label}: {min(of_tail)}", "needs a tail", remedy='Give tail = "gpd".')
+    made = value_method(method)
+    if made is None or isinstance(method, ValueMethod):
+        what = "stands beside an object of options" if made is not None else "has no method"
+        faults.add(f"{label}: {min(options)}", what, remedy="Give it to the method itself.")
+    faults.raise_if_any()
+    assert made is not None
+    names = {option.name for option in fields(made)}
+    for name, value in wanted.items():
+        if name not in names and value is not None and value is not False:
+            remedy = f"It has {', '.join(sorted(names))}."
+            faults.add(f"{label}: {name}", f"is no option of {made.type!r}", remedy=remedy)
+    faults.raise_if_any()
+    return replace(made, **{name: value for name, value in wanted.items() if name in names})
 
 
 def value_method(method: Any) -> ValueMethod | None:

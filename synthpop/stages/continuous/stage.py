@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -81,12 +81,19 @@ from synthpop.stages.continuous.distributions import (
     record_steps,
 )
 from synthpop.stages.continuous.means import GroupMeans, group_means, hold_means
-from synthpop.stages.continuous.methods import METHODS, Binned, ValueMethod, value_method
+from synthpop.stages.continuous.methods import (
+    METHODS,
+    Binned,
+    MethodOptions,
+    ValueMethod,
+    value_method,
+    with_options,
+)
 from synthpop.stages.continuous.tail import TopClass
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Continuous(BlockStage):
     """Simulate a continuous or semi-continuous variable.
 
@@ -131,6 +138,9 @@ class Continuous(BlockStage):
     by : str, optional
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
+    options
+        Options of the named method, by name: ``Continuous("income", tail="gpd")`` is
+        ``Continuous("income", Binned(tail="gpd"))``; `threshold` and `estimator` are the tail's.
     decimals : "survey", int or None
         Decimals of the values: as many as the survey has (up to six), so many, or all that the
         draws have. No value becomes zero by rounding, and none leaves its class.
@@ -151,6 +161,9 @@ class Continuous(BlockStage):
     --------
     >>> Continuous("netIncome", Binned(tail="gpd", upper=200_000)).provides
     ('netIncome',)
+    >>> Continuous("netIncome", tail="gpd") == Continuous("netIncome", Binned(tail="gpd"))
+    True
+    >>> from synthpop.stages.continuous.methods import Regressed
     >>> Continuous("netIncome", Regressed(log=True, residuals="normal"), ["age"]).label
     'continuous netIncome'
     """
@@ -167,8 +180,23 @@ class Continuous(BlockStage):
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"method": METHODS, "pooling": PoolingOptions}
 
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
+    def __init__(
+        self,
+        name: str,
+        method: Any = "binned",
+        predictors: Predictors = "all",
+        numeric: str = "classes",
+        by_household: str | None = None,
+        pooling: AnyPooling = None,
+        by: str | None = None,
+        decimals: int | str | None = "survey",
+        means_by: str | None = None,
+        **options: Unpack[MethodOptions],
+    ) -> None:
+        chosen = with_options(f"continuous {name}", method, options) if options else method
+        values = (name, chosen, predictors, numeric, by_household, pooling, by, decimals, means_by)
+        for option, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, option.name, value)
         keep_own(self)
 
     @property

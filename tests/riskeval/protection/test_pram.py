@@ -293,3 +293,18 @@ def test_settings_can_differ_by_variable():
         pram(people, ["region"], matrix={"regoin": "random"}, seed=1)
     with pytest.raises(InputError, match="differs within a household"):
         pram(people, ["sex"], household="home", household_variables=["sex"], seed=1)
+
+
+def test_options_beside_a_named_matrix_are_those_of_the_matrix():
+    data = pd.DataFrame({"c": ["a", "b", "c"] * 40})
+    for kind, matrix in (("invariant", InvariantMatrix), ("random", RandomMatrix)):
+        named = pram(data, "c", matrix=kind, min_diagonal=0.3, alpha=0.9, seed=4)
+        made = pram(data, "c", matrix=matrix(min_diagonal=0.3, alpha=0.9), seed=4)
+        pd.testing.assert_frame_equal(named.data, made.data)
+        assert not named.data.equals(pram(data, "c", matrix=kind, alpha=0.9, seed=4).data)
+        assert not named.data.equals(pram(data, "c", matrix=kind, min_diagonal=0.3, seed=4).data)
+    pd.testing.assert_frame_equal(
+        pram(data, "c", matrix=None, seed=4).data, pram(data, "c", seed=4).data
+    )
+    with pytest.raises(InputError, match="alpha"):
+        pram(data, "c", matrix=np.eye(3), alpha=0.5)
