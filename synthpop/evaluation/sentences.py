@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import LARGE
+from synthpop.microdata.language import gettext, said
 from synthpop.microdata.text import number, short_percent
 
 
@@ -26,16 +27,17 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     correlation = row["measure"] == "correlation"
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
     who = "of the households" if row["kind"] in HOUSEHOLD_UNITS else "of the persons"
-    who = "of the pairs" if row["kind"] == "members" else who
-    meaning = MEANINGS[row["measure"]].format(value=value, who=who)
+    who = gettext("of the pairs" if row["kind"] == "members" else who)
+    meaning = said(MEANINGS[row["measure"]], value=value, who=who)
     if row["kind"] == "components":
-        return (
-            f"{what}: the parts do not add up for {value} of the persons more than in the survey."
-        )
+        text = "{what}: the parts do not add up for {value} of the persons more than in the survey."
+        return said(text, what=what, value=value)
     expected = max(row["expected_sampling_error"], row["expected_simulation_error"])
     if row["ratio"] >= LARGE or not expected > 0:
-        return f"{what}: {meaning}, where the survey shows no variation."
-    return f"{what}: {meaning}, {times(row['ratio'])} the survey's sampling error."
+        text = "{what}: {meaning}, where the survey shows no variation."
+        return said(text, what=what, meaning=meaning)
+    text = "{what}: {meaning}, {times} the survey's sampling error."
+    return said(text, what=what, meaning=meaning, times=times(row["ratio"]))
 
 
 def times(ratio: float) -> str:
@@ -46,7 +48,7 @@ def times(ratio: float) -> str:
     >>> times(2.345), times(31.7)
     ('2.3 times', '32 times')
     """
-    return f"{number(ratio, 2)} times"
+    return said("{ratio} times", ratio=number(ratio, 2))
 
 
 HOUSEHOLD_UNITS = ("household counts", "household sums", "households", "age gaps")
@@ -72,21 +74,23 @@ def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -
     variable, given, where = name(row["variable"]), row["given"], row["where"]
     kind = row["kind"]
     if kind in ("two-way table", "by group"):
-        return f"{variable} by {name(given)}"
+        return said("{variable} by {given}", variable=variable, given=name(given))
     if kind == "conditional":
-        return f"{variable} given {name(given)}"
+        return said("{variable} given {given}", variable=variable, given=name(given))
     if kind == "members":
-        return f"{variable} of members of one household"
+        return said("{variable} of members of one household", variable=variable)
     if kind == "household counts":
-        return f"Number of members with {variable} {where}" if where else variable
+        text = "Number of members with {variable} {where}"
+        return said(text, variable=variable, where=where) if where else variable
     if kind == "household sums":
-        return f"Household sum of {variable}" + (f", {where}" if where else "")
+        text = said("Household sum of {variable}", variable=variable)
+        return f"{text}, {where}" if where else text
     if kind == "age gaps":
-        return f"Age gap between {where}"
+        return said("Age gap between {where}", where=where)
     if kind == "households":
-        return "Households by stratum and size"
+        return gettext("Households by stratum and size")
     if kind == "components":
-        return f"Components of {variable}"
+        return said("Components of {variable}", variable=variable)
     return str(variable)
 
 

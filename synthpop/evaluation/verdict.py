@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import pandas as pd
 
 from synthpop.evaluation.ranking import worst_comparisons
+from synthpop.microdata.language import gettext, said
 from synthpop.microdata.text import count
 
 MIXED_RATIO, POOR_RATIO = 2.0, 6.0
 MIXED_AUC, POOR_AUC = 0.65, 0.8
 MOST_WORST = 5
+WITHIN = "{n} of {all} comparisons are within the survey's sampling error."
+BEYOND = (
+    "{n} of {all} comparisons are within the survey's sampling error, {far} are more than twice as "
+    "far."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,13 +55,9 @@ def fit_verdict(ranking: pd.DataFrame, auc: Mapping[str, float]) -> Verdict:
         word = "poor"
     beyond = int((ranking["ratio"] > MIXED_RATIO).sum())
     within = int((ranking["ratio"] <= 1).sum())
-    share = (
-        f"{count(within)} of {count(len(ranking))} comparisons are within the survey's sampling "
-        "error"
-    )
+    reason = said(WITHIN, n=count(within), all=count(len(ranking)))
     if beyond:
-        share += f", {count(beyond)} are more than twice as far"
-    reason = f"{share}."
+        reason = said(BEYOND, n=count(within), all=count(len(ranking)), far=count(beyond))
     if highest > MIXED_AUC and largest <= MIXED_RATIO:
-        reason += " A classifier still tells the population from the sample."
+        reason += " " + gettext("A classifier still tells the population from the sample.")
     return Verdict(word, reason, worst_comparisons(ranking, MOST_WORST, MIXED_RATIO))

@@ -7,6 +7,7 @@ language is first used. English needs none: it is the language of the messages t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from importlib.resources import files
 LANGUAGES = ("en", "de")
 SEPARATORS = {"en": (",", "."), "de": (".", ",")}
 """Thousands separator and decimal mark."""
+
+TAGS = re.compile(r"(<(?:{%.*?%}|{{.*?}}|[^<>{])*>|{%.*?%})", re.DOTALL)
 
 _LANGUAGE: ContextVar[str] = ContextVar("language", default="en")
 
@@ -52,6 +55,47 @@ def gettext(message: str) -> str:
     if language == "en" or not message:
         return message
     return catalogue(language).get((message, 0), message)
+
+
+def said(message: str, **values: object) -> str:
+    """Return a message in the current language, with values at its names in braces.
+
+    Examples
+    --------
+    >>> said("Give {variable} the predictor {other}.", variable="job", other="age")
+    'Give job the predictor age.'
+    """
+    return gettext(message).format(**values)
+
+
+def template_messages(source: str) -> list[str]:
+    """Return the texts between the tags of a page template, expressions in them as they stand.
+
+    Examples
+    --------
+    >>> template_messages("<p>{{ n }} persons</p>{% if a %}<b>Why</b>{% endif %}")
+    ['{{ n }} persons', 'Why']
+    """
+    return [" ".join(part.split()) for part in TAGS.split(source) if _is_text(part)]
+
+
+def translated_template(source: str) -> str:
+    """Return a page template in the current language."""
+    if _LANGUAGE.get() == "en":
+        return source
+    parts = TAGS.split(source)
+    for k, part in enumerate(parts):
+        if _is_text(part):
+            text = part.strip()
+            left, right = part[: part.index(text[0])], part[part.rindex(text[-1]) + 1 :]
+            parts[k] = left + gettext(" ".join(text.split())) + right
+    return "".join(parts)
+
+
+def _is_text(part: str) -> bool:
+    if part.startswith(("<", "{%", "{#")):
+        return False
+    return re.search("[A-Za-z]{2}", re.sub(r"{{.*?}}|&[a-z]+;", "", part)) is not None
 
 
 def ngettext(one: str, many: str, n: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.language import current_language, gettext
+from synthpop.microdata.language import current_language, gettext, translated_template
 
 PAGES = "synthpop.microdata"
 
@@ -37,8 +37,13 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    class _Translated(ChoiceLoader):
+        def get_source(self, environment: Environment, template: str) -> Any:
+            source, name, fresh = super().get_source(environment, template)
+            return translated_template(source), name, fresh
+
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader(PAGES, "pages")]),
+        loader=_Translated([PackageLoader(package), PackageLoader(PAGES, "pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from synthpop.microdata.language import gettext
 from synthpop.microdata.text import BLANK
 
 LEVELS = ("good", "look", "bad", "none")
@@ -24,7 +25,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
           text_columns: int = 1) -> dict[str, Any]:  # fmt: skip
     """Return what the template needs for a table; columns after the first ones are numbers."""
     return {
-        "head": list(head),
+        "head": [gettext(text) for text in head],
         "rows": [list(row) for row in rows],
         "caption": caption,
         "text_columns": text_columns,
@@ -33,7 +34,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
 
 def card(title: str, value: str, note: str = "") -> dict[str, str]:
     """Return a key figure for the head of a page."""
-    return {"title": title, "value": value, "note": note}
+    return {"title": gettext(title), "value": value, "note": gettext(note)}
 
 
 def verdict(what: str, word: str, level: str, reason: str, link: str = "") -> dict[str, str]:
@@ -46,12 +47,18 @@ def verdict(what: str, word: str, level: str, reason: str, link: str = "") -> di
     link : str
         Where the page says more, such as ``"#risk"``.
     """
-    return {"what": what, "word": word, "level": level, "reason": reason, "link": link}
+    return {
+        "what": gettext(what),
+        "word": gettext(word),
+        "level": level,
+        "reason": gettext(reason),
+        "link": link,
+    }
 
 
 def finding(sentence: str, link: str, advice: str = "") -> dict[str, str]:
     """Return something that needs a look: a sentence, where it is shown, and what to do."""
-    return {"sentence": sentence, "link": link, "advice": advice}
+    return {"sentence": sentence, "link": link, "advice": gettext(advice)}
 
 
 def folding_row(
@@ -88,7 +95,7 @@ def folding_row(
         "id": row_id(key),
         "name": key,
         "title": title,
-        "kind": kind,
+        "kind": gettext(kind),
         "plot": Svg(plot),
         "cells": list(cells),
         "order": {name: round(float(value), 6) if value == value else -1.0
@@ -96,7 +103,7 @@ def folding_row(
         "flagged": flagged,
         "sentences": [text for text in body.pop("sentences", ()) if text],
         "tables": list(body.pop("tables", ())),
-        "charts": [{"chart": Svg(one["chart"]), "caption": one["caption"]}
+        "charts": [{"chart": Svg(one["chart"]), "caption": gettext(one["caption"])}
                    for one in body.pop("charts", ()) if one["chart"]],
         **body,
     }  # fmt: skip

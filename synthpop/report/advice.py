@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from synthpop.microdata.language import gettext, said
+
 HOUSEHOLD_KINDS = ("members", "household counts", "household sums", "age gaps")
 
 
@@ -28,16 +30,18 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     kind, variable, given = row["kind"], str(row["variable"]), str(row["given"])
     places = {name: k for k, stage in enumerate(recipe) for name in _made(stage)}
     if kind == "components":
-        return f"Split {variable} with a components stage, so that its parts add up."
+        return said(
+            "Split {variable} with a components stage, so that its parts add up.", variable=variable
+        )
     if kind == "age gaps":
-        return "Put the ages of all members into the structure."
+        return gettext("Put the ages of all members into the structure.")
     if kind == "households":
-        return "Check strata and household size of the survey, and the scale."
+        return gettext("Check strata and household size of the survey, and the scale.")
     if kind in HOUSEHOLD_KINDS:
         return _of_household(variable, recipe, places)
     if given:
         return _of_pair(variable, given.removesuffix(" in classes"), recipe, places)
-    return f"Look at the fallbacks and predictors of {variable}."
+    return said("Look at the fallbacks and predictors of {variable}.", variable=variable)
 
 
 def _made(stage: Mapping[str, Any]) -> tuple[str, ...]:
@@ -54,13 +58,22 @@ def _of_household(
     variable: str, recipe: Sequence[Mapping[str, Any]], places: Mapping[str, int]
 ) -> str:
     if not recipe:
-        return f"Draw {variable} of members given the other members of the household."
+        return said(
+            "Draw {variable} of members given the other members of the household.",
+            variable=variable,
+        )
     if variable not in places or recipe[places[variable]].get("type") == "structure":
-        return f"Keep {variable} in the structure, together with relation and age."
+        return said(
+            "Keep {variable} in the structure, together with relation and age.", variable=variable
+        )
     stage = recipe[places[variable]]
     if not stage.get("by_household"):
-        return f"Draw {variable} of members given those before them (by_household)."
-    return f"Give {variable} the relation and the household size as predictors."
+        return said(
+            "Draw {variable} of members given those before them (by_household).", variable=variable
+        )
+    return said(
+        "Give {variable} the relation and the household size as predictors.", variable=variable
+    )
 
 
 def _of_pair(
@@ -68,16 +81,22 @@ def _of_pair(
 ) -> str:
     known = [name for name in (variable, given) if name in places]
     if len(known) < 2:
-        return f"Let the model of {variable} know {given}."
+        return said("Let the model of {variable} know {given}.", variable=variable, given=given)
     later, earlier = sorted((variable, given), key=lambda name: -places[name])
     stage = recipe[places[later]]
     predictors = stage.get("predictors")
     if stage.get("type") == "derive":
-        return f"{later} is derived: look at what it is derived from."
+        return said("{later} is derived: look at what it is derived from.", later=later)
     if stage.get("type") == "components":
-        return f"Add {earlier} to the variables that {later} is split by."
+        return said(
+            "Add {earlier} to the variables that {later} is split by.", earlier=earlier, later=later
+        )
     if isinstance(predictors, (list, tuple)) and earlier not in predictors:
-        return f"Give {later} the predictor {earlier}."
+        return said("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
     if predictors == "basic":
-        return f"Give {later} the predictor {earlier}."
-    return f"Give {later} an interaction with {earlier}, or a second pass (revisit)."
+        return said("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
+    return said(
+        "Give {later} an interaction with {earlier}, or a second pass (revisit).",
+        later=later,
+        earlier=earlier,
+    )

@@ -11,6 +11,7 @@ from synthpop.evaluation.ranking import KINDS
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.style import Names
 from synthpop.microdata import charts as svg
+from synthpop.microdata.language import gettext
 from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import BLANK, number, short_percent
@@ -45,7 +46,7 @@ def member_tables(fit: FitReport, names: Names, external: bool) -> list[dict[str
         body = [_cells(row, names, reach) for row in rows[rows["kind"] == kind].to_dict("records")]
         if body:
             head = ["What", "Measure", "Survey", "Population", "Distance", "Over error", ""]
-            result.append({"title": title, "table": table(head, body, text_columns=2)})
+            result.append({"title": gettext(title), "table": table(head, body, text_columns=2)})
     return result
 
 
@@ -64,4 +65,4 @@ def _cells(row: dict[Any, Any], names: Names, reach: float) -> list[Any]:
         if row["where"]
         else names.short(row["variable"])
     )
-    return [what, MEASURES[row["measure"]], *values, distance, times, Svg(bar)]
+    return [what, gettext(MEASURES[row["measure"]]), *values, distance, times, Svg(bar)]

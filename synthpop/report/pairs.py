@@ -11,6 +11,7 @@ from synthpop.evaluation.result import FitReport
 from synthpop.figures.style import Names
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
+from synthpop.microdata.language import said
 from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.text import BLANK, number, percent, points, short_percent
 
@@ -23,7 +24,8 @@ def all_pairs(fit: FitReport, names: Names) -> dict[str, Any]:
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"]
     reach = float(rows["ratio"].max()) if len(rows) else 1.0
     body = [
-        [f"{names.short(row['variable'])} by {names.short(row['given'])}",
+        [said("{variable} by {given}", variable=names.short(row["variable"]),
+              given=names.short(row["given"])),
          short_percent(row["value"], 2), short_percent(row["expected_sampling_error"], 2),
          number(row["ratio"], 2),
          Svg(svg.ratio_bar(row["ratio"], reach, f"{number(row['ratio'], 2)} times the error"))]
@@ -45,7 +47,9 @@ def farthest_pairs(fit: FitReport, names: Names) -> list[dict[str, Any]]:
             continue
         shown.append(
             {
-                "title": f"{names.title(a)} by {names.title(b)}",
+                "title": said(
+                    "{variable} by {given}", variable=names.title(a), given=names.title(b)
+                ),
                 "grid": _grid(cells, fit.effective_size),
             }
         )

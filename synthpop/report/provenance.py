@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from synthpop._version import __version__
+from synthpop.microdata.language import gettext
 from synthpop.population.population import Population
 
 LIBRARIES = ("numpy", "pandas", "scipy", "scikit-learn", "numba")
@@ -26,13 +27,15 @@ def provenance_facts(
     more : dict
         Survey file, its hash, command, date: as far as the caller knows them.
     """
-    facts = [(name, str(value)) for name, value in more.items()]
+    facts = [(gettext(name), str(value)) for name, value in more.items()]
     if population is not None and population.manifest.identity.survey:
-        facts.append(("Hash of the columns that were read", population.manifest.identity.survey))
+        facts.append(
+            (gettext("Hash of the columns that were read"), population.manifest.identity.survey)
+        )
     facts.append(("synthpop", __version__))
     facts.append(("Python", platform.python_version()))
     facts += [(name, _version(name)) for name in LIBRARIES]
-    facts.append(("Platform", f"{platform.system()} {platform.machine()}"))
+    facts.append((gettext("Platform"), f"{platform.system()} {platform.machine()}"))
     return facts
 
 

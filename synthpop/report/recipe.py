@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.figures.style import Names
+from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import count, number, percent, plural
 from synthpop.population.population import Population
@@ -25,6 +26,11 @@ KINDS = {
     "anneal": "Known totals",
 }
 MOST_FALLBACKS = 60
+FALLBACKS = (
+    "{n} needed. Where the survey is too sparse for a model of a stratum (of a level, where a step "
+    "has models by level), the next coarser one is used."
+)
+NO_FALLBACK = "No fallback was needed: every model was fitted as asked, in every stratum."
 
 
 def steps(
@@ -39,7 +45,7 @@ def steps(
         kind = stage["type"]
         what, how = _described(kind, stage, names)
         how += _pooled(kind, stage, pooling or {})
-        rows.append([str(place), KINDS.get(kind, kind.capitalize()), what, how])
+        rows.append([str(place), gettext(KINDS.get(kind, kind.capitalize())), what, how])
     return table(["Step", "What", "Variables", "How"], rows, text_columns=4)
 
 
@@ -147,18 +153,29 @@ def _population_stage(kind: str, stage: Mapping[str, Any], names: Names) -> tupl
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
     identity, sample = population.manifest.identity, population.manifest.sample
-    seed = "kept in the internal report" if external else str(identity.seed)
+    seed = gettext("kept in the internal report") if external else str(identity.seed)
+    survey = said(
+        "{persons} persons in {households} households, weight {weight}",
+        persons=count(sample.n_persons),
+        households=count(sample.n_households),
+        weight=sample.weight,
+    )
+    scale = said("{scale} (persons of the population for one unit of weight)",
+                 scale=localised(f"{identity.scale:g}"))  # fmt: skip
+    blocks = said(
+        "{blocks} of at most {n} persons",
+        blocks=plural(len(population.manifest.blocks), "block"),
+        n=count(identity.rows_per_block),
+    )
     facts = [
-        ("Survey", f"{count(sample.n_persons)} persons in {count(sample.n_households)} "
-                   f"households, weight {sample.weight}"),
-        ("Scale", f"{identity.scale:g} (persons of the population for one unit of weight)"),
-        ("Seed", seed),
-        ("Software", f"synthpop {identity.version}"),
-        ("Blocks", f"{plural(len(population.manifest.blocks), 'block')} of at most "
-                   f"{count(identity.rows_per_block)} persons"),
-    ]  # fmt: skip
+        (gettext("Survey"), survey),
+        (gettext("Scale"), scale),
+        (gettext("Seed"), seed),
+        (gettext("Software"), f"synthpop {identity.version}"),
+        (gettext("Blocks"), blocks),
+    ]
     if population.path is not None and not external:
-        facts.append(("Folder", str(population.path)))
+        facts.append((gettext("Folder"), str(population.path)))
     return facts
 
 
@@ -166,13 +183,8 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     """Return a sentence and a table on what was too sparse for the stratum's own model."""
     found = population.fallbacks
     if not found:
-        return {"sentence": "No fallback was needed: every model was fitted as asked, in every "
-                "stratum.", "table": None}  # fmt: skip
-    sentence = (
-        f"{plural(len(found), 'fallback was', 'fallbacks were')} needed. Where the survey is too "
-        "sparse for a model of a stratum (of a level, where a step has models by level), the next "
-        "coarser one is used."
-    )
+        return {"sentence": gettext(NO_FALLBACK), "table": None}
+    sentence = said(FALLBACKS, n=plural(len(found), "fallback was", "fallbacks were"))
     if external:
         by_stage: dict[str, set[str]] = defaultdict(set)
         for item in found:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata import charts as svg
+from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import Svg, table
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_share
 from synthpop.microdata.text import BLANK, count, number, percent
@@ -53,6 +54,18 @@ INTRODUCTION = (
 )
 
 
+NOT_COMPUTED = "Not computed: {why}."
+FINDS = "Within {within} of the truth they find {n} survey persons, {share} of all: {one_in}"
+FINDS_FEW = "Within {within} of the truth they find fewer than {n} of the survey persons."
+FINDS_NOBODY = "Within {within} of the truth they find nobody."
+ZEROS = "{n} of them have a true value of 0."
+EXPECTED = (
+    "Expected case: {n} of them are unique in the country as well, so that the intruder could be "
+    "sure."
+)
+PARTS = "{others} found that are not zero, {zeros} true zeros"
+
+
 def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
     """Return introduction, scenarios with a sentence each, and a table.
 
@@ -65,7 +78,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
     rows = risk.table
     scenarios = [_scenario(int(str(key)), part, external) for key, part in rows.groupby("scenario")]
     return {
-        "introduction": INTRODUCTION,
+        "introduction": gettext(INTRODUCTION),
         "who": _who(risk),
         "scenarios": scenarios,
         "table": _table(rows, external),
@@ -77,42 +90,46 @@ def _who(risk: Any) -> str:
     keys, target = getattr(risk, "keys", ()), getattr(risk, "target", "")
     if not target:
         return ""
-    return f"Keys: {', '.join(map(str, keys))}. Value looked for: {target}."
+    text = "Keys: {keys}. Value looked for: {target}."
+    return said(text, keys=", ".join(map(str, keys)), target=target)
 
 
 def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
-    title, story = STORIES.get(key, (f"Scenario {key}", ""))
+    title, story = (gettext(text) for text in STORIES.get(key, (f"Scenario {key}", "")))
     if rows["tau"].isna().all():
         note = str(rows["note"].iloc[0]) if "note" in rows else "not computed"
-        return {"number": str(key), "title": title, "sentence": f"{story} Not computed: {note}."}
+        return {
+            "number": str(key),
+            "title": title,
+            "sentence": f"{story} {said(NOT_COMPUTED, why=gettext(note))}",
+        }
     worst = rows.loc[rows["accuracy"] == rows["accuracy"].max()].iloc[0]
-    told = f"Within {percent(worst['accuracy'], 0)} of the truth they find "
+    within = percent(worst["accuracy"], 0)
     tau, rate = float(worst["tau"]), float(worst["rate"])
     if external and is_small(tau):
-        told += f"fewer than {SMALLEST_COUNT} of the survey persons."
+        text = said(FINDS_FEW, within=within, n=SMALLEST_COUNT)
     elif tau == 0:
-        told += "nobody."
+        text = said(FINDS_NOBODY, within=within)
     else:
-        told += f"{number(tau)} survey persons, {percent(rate)} of all: " + _one_in(rate)
-        told += _expected_case(_strength(rows), external)
-    return {"number": str(key), "title": title, "sentence": f"{story} {told}"}
+        text = said(FINDS, within=within, n=number(tau), share=percent(rate), one_in=_one_in(rate))
+        text += _expected_case(_strength(rows), external)
+    return {"number": str(key), "title": title, "sentence": f"{story} {text}"}
 
 
 def _expected_case(record: dict[str, Any], external: bool) -> str:
     zeros, expected = record["zeros"], record["expected"]
     text = ""
     if zeros > 0:
-        text += f" {shown(zeros, external, text=number)} of them have a true value of 0."
+        text += " " + said(ZEROS, n=shown(zeros, external, text=number))
     if expected is not None:
-        text += (
-            f" Expected case: {shown(expected, external, text=number)} of them are unique in the "
-            "country as well, so that the intruder could be sure."
-        )
+        text += " " + said(EXPECTED, n=shown(expected, external, text=number))
     return text
 
 
 def _one_in(rate: float) -> str:
-    return f"about one in {count(1 / rate)}." if rate < 0.5 else "more than half of them."
+    if rate >= 0.5:
+        return gettext("more than half of them.")
+    return said("about one in {n}.", n=count(1 / rate))
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
@@ -121,7 +138,7 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
     records = [_strength(part) for _, part in rows.groupby("scenario")]
     reach = max((r["tau"] for r in records if np.isfinite(r["tau"])), default=0.0)
     for (key, part), record in zip(rows.groupby("scenario"), records, strict=True):
-        title = STORIES.get(int(str(key)), ("",))[0]
+        title = gettext(STORIES.get(int(str(key)), ("",))[0])
         tau, zeros, expected = record["tau"], record["zeros"], record["expected"]
         smaller = [
             shown(float(tau), external, text=number)
@@ -136,7 +153,7 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
         )  # fmt: skip
     accuracies = sorted(set(rows["accuracy"]))
     head = ["Scenario", "What the intruder does"]
-    head += [f"Found within {percent(accuracy, 0)}" for accuracy in accuracies]
+    head += [said("Found within {share}", share=percent(share, 0)) for share in accuracies]
     head += ["of the survey", "of them true zeros", "expected unique in the country",
              "Others, true zeros"]  # fmt: skip
     return table(head, body, text_columns=2)
@@ -146,8 +163,8 @@ def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
     tau, zeros = record["tau"], record["zeros"]
     if not np.isfinite(tau) or (external and (is_small(tau) or is_small(zeros))):
         return ""
-    told = f"{number(tau - zeros)} found that are not zero, {number(zeros)} true zeros"
-    return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, told))
+    text = said(PARTS, others=number(tau - zeros), zeros=number(zeros))
+    return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, text))
 
 
 def _share(rows: pd.DataFrame, tau: float, external: bool) -> str:

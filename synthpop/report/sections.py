@@ -10,6 +10,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.style import Names
+from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import (
     BLANK,
@@ -86,8 +87,8 @@ def statistics_table(fit: FitReport, name: str) -> dict[str, Any]:
             row["statistic"] == "gini" and not _is_amount(fit, name)
         ):
             continue
-        gap = f"{points(row['difference'])} points" if share else change(row["relative"])
-        body.append([title, text(row["sample"]), text(row["population"]), gap])
+        gap = said("{n} points", n=points(row["difference"])) if share else change(row["relative"])
+        body.append([gettext(title), text(row["sample"]), text(row["population"]), gap])
     return table(["Statistic", "Survey", "Population", "Difference"], body)
 
 
@@ -137,8 +138,9 @@ def _sum_sentence(fit: FitReport, total: str) -> str:
     sums = fit.tables["sums"]
     off = float(sums.loc[sums["total"] == total, "population_share_off"].iloc[0])
     if off > 0:
-        return f"The parts do not add up for {short_percent(off, 2)} of the persons."
-    return "The parts of every person add up to the total."
+        text = "The parts do not add up for {share} of the persons."
+        return said(text, share=short_percent(off, 2))
+    return gettext("The parts of every person add up to the total.")
 
 
 def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:

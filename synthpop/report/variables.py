@@ -12,12 +12,22 @@ from synthpop.figures.style import Names
 from synthpop.figures.tables import shown_groups
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import share_errors
+from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import Svg, folding_row, table
 from synthpop.microdata.text import change, count, number, percent, points, short_percent
 from synthpop.report.sections import quantile_table, statistics_table
 
 MOST_LEVELS = 60
 BEYOND = 2.0
+CATEGORY_SENTENCE = (
+    "{value} of the persons would have to change category to match the survey (sampling error "
+    "{sampling}, simulation error {simulation})."
+)
+NUMBER_SENTENCE = (
+    "The shares of persons up to any value differ by at most {value} (sampling error {sampling}, "
+    "simulation error {simulation})."
+)
+INSIDE_STRATA = "Inside strata: at most {value} ({where}; sampling error there {error})."
 CURVE = (
     "Difference of the distribution functions, in percentage points: population less survey. The "
     "band is two sampling errors of the survey."
@@ -44,7 +54,7 @@ def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
         coded = row["measure"] == "tvd"
         facts = _category(fit, name, one_way[name], names) if coded else _number(fit, name, names)
         if name in parts:
-            kind = f"part of {names.short(parts[name])}"
+            kind = said("part of {total}", total=names.short(parts[name]))
         ratio, largest = float(row["ratio"]), float(worst[name])
         distance = f"{short_percent(row['value'], 2)} {row['measure'].upper()}"
         rows.append(
@@ -68,19 +78,19 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     sampling = short_percent(row["expected_sampling_error"], 2)
     simulation = short_percent(row["expected_simulation_error"], 2)
     value = short_percent(row["value"], 2)
-    what = f"The shares of persons up to any value differ by at most {value}"
-    if row["measure"] == "tvd":
-        what = f"{value} of the persons would have to change category to match the survey"
-    text = f"{what} (sampling error {sampling}, simulation error {simulation})."
+    message = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
+    text = said(message, value=value, sampling=sampling, simulation=simulation)
     inside = fit.distances[
         (fit.distances["variable"] == name) & (fit.distances["crossed"] == "")
     ].set_index("scope")
     largest = f"largest over {fit.strata}"
     if largest in inside.index:
         at: dict[Any, Any] = inside.loc[[largest]].to_dict("records")[0]
-        text += (
-            f" Inside strata: at most {short_percent(at['value'], 2)} ({at['where']}; sampling "
-            f"error there {short_percent(at['expected_sampling_error'], 2)})."
+        text += " " + said(
+            INSIDE_STRATA,
+            value=short_percent(at["value"], 2),
+            where=at["where"],
+            error=short_percent(at["expected_sampling_error"], 2),
         )
     return text
 
@@ -98,11 +108,20 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: Names) -> di
         plot = svg.difference_bar(gap, error, reach, told)
         body.append([str(level), percent(a), percent(b), points(gap), Svg(plot)])
     head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
-    title = f"The {MOST_LEVELS} levels that differ most" if len(rows) > MOST_LEVELS else ""
+    title = (
+        said("The {n} levels that differ most", n=MOST_LEVELS) if len(rows) > MOST_LEVELS else ""
+    )
     tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
-        tables.append({"title": f"Inside {names.title(str(fit.strata))}", "table": stratified})
-    text = f"Differences of the shares of {len(rows)} categories with their sampling error"
+        tables.append(
+            {
+                "title": said("Inside {strata}", strata=names.title(str(fit.strata))),
+                "table": stratified,
+            }
+        )
+    text = said(
+        "Differences of the shares of {n} categories with their sampling error", n=len(rows)
+    )
     shown = np.sort(farthest)
     plot = svg.spark_bars(gaps[shown].tolist(), errors[shown].tolist(), text)
     return {"plot": plot, "charts": [], "tables": tables}
@@ -132,16 +151,21 @@ def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
     x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
     errors = share_errors(q, fit.effective_size)
-    text = f"Difference of the distribution functions of {names.short(name)}"
+    text = said(
+        "Difference of the distribution functions of {variable}", variable=names.short(name)
+    )
     chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""))
     tables = [
-        {"title": "Statistics", "table": statistics_table(fit, name)},
-        {"title": "Quantiles", "table": quantile_table(fit, name)},
+        {"title": gettext("Statistics"), "table": statistics_table(fit, name)},
+        {"title": gettext("Quantiles"), "table": quantile_table(fit, name)},
     ]
     parts = {part for group in fit.components.values() for part in group}
     if name not in parts:
         tables += [
-            {"title": f"By {names.title(by)}", "table": _groups(fit, name, by, names)}
+            {
+                "title": said("By {group}", group=names.title(by)),
+                "table": _groups(fit, name, by, names),
+            }
             for by in shown_groups(fit, name)
         ]
     charts = [{"chart": chart, "caption": CURVE}]

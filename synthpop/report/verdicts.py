@@ -10,9 +10,10 @@ import numpy as np
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.style import Names
+from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import finding, row_id, verdict
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
-from synthpop.microdata.text import number, percent
+from synthpop.microdata.text import join, number, percent
 from synthpop.report.advice import advice
 from synthpop.report.risk import strongest
 
@@ -20,6 +21,17 @@ LEVELS = {"close": "good", "mixed": "look", "poor": "bad", "low": "good", "raise
           "high": "bad", "met": "good", "nearly met": "look", "missed": "bad"}  # fmt: skip
 RAISED_SHARE, HIGH_SHARE = 0.0005, 0.01
 NEARLY = 0.01
+AUC = "A classifier reaches an AUC of {parts} (0.5 is a coin toss)."
+FEW_FOUND = "Fewer than {n} survey persons are found within {within}."
+STRONGEST = (
+    "The strongest of five intruders comes within {within} of the value of {tau} survey persons at "
+    "worst; {zeros} of them have a true value of 0."
+)
+STRONGEST_EXPECTED = (
+    "The strongest of five intruders comes within {within} of the value of {tau} survey persons at "
+    "worst; {zeros} of them have a true value of 0, and {expected} are expected to be unique in "
+    "the country."
+)
 
 
 def verdict_rows(
@@ -43,8 +55,11 @@ def _auc(fit: FitReport) -> str:
     known = {units: value for units, value in fit.auc.items() if np.isfinite(value)}
     if not known:
         return ""
-    told = " and ".join(f"{value:.2f} for {units}" for units, value in known.items())
-    return f"A classifier reaches an AUC of {told} (0.5 is a coin toss)."
+    parts = [
+        said("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
+        for units, value in known.items()
+    ]
+    return said(AUC, parts=join(parts))
 
 
 def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
@@ -67,12 +82,10 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     word = "high" if share >= HIGH_SHARE else "raised" if share >= RAISED_SHARE else "low"
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
-        return word, f"Fewer than {SMALLEST_COUNT} survey persons are found within {within}."
-    text = f"The strongest of five intruders comes within {within} of the value of {number(tau)} "
-    text += f"survey persons at worst; {number(zeros)} of them have a true value of 0"
-    if expected is None:
-        return word, f"{text}."
-    return word, f"{text}, and {number(expected)} are expected to be unique in the country."
+        return word, said(FEW_FOUND, n=SMALLEST_COUNT, within=within)
+    text = STRONGEST if expected is None else STRONGEST_EXPECTED
+    values = {"within": within, "tau": number(tau), "zeros": number(zeros)}
+    return word, said(text, **values, expected=number(expected))
 
 
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
