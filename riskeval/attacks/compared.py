@@ -14,8 +14,8 @@ import pandas as pd
 
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.matching.strongest import SCENARIOS, beyond_strangers, scenario_risk
 from riskeval.attacks.prediction.rapid import rapid
-from riskeval.attacks.shares import Excess
 from riskeval.measurement import MeasureInfo, Measurement, joined
 from synthpop.microdata.codes import cell_ids, encode, recode_to
 from synthpop.microdata.streams import Streams
@@ -101,6 +101,8 @@ class ComparedFiles:
     seed : int
     note : str
         Which keys are left out.
+    amounts : tuple of str
+        Variables that are numbers; all others are categories.
     """
 
     original: pd.DataFrame
@@ -111,6 +113,7 @@ class ComparedFiles:
     sizes: AttackSizes
     seed: int
     note: str = ""
+    amounts: tuple[str, ...] = ()
 
     def part(self, most: int, what: str) -> pd.DataFrame:
         """At most so many records of the original, drawn at random."""
@@ -144,16 +147,6 @@ def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
     return np.sort(streams.at("compare", what, n).choice(n, most, replace=False))
 
 
-def _beyond(one: Excess | None) -> str:
-    """Say how much more is found about the original than about strangers; empty without them."""
-    if one is None:
-        return ""
-    return (
-        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
-        f"{100 * one.upper:+.1f})"
-    )
-
-
 def _uniques(files: ComparedFiles, target: str) -> list[Measurement]:
     result = replicated_uniques(
         files.original, files.release, files.keys, holdout=files.holdout, draws=0
@@ -162,7 +155,7 @@ def _uniques(files: ComparedFiles, target: str) -> list[Measurement]:
         Measurement(
             UNIQUES, result.rate, records=len(files.original), baseline=result.unique_original,
             against="uniques of the original",
-            note=joined(files.note, _beyond(result.excess), *result.notes),
+            note=joined(files.note, beyond_strangers(result.excess), *result.notes),
         )
     ]  # fmt: skip
 
@@ -176,7 +169,7 @@ def _disco(files: ComparedFiles, target: str) -> list[Measurement]:
         Measurement(
             DISCO, result.rate, target, records=len(files.original),
             baseline=result.disclosive_original, against="the original",
-            note=joined(files.note, _beyond(result.excess), *result.notes),
+            note=joined(files.note, beyond_strangers(result.excess), *result.notes),
         )
     ]  # fmt: skip
 
@@ -189,7 +182,7 @@ def _tcap(files: ComparedFiles, target: str) -> list[Measurement]:
     value = result.value("TCAP_original")
     targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
     none = "no released group has one value" if np.isnan(value) else ""
-    beyond = _beyond(result.excess.get("TCAP_original"))
+    beyond = beyond_strangers(result.excess.get("TCAP_original"))
     return [
         Measurement(
             TCAP, value, target, records=int(targeted.iloc[0]), baseline=result.baseline,
@@ -216,7 +209,7 @@ def _rapid(files: ComparedFiles, target: str) -> list[Measurement]:
             against="persons outside the original" if outside else "shuffled target",
             lower=result.interval[0], upper=result.interval[1],
             note=joined(
-                files.note, more, f"strongest: {result.model}", _beyond(result.excess)
+                files.note, more, f"strongest: {result.model}", beyond_strangers(result.excess)
             ),
         )
     ]  # fmt: skip
@@ -242,7 +235,7 @@ def _screen(files: ComparedFiles, target: str) -> list[Measurement]:
             CLOSE, result.close, records=min(most, len(y)), baseline=result.close_baseline,
             against=f"records of the {result.baseline}", lower=result.close_interval[0],
             upper=result.close_interval[1],
-            note=joined(more, _beyond(result.excess.get("close"))),
+            note=joined(more, beyond_strangers(result.excess.get("close"))),
         ),
     ]  # fmt: skip
 
@@ -296,10 +289,20 @@ def identical(x: pd.DataFrame, y: pd.DataFrame, names: list[str]) -> float:
     return float(occupied[ids[len(x) :]].mean())
 
 
+def _scenarios(files: ComparedFiles, target: str) -> list[Measurement]:
+    one = scenario_risk(
+        files.original, files.release, files.keys, target,
+        categorical=target not in files.amounts, holdout=files.holdout,
+        seed=files.drawn_seed("scenarios", target), note=files.note,
+    )  # fmt: skip
+    return [one]
+
+
 IN_COMPARISONS = {
     "replicated_uniques": ComparedAttack((UNIQUES,), _uniques),
     "disco": ComparedAttack((DISCO,), _disco),
     "tcap": ComparedAttack((TCAP,), _tcap),
+    "scenarios": ComparedAttack((SCENARIOS,), _scenarios),
     "rapid": ComparedAttack((RAPID,), _rapid),
     "membership": ComparedAttack((MEMBERSHIP,), _membership),
     "distance_screen": ComparedAttack((IDENTICAL, CLOSE), _screen),

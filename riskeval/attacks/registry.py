@@ -17,6 +17,7 @@ from riskeval.attacks.counting.attribution import disco, replicated_uniques, tca
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.matching.scenarios import intruder_scenarios
+from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
@@ -26,7 +27,6 @@ from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import percent
 
-ACCURACY = 0.05
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
 PREDICTED = (*COUNTED, "accuracy")
@@ -451,7 +451,7 @@ ATTACKS: dict[str, AttackEntry] = {
         "keys that are changed; amounts on which several matches differ; predictions that no "
         "linear model makes",
         exact_keys=True,
-        compared=False,
+        compared=IN_COMPARISONS["scenarios"],
     ),
     "rapid": AttackEntry(
         "RAPID",

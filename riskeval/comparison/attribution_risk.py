@@ -22,7 +22,7 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
         None if request.holdout is None or not keys else aligned.translate(request.holdout),
         keys, [*keys, *(n for n in others if n not in aligned.lost and n not in keys)],
         request.sample_sizes, request.seed,
-        note=f"without {', '.join(missing)}" if missing else "",
+        note=f"without {', '.join(missing)}" if missing else "", amounts=request.numeric,
     )  # fmt: skip
     measured: list[Measurement] = []
     for name, target in _in_order(targets):

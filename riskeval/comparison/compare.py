@@ -12,6 +12,7 @@ import pandas as pd
 from riskeval.comparison.alignment import COLUMNS, align
 from riskeval.comparison.attribution_risk import attribution_risk
 from riskeval.comparison.changes import few_changes
+from riskeval.comparison.draws import mean_of_draws
 from riskeval.comparison.estimates import (
     OVERLAPS,
     REGRESSIONS,
@@ -22,7 +23,7 @@ from riskeval.comparison.estimates import (
 from riskeval.comparison.file_risk import file_risk
 from riskeval.comparison.link_risk import link_risk
 from riskeval.comparison.loss import loss
-from riskeval.comparison.releases import Side, check_finite, read_release
+from riskeval.comparison.releases import Release, Side, check_finite, read_release
 from riskeval.comparison.request import (
     CompareRequest,
     SampleSizes,
@@ -75,7 +76,8 @@ def compare(
         A frame, a Survey, a Population, a ``Protected``, or a `Release` that says more. A frame
         with as many rows as the original counts as a perturbed copy, row by row, when the
         variables of both agree by 0.5 or more on average (0 is chance, 1 certainty); else as a
-        synthetic file. `Release` overrules that.
+        synthetic file. `Release` overrules that. With ``Release(..., replicates=[...])`` every
+        number is the mean over several files of the same method, with the interval of that mean.
     keys : sequence of str
         Categorical variables that an intruder is thought to know.
     numeric, sensitive : sequence of str
@@ -226,9 +228,15 @@ def _sides(
         if not isinstance(name, str) or name == ORIGINAL:
             faults.add("releases", f"{name!r} cannot be the name of a release")
             continue
-        side = read_release(faults, name, given, request.original, index, variables, weights)
-        if side is not None:
-            found.append(side)
+        more = tuple(given.replicates) if isinstance(given, Release) else ()
+        files = [given, *(replace(given, data=data) for data in more)]
+        read = [
+            read_release(faults, name, file, request.original, index, variables, weights)
+            for file in files
+        ]
+        sides = [side for side in read if side is not None]
+        if len(sides) == len(files):
+            found.append(sides[0].with_replicates(sides[1:]))
     return found
 
 
@@ -258,7 +266,17 @@ def _run(
 
 
 def measure_release(side: Side, request: CompareRequest) -> Measured:
-    """Measure everything on one release; of the original, its risk alone."""
+    """Measure everything on one release; with further files of it, the mean of each number."""
+    draws = [_measure_file(file, request) for file in (side, *side.replicates)]
+    if len(draws) == 1:
+        return draws[0]
+    _, _, overlaps, regressions, shared, _ = draws[0]
+    changes = list(dict.fromkeys(name for draw in draws for name in draw[5]))
+    return side, mean_of_draws([draw[1] for draw in draws]), overlaps, regressions, shared, changes
+
+
+def _measure_file(side: Side, request: CompareRequest) -> Measured:
+    """Measure everything on one file; of the original, its risk alone."""
     aligned = align(request.original, side, request.roles())
     measured = file_risk(request, side.frame, side.weights, side.kind)
     measured += link_risk(request, aligned) + attribution_risk(request, aligned)

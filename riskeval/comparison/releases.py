@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,9 @@ class Release:
         Column of both files that names the record.
     levels : mapping of column to mapping, optional
         Original level -> level of the release, for columns that were recoded.
+    replicates : sequence of files
+        Further files of the same method, as further synthetic files of one fit: every number is
+        then the mean over `data` and these, with the interval of that mean.
     """
 
     data: Any
@@ -59,6 +62,7 @@ class Release:
     linkable: bool | None = None
     identifier: str | None = None
     levels: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
+    replicates: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +83,8 @@ class Side:
     levels : mapping
     notes : tuple of str
         What was found or assumed.
+    replicates : tuple of Side
+        Further files of the same method.
     """
 
     name: str
@@ -90,6 +96,17 @@ class Side:
     parameter: float
     levels: Mapping[str, Mapping[Any, Any]]
     notes: tuple[str, ...]
+    replicates: tuple[Side, ...] = ()
+
+    def with_replicates(self, others: Sequence[Side]) -> Side:
+        """Return the same with further files of the method."""
+        if not others:
+            return self
+        note = (
+            f"numbers are means of {len(others) + 1} files; estimates and coefficients one by one "
+            "are those of the first"
+        )
+        return replace(self, replicates=tuple(others), notes=(*self.notes, note))
 
 
 def check_finite(faults: Faults, frame: pd.DataFrame, names: Iterable[str], file: str) -> None:

@@ -61,6 +61,7 @@ class ReleaseInput(Table):
     linkable: bool | None = None
     identifier: str | None = None
     levels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    replicates: list[str] = Field(default_factory=list)
 
 
 Steps = tuple[tuple[str, dict[str, Any]], ...]
@@ -97,7 +98,8 @@ class ComparePlan:
 
     def sources(self) -> list[Path]:
         """Return every file that is read: the original, the releases and the hold-out."""
-        names = [self.data.file, *(given.file for given, _ in self.releases), self.holdout]
+        releases = [file for given, _ in self.releases for file in (given.file, *given.replicates)]
+        names = [self.data.file, *releases, self.holdout]
         return [self.folder / name for name in names if name]
 
     def run(
@@ -142,6 +144,7 @@ class ComparePlan:
             found[given.name] = Release(
                 frame, kind, given.family, given.parameter, given.weights, given.linkable,
                 given.identifier, given.levels,
+                [read_table(self.folder / file) for file in given.replicates],
             )  # fmt: skip
         return found
 
@@ -267,6 +270,8 @@ def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Ste
             steps = read_steps(faults, given.step, where)
         if given.base is not None and given.file is not None:
             faults.add(where, "a file has no base", remedy="Leave base out.")
+        elif given.replicates and given.file is None:
+            faults.add(where, "steps have no replicates", remedy="Give a file beside them.")
         elif given.base is not None and given.base not in names:
             what = f"base {given.base!r} is no release before this one"
             faults.add(where, what, remedy=did_you_mean(given.base, names))

@@ -390,3 +390,54 @@ def test_a_release_without_any_key_says_why_it_keeps_the_limits() -> None:
     assert rows.loc[("some", "below_3_visible"), "within"] is False
     lines = found.summary().splitlines()
     assert [line.split(":")[0] for line in lines if told in line] == ["gone"]
+
+
+class TestScenariosAndReplicates:
+    def original(self, seed: int = 1, n: int = 240) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({name: rng.integers(0, 12, n).astype(str) for name in "abc"})
+        return frame.assign(
+            ill=rng.choice(["flu", "cold", "none"], n), pay=rng.lognormal(7, 1, n).round()
+        )
+
+    def numbers(self, releases: dict, **more: object) -> pd.DataFrame:
+        found = riskeval.compare(
+            self.original(), releases, keys=list("abc"), sensitive=["ill", "pay"],
+            numeric=["pay"], seed=1, sample_sizes={"model": "nearest"}, **more,
+        )  # fmt: skip
+        return found.measures.set_index(["release", "name"])
+
+    def test_the_five_scenarios_are_compared(self) -> None:
+        original = self.original()
+        holes = original.mask(np.arange(240)[:, None] % 3 == np.array([0, 1, 2, 7, 7])[None])
+        table = self.numbers(
+            {"copy": original, "holes": holes, "fresh": self.original(2)},
+            holdout=self.original(3),
+        )
+        unique = (~original.duplicated(list("abc"), keep=False)).mean()
+        for target in ("ill", "pay"):
+            name = f"scenarios: {target}"
+            assert table.loc[("copy", name), "value"] == pytest.approx(unique)
+            assert table.loc[("holes", name), "value"] > 0.15 * unique
+            fresh = table.loc[("fresh", name)]
+            assert fresh["against"] == "persons outside the original"
+            assert fresh["lower"] <= fresh["value"] <= fresh["upper"]
+            assert abs(fresh["value"] - fresh["baseline"]) < 0.15
+        assert "against strangers" in table.loc[("copy", "scenarios: ill"), "note"]
+        assert table.loc[("copy", "worst_risk"), "value"] == pytest.approx(1)
+
+    def test_value_and_interval_are_of_the_mean_of_all_files(self) -> None:
+        files = [self.original(seed) for seed in (2, 3, 4)]
+        table = self.numbers({"syn": Release(files[0], "synthetic", replicates=files[1:])})
+        alone = [self.numbers({"syn": Release(file, "synthetic")}) for file in files]
+        for name in ("replicated_uniques", "tcap: ill", "scenarios: pay", "tables"):
+            values = [one.loc[("syn", name), "value"] for one in alone]
+            row = table.loc[("syn", name)]
+            assert row["value"] == pytest.approx(np.mean(values)), name
+            assert row["lower"] <= row["value"] <= row["upper"]
+            assert row["note"].startswith("mean of 3 files")
+        half = 4.303 * np.std(values, ddof=1) / np.sqrt(3)  # t with two degrees of freedom
+        assert row["upper"] == pytest.approx(min(row["value"] + half, 1), rel=1e-3)
+        wrong = Release(files[0], replicates=[files[1].drop(columns="ill"), "no file"])
+        with pytest.raises(InputError, match="syn: is a str"):
+            self.numbers({"syn": wrong})

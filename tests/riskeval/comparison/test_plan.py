@@ -127,6 +127,19 @@ def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
     assert found.table["membership"].drop("original").notna().all()
 
 
+def test_replicates_of_a_plan(folder: Path) -> None:
+    for seed, name in ((21, "synthetic"), (22, "second"), (23, "third")):
+        people(300, seed=seed).to_csv(folder / f"{name}.csv", index=False)
+    text = PLAN.replace(
+        'file = "synthetic.csv"', 'file = "synthetic.csv"\nreplicates = ["second.csv", "third.csv"]'
+    )
+    (folder / "plan.toml").write_text(text, encoding="utf-8")
+    plan = load_compare_plan(folder / "plan.toml")
+    assert folder / "third.csv" in plan.sources()
+    rows = plan.run().measures.set_index(["release", "name"])
+    assert rows.loc[("synthetic", "replicated_uniques"), "note"].startswith("mean of 3 files")
+
+
 def test_the_command_writes_a_report_and_its_numbers(folder: Path) -> None:
     done = call("compare", "plan.toml", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -160,6 +173,7 @@ def test_options_of_the_command(folder: Path) -> None:
         ('base = "coarse"', 'base = "coars"', "Did you mean 'coarse'?"),
         ('file = "synthetic.csv"', "", "needs file or [[release.step]]"),
         ('name = "synthetic"', 'name = "coarse"', "the name 'coarse' is taken"),
+        ('base = "coarse"', 'base = "coarse"\nreplicates = ["a.csv"]', "steps have no replicates"),
         ('kind = "synthetic"', 'kind = "synth"', "kind"),
         ("[limits]", "[limit]", "Did you mean 'limits'?"),
         ("seed = 4", "seed = -4", "seed"),

@@ -1,0 +1,97 @@
+"""The five matching scenarios in a comparison: what the strongest of these intruders finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.matching.scenarios import intruder_scenarios
+from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.shares import Excess
+from riskeval.measurement import MeasureInfo, Measurement, joined
+from synthpop.microdata.intervals import wilson
+from synthpop.microdata.text import plural
+
+SCENARIOS = MeasureInfo(
+    "scenarios", "attribution risk", "low", "share",
+    "share of the original records that are unique on the keys and whose value an intruder who "
+    "matches them with the release, or predicts by a linear model, finds; amounts within 5 %",
+    "Templ 2017, equations 6.17 to 6.26; Templ and Alfons 2010", "Matching scenarios",
+)  # fmt: skip
+ACCURACY = 0.05
+CONFIDENCE = 0.95
+GUESSING = "guessing the commonest level"
+
+
+def scenario_risk(
+    original: pd.DataFrame,
+    release: pd.DataFrame,
+    keys: Sequence[str],
+    target: str,
+    *,
+    categorical: bool,
+    holdout: pd.DataFrame | None = None,
+    seed: int = 0,
+    note: str = "",
+) -> Measurement:
+    """Return the success of the strongest of the five intruders, with an interval for the choice.
+
+    Parameters
+    ----------
+    original, release : DataFrames with keys and target in the same levels
+    categorical : bool
+        Whether the target is a category; amounts are found within 5 %.
+    holdout : DataFrame, optional
+        Real persons outside the original.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [30, 40, 50], "ill": ["y", "n", "y"]})
+    >>> scenario_risk(people, people, ["age"], "ill", categorical=True).value
+    1.0
+    """
+    scenario = Scenario(
+        tuple(keys), target, accuracy=ACCURACY, categorical=[target] if categorical else []
+    )
+    result = intruder_scenarios(original, release, scenario, holdout=holdout, seed=seed)
+    table = result.table.dropna(subset="rate")
+    if not len(table):
+        return Measurement(SCENARIOS, float("nan"), target, note="no scenario could be computed")
+    # the strongest is that with the most success beyond the baseline
+    baseline, against = _baselines(table)
+    place = int(np.argmax(table["rate"].to_numpy(float) - np.nan_to_num(baseline)))
+    best = table.iloc[place]
+    n = result.n_sample
+    low, high = wilson(float(best["tau"]), n, 1 - (1 - CONFIDENCE) / len(table))
+    accuracy = None if np.isnan(best["accuracy"]) else float(best["accuracy"])
+    beyond = result.excess.get((target, int(best["scenario"]), accuracy))
+    return Measurement(
+        SCENARIOS, float(best["rate"]), target, records=n, lower=low, upper=high,
+        baseline=float(baseline[place]), against=against,
+        note=joined(
+            note, f"strongest: scenario {int(best['scenario'])} of {len(table)}",
+            f"{plural(result.n_looked_for, 'unique record')} looked for", beyond_strangers(beyond),
+        ),
+    )  # fmt: skip
+
+
+def _baselines(table: pd.DataFrame) -> tuple[np.ndarray, str]:
+    """What each scenario reaches on strangers, else by guessing; NaN where neither is known."""
+    for column, against in (
+        ("rate_holdout", "persons outside the original"), ("rate_baseline", GUESSING),
+    ):  # fmt: skip
+        if column in table and table[column].notna().any():
+            return table[column].to_numpy(float), against
+    return np.full(len(table), np.nan), ""
+
+
+def beyond_strangers(one: Excess | None) -> str:
+    """Say how much more is found about the original than about strangers; empty without them."""
+    if one is None:
+        return ""
+    return (
+        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
+        f"{100 * one.upper:+.1f})"
+    )
