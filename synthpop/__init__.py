@@ -27,14 +27,14 @@ _WHERE = {
     "WorkerError": "synthpop.microdata.errors",
     "Anneal": "stages.annealing",
     "Balanced": "sampling.designs",
-    "Binned": "stages.continuous.methods",
-    "BinnedRegressed": "stages.continuous.methods",
-    "Counted": "stages.continuous.methods",
-    "Gpd": "stages.continuous.methods",
-    "Matched": "stages.continuous.methods",
-    "Pareto": "stages.continuous.methods",
+    "Binned": "stages.continuous.binned_method",
+    "BinnedRegressed": "stages.continuous.regression_methods",
+    "Counted": "stages.continuous.regression_methods",
+    "Gpd": "stages.continuous.binned_method",
+    "Matched": "stages.continuous.regression_methods",
+    "Pareto": "stages.continuous.binned_method",
     "PoolingOptions": "conditional.class_models",
-    "Regressed": "stages.continuous.methods",
+    "Regressed": "stages.continuous.regression_methods",
     "Categorical": "stages.categorical",
     "Cluster": "sampling.designs",
     "Components": "stages.components",
@@ -158,13 +158,13 @@ if TYPE_CHECKING:
     from synthpop.stages.annealing import anneal as anneal
     from synthpop.stages.categorical import Categorical as Categorical
     from synthpop.stages.components import Components as Components
-    from synthpop.stages.continuous.methods import Binned as Binned
-    from synthpop.stages.continuous.methods import BinnedRegressed as BinnedRegressed
-    from synthpop.stages.continuous.methods import Counted as Counted
-    from synthpop.stages.continuous.methods import Gpd as Gpd
-    from synthpop.stages.continuous.methods import Matched as Matched
-    from synthpop.stages.continuous.methods import Pareto as Pareto
-    from synthpop.stages.continuous.methods import Regressed as Regressed
+    from synthpop.stages.continuous.binned_method import Binned as Binned
+    from synthpop.stages.continuous.binned_method import Gpd as Gpd
+    from synthpop.stages.continuous.binned_method import Pareto as Pareto
+    from synthpop.stages.continuous.regression_methods import BinnedRegressed as BinnedRegressed
+    from synthpop.stages.continuous.regression_methods import Counted as Counted
+    from synthpop.stages.continuous.regression_methods import Matched as Matched
+    from synthpop.stages.continuous.regression_methods import Regressed as Regressed
     from synthpop.stages.continuous.stage import Continuous as Continuous
     from synthpop.stages.derive import Derive as Derive
     from synthpop.stages.distribute import Distribute as Distribute

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from synthpop import Continuous, Regressed
-from synthpop.stages.continuous.methods import METHODS, TAILS
+from synthpop.stages.continuous.binned_method import TAILS
+from synthpop.stages.continuous.methods import METHODS
 
 OWN = {option.name for option in fields(Continuous)}
 OF_TAIL = ("threshold", "estimator")

@@ -22,7 +22,7 @@ from synthpop import (
 )
 from synthpop.microdata.errors import InputError
 from synthpop.pipeline.fingerprint import chosen_strata
-from synthpop.population.blocks import check_size
+from synthpop.stages.blocks import check_size
 from tests.small import ROLES, small_frame, small_survey
 
 SURVEY = small_survey(60)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.intervals import check_intervals
-from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.registry import ATTACKS, N_GROUPS, AttackInput, AttackNumber
 from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.results import Result
@@ -317,7 +317,7 @@ def _read_input(
             check_households(faults, others, request.household, "holdout")
     if not any(isinstance(file, Iterator) for _, file in files):
         for role, file in files:
-            first = next(iter_frames(file, role, request.needed))
+            first = next(open_chunks(file, role, request.needed))
             check_columns(faults, first, request.needed, f"key or target of the {role} file")
     faults.raise_if_any()
     scenario = keys if isinstance(keys, Scenario) else None

@@ -15,7 +15,6 @@ import pandas as pd
 from riskeval.attacks.compared import IN_COMPARISONS, N_GROUPS, ComparedAttack
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
-from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
@@ -23,6 +22,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.values import is_amount, number_groups
 from riskeval.measurement import MeasureInfo, Measurement
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.frames import as_numbers
 from synthpop.microdata.text import percent
@@ -40,7 +40,7 @@ class AttackInput:
     Attributes
     ----------
     original : DataFrame
-    synthetic : anything that `riskeval.attacks.matching.blocks.iter_frames` reads
+    synthetic : anything that `synthpop.microdata.chunks.open_chunks` reads
     keys, targets : tuple of str
     holdout : DataFrame or None
     seed : int
@@ -134,7 +134,7 @@ class GroupedFile:
 
     def iter_blocks(self) -> Iterator[pd.DataFrame]:
         """Yield the frames."""
-        return (self.change(frame) for frame in iter_frames(self.file, "synthetic"))
+        return (self.change(frame) for frame in open_chunks(self.file, "synthetic"))
 
 
 @dataclass(frozen=True, slots=True)

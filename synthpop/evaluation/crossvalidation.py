@@ -20,10 +20,10 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
-from synthpop.pipeline.recipe import check_recipe, make_layout, make_sample, storable, take_apart
-from synthpop.population.id_columns import SIZE_NAME
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
+from synthpop.stages.id_columns import SIZE_NAME
+from synthpop.stages.recipe import check_recipe, make_layout, make_sample, storable, take_apart
 from synthpop.stages.relation import Relation
 from synthpop.stages.structure import Structure
 

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dataset import Field
 from synthpop.population.population import Population
 
@@ -41,22 +42,9 @@ class PopulationChunks:
 
     def chunks(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Yield the rows in order, small blocks joined to about 250,000 rows."""
-        if isinstance(self.data, pd.DataFrame):
-            for start in range(0, len(self.data), ROWS):
-                yield self.data[list(columns)].iloc[start : start + ROWS]
-            return
-        held: list[pd.DataFrame] = []
-        for block in self.data.iter_blocks(list(columns)):
-            held.append(block)
-            if sum(map(len, held)) >= ROWS:
-                yield _joined(held)
-                held = []
-        if held:
-            yield _joined(held)
-
-
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+        names = list(columns)
+        for frame in open_chunks(self.data, columns=names, rows=ROWS):
+            yield frame[names]
 
 
 def make_source(population: Any) -> PopulationChunks:

@@ -22,9 +22,9 @@ from synthpop.microdata.dataset import restore_column
 from synthpop.microdata.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
-from synthpop.pipeline.recipe import extended
 from synthpop.stages.annealing import Anneal
 from synthpop.stages.derive import Derive
+from synthpop.stages.recipe import extended
 from synthpop.stages.structure import Structure
 
 SMALLEST_CELL = 25  # survey persons (households) in each cell of a table for the weights

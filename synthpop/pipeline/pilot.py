@@ -10,8 +10,8 @@ import numpy as np
 
 from synthpop.microdata.block import Block, Sample
 from synthpop.microdata.streams import Streams
-from synthpop.population.blocks import make_plan
-from synthpop.population.id_columns import IdColumns, sized
+from synthpop.stages.blocks import make_plan
+from synthpop.stages.id_columns import IdColumns, sized
 
 FEWEST, MOST = 4_000, 40_000  # households
 FEWEST_FOR_MEANS = 16_000

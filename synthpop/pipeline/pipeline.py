@@ -51,14 +51,6 @@ from synthpop.pipeline.postprocess import (
     seed_of,
     write_population,
 )
-from synthpop.pipeline.recipe import (
-    check_recipe,
-    extended,
-    make_layout,
-    make_sample,
-    storable,
-    take_apart,
-)
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -68,8 +60,6 @@ from synthpop.pipeline.replicates import (
 )
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
-from synthpop.population.blocks import BlockPlan, household_table, make_plan
-from synthpop.population.id_columns import IdColumns, sized
 from synthpop.population.manifest import (
     BlockRecord,
     Manifest,
@@ -81,8 +71,18 @@ from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.population import Population
 from synthpop.population.storage import claim, fallbacks_of, read_manifest, write_manifest
 from synthpop.stages.base import BlockStage, StratumPooling
+from synthpop.stages.blocks import BlockPlan, household_table, make_plan
 from synthpop.stages.derive import Derive
+from synthpop.stages.id_columns import IdColumns, sized
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
+from synthpop.stages.recipe import (
+    check_recipe,
+    extended,
+    make_layout,
+    make_sample,
+    storable,
+    take_apart,
+)
 from synthpop.stages.structure import Structure, structure_fallbacks, without_households
 
 ROWS_PER_BLOCK = 250_000

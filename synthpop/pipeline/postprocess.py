@@ -29,9 +29,7 @@ from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
 from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.simulate import Recipe, merge_fallbacks, run_stages
-from synthpop.population.blocks import RowBlock, cut_rows
 from synthpop.population.folders import part_file, stratum_folders
-from synthpop.population.id_columns import IdColumns, id_dtype
 from synthpop.population.manifest import BlockRecord, FinishRecord, StepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
@@ -42,6 +40,8 @@ from synthpop.population.storage import (
     write_block,
     write_manifest,
 )
+from synthpop.stages.blocks import RowBlock, cut_rows
+from synthpop.stages.id_columns import IdColumns, id_dtype
 from synthpop.stages.population_stages import PopulationStage, as_lists
 
 ALL = "all"

@@ -16,8 +16,8 @@ from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import plural
-from synthpop.population.blocks import BlockPlan
-from synthpop.population.id_columns import IdColumns
+from synthpop.stages.blocks import BlockPlan
+from synthpop.stages.id_columns import IdColumns
 
 if TYPE_CHECKING:
     from synthpop.microdata.dataset import Field

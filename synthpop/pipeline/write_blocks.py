@@ -7,11 +7,11 @@ from pathlib import Path
 
 from synthpop.microdata.errors import OutputError
 from synthpop.pipeline.simulate import Recipe, simulate_block
-from synthpop.population.blocks import BlockPlan
 from synthpop.population.folders import part_file, stratum_folders
 from synthpop.population.lock import shares_folder
 from synthpop.population.manifest import BlockRecord
 from synthpop.population.storage import read_record, write_block
+from synthpop.stages.blocks import BlockPlan
 
 
 @dataclass(frozen=True, slots=True)

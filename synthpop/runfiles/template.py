@@ -15,10 +15,10 @@ from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.files import read_table
 from synthpop.microdata.names import ROLES
 from synthpop.microdata.text import count, join
-from synthpop.population.id_columns import SIZE_NAME
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey, simulation_order
+from synthpop.stages.id_columns import SIZE_NAME
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST = 1.2

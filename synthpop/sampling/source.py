@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.checks import as_frame
+from synthpop.microdata.chunks import open_chunks, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
 
@@ -72,20 +73,15 @@ class PopulationSource:
     def take(self, rows: np.ndarray) -> pd.DataFrame:
         """Return some rows; one block is in memory at a time."""
         parts, start = [], 0
-        for block in self.population.iter_blocks(list(self.names)):
+        for block in open_chunks(self.population, columns=self.names):
             stop = start + len(block)
             low, high = np.searchsorted(rows, [start, stop])
             if high > low:
-                parts.append(block.take(rows[low:high] - start))
+                parts.append(block[list(self.names)].take(rows[low:high] - start))
             start = stop
         if not parts:
             return self.population.frame(list(self.names)).head(0)
         return pd.concat(parts, ignore_index=True)
-
-
-def is_population(population: Any) -> bool:
-    """Whether this is an object that gives its rows block by block."""
-    return callable(getattr(population, "iter_blocks", None))
 
 
 def open_source(population: Any, columns: Sequence[str] | None = None) -> SamplingFrame:
@@ -97,7 +93,7 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
     columns : sequence of str, optional
         Keep these only.
     """
-    blocks = is_population(population)
+    blocks = reads_blocks(population)
     frame = None if blocks else as_frame(population, "population")
     if columns is not None:
         present = population.columns if frame is None else frame.columns
@@ -113,7 +109,7 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
 
 def in_memory(population: Any, columns: Sequence[str] | None = None) -> Any:
     """Return a population of blocks as one frame, so that drawing again does not read again."""
-    if not is_population(population):
+    if not reads_blocks(population):
         return population
     source = open_source(population, columns)
     return population.frame(list(source.names))

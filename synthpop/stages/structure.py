@@ -29,11 +29,9 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
-from synthpop.models.rounding import controlled_rounding
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
 
 METHODS = ("direct", "distribution", "multinomial")
@@ -280,24 +278,6 @@ def without_households(model: StructureModel, barred: np.ndarray) -> StructureMo
         what = f"all sample households of size {size} break a rule: they are copied nevertheless"
         notes.append(Fallback("structure", str(level), what))
     return replace(model, donor_weights=weights, fallbacks=(*model.fallbacks, *notes))
-
-
-def household_counts(
-    model: StructureModel, method: str, scale: float, streams: Streams
-) -> np.ndarray:
-    """Return how many households of each stratum and size there are to be, int array (K, L)."""
-    totals = model.totals * scale
-    rng = streams.at("structure", "sizes")
-    if method == "direct":
-        return controlled_rounding(totals, rng)
-    counts = np.zeros(totals.shape, dtype=np.int64)
-    households = controlled_rounding(totals.sum(axis=1)[:, None], rng)[:, 0]
-    for stratum in np.flatnonzero(households):
-        level = model.strata_levels[stratum]
-        shares = totals[stratum] / totals[stratum].sum()
-        of_stratum = streams.at("structure", "sizes", level)
-        counts[stratum] = of_stratum.multinomial(households[stratum], shares)
-    return counts
 
 
 def structure_fallbacks(

@@ -14,7 +14,6 @@ from riskeval.attacks.counting.compatible import Pairs, compatible_households, c
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer, pair_up, unpair
 from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.matching.attack import CHUNK
-from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import AttackRequest, check_households, check_request
 from riskeval.attacks.targets import (
     TREATMENTS,
@@ -24,6 +23,7 @@ from riskeval.attacks.targets import (
     level_coders,
 )
 from synthpop.microdata.checks import check_choice, check_columns
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 
@@ -126,7 +126,7 @@ def count_keys(
         check_file(faults, frame, request, role)
     if faults and request.household is not None and not isinstance(request.household, str):
         faults.raise_if_any()
-    frames = iter_frames(release, "synthetic", request.needed)
+    frames = open_chunks(release, "synthetic", request.needed)
     faults.raise_if_any()
     # 2. Whom the intruder looks for, and by which keys
     coders = level_coders(list(files.values()), request.keys)

@@ -11,11 +11,11 @@ import pandas as pd
 
 from riskeval.attacks.counting.key_tables import CrossTable, count_keys
 from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
-from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import number_groups
 from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import is_number
 from synthpop.microdata.streams import resolve_seed
@@ -65,7 +65,7 @@ class CountingRequest:
         for release in self.releases:
             frames: Any = release
             if self.breaks is not None:
-                blocks = iter_frames(release, "synthetic", self.request.needed)
+                blocks = open_chunks(release, "synthetic", self.request.needed)
                 frames = (self._grouped(block) for block in blocks)
             yield count_keys(self.name, files, frames, self.request, self.missing, self.seed)
 

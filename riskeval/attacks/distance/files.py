@@ -15,12 +15,12 @@ from riskeval.attacks.distance.space import (
     household_points,
     person_points,
 )
-from riskeval.attacks.matching.blocks import draw_records
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import same_kind
 from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.streams import Streams

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.matching.blocks import iter_frames
 from riskeval.attacks.request import check_households
 from riskeval.attacks.targets import HouseholdNumbers
 from synthpop.microdata.checks import check_columns
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers
 
@@ -202,7 +202,7 @@ def draw_households(
     marks = np.empty(0)
     cut = np.inf
     kept: list[pd.DataFrame] = []
-    for block in iter_frames(population, name, [*columns, household]):
+    for block in open_chunks(population, name, [*columns, household]):
         faults = Faults(name)
         check_columns(faults, block, columns, f"column of the {name} file")
         check_households(faults, block, household, f"{name} file")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.attacks.matching.blocks import draw_records
 from riskeval.attacks.prediction.features import check_size
 from riskeval.attacks.prediction.model import (
     MODELS,
@@ -36,6 +35,7 @@ from riskeval.attacks.targets import (
 )
 from riskeval.attacks.values import codes_note, same_kind
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
+from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson

@@ -74,6 +74,7 @@ from synthpop.stages.base import (
     keep_own,
 )
 from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
+from synthpop.stages.continuous.binned_method import Binned
 from synthpop.stages.continuous.distributions import (
     codes_of_rows,
     draw_values,
@@ -81,14 +82,8 @@ from synthpop.stages.continuous.distributions import (
     record_steps,
 )
 from synthpop.stages.continuous.means import GroupMeans, group_means, hold_means
-from synthpop.stages.continuous.methods import (
-    METHODS,
-    Binned,
-    MethodOptions,
-    ValueMethod,
-    value_method,
-    with_options,
-)
+from synthpop.stages.continuous.method_base import ValueMethod
+from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
 from synthpop.stages.continuous.tail import TopClass
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
@@ -163,7 +158,7 @@ class Continuous(BlockStage):
     ('netIncome',)
     >>> Continuous("netIncome", tail="gpd") == Continuous("netIncome", Binned(tail="gpd"))
     True
-    >>> from synthpop.stages.continuous.methods import Regressed
+    >>> from synthpop.stages.continuous.regression_methods import Regressed
     >>> Continuous("netIncome", Regressed(log=True, residuals="normal"), ["age"]).label
     'continuous netIncome'
     """

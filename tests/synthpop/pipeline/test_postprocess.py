@@ -34,13 +34,13 @@ from synthpop.heaping import whipple_index
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
 from synthpop.pipeline.postprocess import row_blocks, seed_of, threads
-from synthpop.population.blocks import _cut_counts, cut_rows
-from synthpop.population.id_columns import IdColumns
 from synthpop.population.manifest import FinishRecord
 from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
 from synthpop.stages.annealing import _thinned
+from synthpop.stages.blocks import _cut_counts, cut_rows
 from synthpop.stages.heaping import CorrectHeaping
+from synthpop.stages.id_columns import IdColumns
 from synthpop.stages.population_stages import cell_counts
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey

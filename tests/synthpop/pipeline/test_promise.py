@@ -19,8 +19,8 @@ from synthpop.microdata.errors import InputError
 from synthpop.microdata.streams import Streams
 from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import Recipe, simulate_block
-from synthpop.population.blocks import make_plan
-from synthpop.population.id_columns import sized
+from synthpop.stages.blocks import make_plan
+from synthpop.stages.id_columns import sized
 from tests.same import assert_same_frame
 from tests.small import small_pipeline, small_stages, small_survey
 

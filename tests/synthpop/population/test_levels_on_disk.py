@@ -11,8 +11,8 @@ from synthpop import Categorical, Pipeline, Structure, Survey, open_population
 from synthpop.microdata.dataset import Field, storable_levels
 from synthpop.pipeline.postprocess import row_blocks
 from synthpop.population.folders import stratum_folders
-from synthpop.population.id_columns import IdColumns
 from synthpop.population.verify import verify
+from synthpop.stages.id_columns import IdColumns
 from tests.small import small_frame
 
 PERSON = Field.number("pid")

@@ -1,4 +1,4 @@
-"""A population as a stream of frames, whatever it is: a frame, blocks on disk, an Arrow table."""
+"""A population in chunks, whatever it is: a frame, blocks on disk, an Arrow table, a list."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults, InputError
 
 
-def iter_frames(
-    population: Any, name: str = "population", columns: Sequence[str] = ()
+def open_chunks(
+    population: Any,
+    name: str = "population",
+    columns: Sequence[str] = (),
+    *,
+    rows: int | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of a population, at least one; each is read once and then let go.
 
@@ -28,6 +32,8 @@ def iter_frames(
         What it is called in messages.
     columns : names, optional
         The only columns that are needed; a population that can read some columns alone does so.
+    rows : int, optional
+        Yield about so many rows at a time: tables are cut, small blocks joined.
 
     Raises
     ------
@@ -37,10 +43,17 @@ def iter_frames(
     Examples
     --------
     >>> table = pd.DataFrame({"sex": ["f", "m"]})
-    >>> [len(frame) for frame in iter_frames([table, table.head(1)])]
+    >>> [len(frame) for frame in open_chunks([table, table.head(1)])]
     [2, 1]
+    >>> [len(frame) for frame in open_chunks([table, table, table], rows=3)]
+    [4, 2]
     """
-    blocks = (as_frame(block, name) for block in _blocks(population, name, columns))
+    blocks: Iterator[pd.DataFrame] = (
+        as_frame(block, name) for block in _blocks(population, name, columns)
+    )
+    if rows is not None:
+        table = isinstance(population, pd.DataFrame)
+        blocks = _cut(blocks, rows) if table else _joined(blocks, rows)
     first = next(blocks, None)
     if first is None:
         faults = Faults(name)
@@ -68,7 +81,7 @@ def draw_records(
     kept: list[pd.DataFrame] = []
     marks: list[np.ndarray] = []
     offset = 0
-    for block in iter_frames(population, name, columns):
+    for block in open_chunks(population, name, columns):
         faults = Faults(name)
         check_columns(faults, block, columns, f"column of the {name} file")
         faults.raise_if_any()
@@ -78,6 +91,29 @@ def draw_records(
         if sum(map(len, kept)) > 2 * most:
             kept, marks = _smallest(kept, marks, most)
     return _smallest(kept, marks, most)[0][0]
+
+
+def reads_blocks(population: Any) -> bool:
+    """Whether an object gives its rows block by block, as a `Population` does."""
+    return callable(getattr(population, "iter_blocks", None))
+
+
+def _cut(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        for start in range(0, max(len(frame), 1), rows):
+            yield frame.iloc[start : start + rows]
+
+
+def _joined(frames: Iterator[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
+    """Join frames until they have so many rows."""
+    parts: list[pd.DataFrame] = []
+    for frame in frames:
+        parts.append(frame)
+        if sum(map(len, parts)) >= rows:
+            yield parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+            parts = []
+    if parts:
+        yield parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
 
 
 def _smallest(
@@ -93,7 +129,7 @@ def _smallest(
 def _blocks(population: Any, name: str, columns: Sequence[str]) -> Iterable[Any]:
     if isinstance(population, pd.DataFrame):
         return [population]
-    if hasattr(population, "iter_blocks"):
+    if reads_blocks(population):
         selects = "columns" in signature(population.iter_blocks).parameters
         if selects and columns and set(columns) <= set(getattr(population, "columns", ())):
             return population.iter_blocks(columns=list(columns))

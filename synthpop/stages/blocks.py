@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,10 +12,26 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
 from synthpop.microdata.text import number as number_text
-from synthpop.stages.structure import StructureModel, household_counts
+from synthpop.models.rounding import controlled_rounding
 
 MOST_PERSONS = 2**40
 MOST_BLOCKS = 10_000_000
+
+
+class HouseholdTotals(Protocol):
+    """Estimated households: ``totals`` by stratum and size, shape (K, L), and their labels."""
+
+    @property
+    def totals(self) -> np.ndarray:
+        """Estimated households, shape (K, L)."""
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Household sizes, ascending, shape (L,)."""
+
+    @property
+    def strata_levels(self) -> tuple[Any, ...]:
+        """Levels of the strata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +73,7 @@ class BlockPlan:
 
 
 def make_plan(
-    model: StructureModel, method: str, scale: float, streams: Streams, rows_per_block: int
+    model: HouseholdTotals, method: str, scale: float, streams: Streams, rows_per_block: int
 ) -> list[BlockPlan]:
     """Cut the population into blocks of at most `rows_per_block` persons of one stratum.
 
@@ -197,3 +213,21 @@ def _cut_counts(sizes: np.ndarray, counts: np.ndarray, rows_per_block: int) -> l
     if current.any():
         parts.append(current)
     return parts
+
+
+def household_counts(
+    model: HouseholdTotals, method: str, scale: float, streams: Streams
+) -> np.ndarray:
+    """Return how many households of each stratum and size there are to be, int array (K, L)."""
+    totals = model.totals * scale
+    rng = streams.at("structure", "sizes")
+    if method == "direct":
+        return controlled_rounding(totals, rng)
+    counts = np.zeros(totals.shape, dtype=np.int64)
+    households = controlled_rounding(totals.sum(axis=1)[:, None], rng)[:, 0]
+    for stratum in np.flatnonzero(households):
+        level = model.strata_levels[stratum]
+        shares = totals[stratum] / totals[stratum].sum()
+        of_stratum = streams.at("structure", "sizes", level)
+        counts[stratum] = of_stratum.multinomial(households[stratum], shares)
+    return counts

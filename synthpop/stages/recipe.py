@@ -17,8 +17,8 @@ from synthpop.microdata.codes import smallest_int
 from synthpop.microdata.dataset import Field, encode_column, with_storable_levels
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.survey import Survey, unit_of_households
-from synthpop.population.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.base import BlockStage, after
+from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.population_stages import (
     PopulationStage,
     Prospect,

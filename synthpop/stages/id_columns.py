@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthpop.microdata.dataset import Field
-from synthpop.population.blocks import BlockPlan
+from synthpop.stages.blocks import BlockPlan
 
 SIZE_NAME = "hsize"
 PERSON_NAME = "pid"

@@ -1,0 +1,108 @@
+"""What every method of `Continuous` is: options that check themselves, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from synthpop.microdata.block import Fallback
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import NONE, Between, Constraint, check
+from synthpop.stages.base import keep_own
+from synthpop.stages.continuous.binned import (
+    Classes,
+    kind_classes,
+    with_zeros,
+)
+from synthpop.stages.continuous.tail import TopClass
+from synthpop.stages.continuous.values import ValueRule
+
+NUMBER = Between() | NONE
+
+
+@dataclass(frozen=True, slots=True)
+class SelfChecked:
+    """Options that check themselves by a table."""
+
+    PARAMETERS: ClassVar[Mapping[str, Constraint]] = {}
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_own(self)
+
+    def check(self, faults: Faults, label: str) -> None:
+        """Note options that cannot work."""
+        check(faults, self.PARAMETERS, self, label=label)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMethod(SelfChecked):
+    """What every method of `Continuous` is; these are the defaults of what it does not have."""
+
+    is_count: ClassVar[bool] = False
+
+    @property
+    def within_class(self) -> str:
+        """How values lie inside their class."""
+        return "steps"
+
+    @property
+    def intervals(self) -> tuple[str, str] | None:
+        """Names of the columns of bounds."""
+        return None
+
+    @property
+    def type(self) -> str:
+        """Name of the method in run files, short for the method with default options."""
+        raise NotImplementedError
+
+    @property
+    def learns(self) -> bool:
+        """Whether coefficients of strata cannot be shrunk: a tree, forest or other regressor."""
+        return False
+
+    @property
+    def zeros(self) -> bool | None:
+        """Whether zero is a class of its own; None where the values decide."""
+        return None
+
+    @property
+    def upper(self) -> float | None:
+        """Option of that name."""
+        return None
+
+    @property
+    def bound(self) -> float | None:
+        """Largest value that may be drawn."""
+        return self.upper
+
+    def classes(
+        self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
+    ) -> Classes:
+        """Return the classes of the sample's values; `rows` of the file and `label` for faults."""
+        return kind_classes(values, zeros=with_zeros(values, weights, self.zeros))
+
+    def top_class(
+        self, values: np.ndarray, weights: np.ndarray, threshold: float, label: str
+    ) -> tuple[TopClass | None, tuple[Fallback, ...]]:
+        """Return the tail of the class that begins at a threshold, if the method has one."""
+        return None, ()
+
+    def rule(
+        self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
+    ) -> ValueRule:
+        """Return how the values of the last class are modelled and drawn.
+
+        Parameters
+        ----------
+        values, weights : float arrays, shape (n,)
+            Of the sample persons in that class.
+        rows : int array, shape (n,)
+            Their positions, for messages.
+        label : str
+            Of the stage, for messages.
+        """
+        raise NotImplementedError
