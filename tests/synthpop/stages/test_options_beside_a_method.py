@@ -2,8 +2,7 @@
 
 import pytest
 
-from synthpop import Continuous, InputError
-from synthpop.stages.continuous.methods import Binned, BinnedRegressed, Gpd, Regressed
+from synthpop import Binned, BinnedRegressed, Continuous, Gpd, InputError, Regressed
 
 
 @pytest.mark.parametrize(
