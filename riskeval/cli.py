@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from synthpop.microdata.command import command_line, guarded, keep_sources
+from synthpop.microdata.command import command_line, guarded, keep_sources, write_schema
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event
 from synthpop.microdata.output import answer, progress, say
@@ -252,6 +252,20 @@ def export(
     _write(frame, to, safe_csv=safe_csv)
     say(f"Wrote {to}: {plural(len(frame), 'row')}.")
     answer(file=to, rows=len(frame))
+
+
+@app.command()
+def schema(
+    plan: Annotated[Plan, typer.Argument(help="Which run file.")],
+    to: Annotated[Path | None, typer.Option("--to", help="File to write; default: print.")] = None,
+) -> None:
+    """Write the JSON schema of a run file, by which editors complete and check it.
+
+    Example: riskeval schema protect --to protect.schema.json
+    """
+    from riskeval.runfiles.schema import plan_schema
+
+    write_schema(plan_schema(plan), to)
 
 
 def _write(frame: Any, target: Path, *, safe_csv: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
-from synthpop.microdata.command import command_line, guarded, workers_option
+from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.events import Event
 from synthpop.microdata.output import OUTPUT, answer, progress, say
@@ -374,6 +374,19 @@ def report(
     say(f"Report: {target}")
 
 
+@app.command()
+def schema(
+    to: Annotated[Path | None, typer.Option("--to", help="File to write; default: print.")] = None,
+) -> None:
+    """Write the JSON schema of the run file, by which editors complete and check it.
+
+    Example: synthpop schema --to runfile.schema.json
+    """
+    from synthpop.runfiles.schema import runfile_schema
+
+    write_schema(runfile_schema(), to)
+
+
 def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
     if str(file) != "demo":
@@ -395,7 +408,8 @@ def _run(plan: Any, out: Path, workers: int | str, command: str) -> None:
 
     seed = run_seed(plan.run.seed, out)
     say(f"Seed {seed}.")
-    survey = plan.read_survey()
+    with plan.faults_in_words_of_file():
+        survey = plan.read_survey()
     say(survey.summary())
     calibration = plan.calibration(survey)
     if calibration is not None:
@@ -404,7 +418,8 @@ def _run(plan: Any, out: Path, workers: int | str, command: str) -> None:
     check_risk(plan, survey)
     OUTPUT.left_behind = "Run it again: finished blocks are kept."
     with progress() as listener:
-        fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
+        with plan.faults_in_words_of_file():
+            fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
         population = fitted.simulate(
             scale=plan.run.scale,
             strata=plan.run.strata,

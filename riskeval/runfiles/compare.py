@@ -28,7 +28,7 @@ from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.files import read_table
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
 
 SECTIONS = [
     "data", "roles", "release", "indicators", "regressions", "limits", "sample_sizes", "holdout",
@@ -211,7 +211,7 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     """
     file = Path(path)
     data = read_toml(file)
-    faults = Faults(f"run file {file.name}", RunFileError)
+    faults = faults_of(f"run file {file.name}", data)
     check_sections(faults, data, SECTIONS)
     source = read_source(faults, data)
     roles = validate(faults, "[roles]", CompareRoles, data.get("roles", {}))

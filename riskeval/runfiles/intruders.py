@@ -17,10 +17,9 @@ from riskeval.runfiles.attack_files import (
     read_seed_and_out,
 )
 from riskeval.runfiles.runfile import DataInput, read_data, read_source
-from synthpop.microdata.errors import Faults, RunFileError
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
 
 SECTIONS = ["data", "population", "holdout", "intruder", "options", "seed", "out"]
 
@@ -114,7 +113,7 @@ def load_intruders_plan(path: Path | str) -> IntrudersPlan:
     """
     file = Path(path)
     data = read_toml(file)
-    faults = Faults(f"run file {file.name}", RunFileError)
+    faults = faults_of(f"run file {file.name}", data)
     check_sections(faults, data, SECTIONS)
     source = read_source(faults, data)
     population = read_file_table(faults, data, "population", ReleasedFile)

@@ -18,10 +18,9 @@ from riskeval.runfiles.attack_files import (
 )
 from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_source, validate
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.errors import Faults, RunFileError
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import check_sections, read_toml
+from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml
 
 SECTIONS = [
     "data",
@@ -133,7 +132,7 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
     """
     file = Path(path)
     data = read_toml(file)
-    faults = Faults(f"run file {file.name}", RunFileError)
+    faults = faults_of(f"run file {file.name}", data)
     check_sections(faults, data, SECTIONS)
     source = read_source(faults, data)
     synthetic = read_file_table(faults, data, "synthetic", SyntheticInput)

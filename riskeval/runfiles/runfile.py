@@ -15,10 +15,10 @@ from riskeval import protect
 from riskeval.measures.assess import assess
 from riskeval.measures.assessment import Assessment
 from riskeval.protect import VERBS
-from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.tomlfile import Table, check_sections, read_toml, validate
+from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
 
 Names = list[str]
 
@@ -159,7 +159,7 @@ def load_assess_plan(path: Path | str) -> AssessPlan:
     """
     file = Path(path)
     data = read_toml(file)
-    faults = Faults(f"run file {file.name}", RunFileError)
+    faults = faults_of(f"run file {file.name}", data)
     check_sections(faults, data, ["data", "assess", "limits", "options", "report"])
     source = read_source(faults, data)
     options = validate(faults, "[assess]", AssessOptions, data.get("assess", {}))
@@ -218,7 +218,7 @@ def load_protect_plan(path: Path | str) -> ProtectPlan:
     """
     file = Path(path)
     data = read_toml(file)
-    faults = Faults(f"run file {file.name}", RunFileError)
+    faults = faults_of(f"run file {file.name}", data)
     check_sections(faults, data, ["data", "roles", "step", "out", "report", "release"])
     source = read_source(faults, data)
     roles = validate(faults, "[roles]", RolesInput, data.get("roles", {}))

@@ -94,6 +94,21 @@ def command_line(text: str) -> CommandLine:
     return app
 
 
+def write_schema(schema: dict[str, Any], to: Path | None) -> None:
+    """Write a JSON schema to a file, or print it."""
+    import json
+
+    from synthpop.microdata.atomic import write_text
+
+    text = json.dumps(schema, ensure_ascii=False, indent=1, default=str)
+    if to is None:
+        OUTPUT.say(text)
+        return
+    write_text(to, text + "\n")
+    OUTPUT.say(f"Wrote {to}.")
+    OUTPUT.answer(file=to)
+
+
 def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path]) -> None:
     """Refuse to write over a file that is read.
 

@@ -17,9 +17,9 @@ The tree::
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -132,9 +132,15 @@ class Faults:
     True
     """
 
-    def __init__(self, subject: str, error: type[InputError] = InputError) -> None:
+    def __init__(
+        self,
+        subject: str,
+        error: type[InputError] = InputError,
+        line_of: Callable[[str], int] | None = None,
+    ) -> None:
         self.subject = subject
         self.error = error
+        self.line_of = line_of
         self.found: list[Fault] = []
 
     def __bool__(self) -> bool:
@@ -171,9 +177,17 @@ class Faults:
             self.found.extend(problem.faults)
 
     def raise_if_any(self) -> None:
-        """Raise the error with every fault, or return when there is none."""
-        if self.found:
-            raise self.error(self.subject, self.found)
+        """Raise the error with every fault, or return when there is none.
+
+        Faults of a file that knows its lines come in their order.
+        """
+        if not self.found:
+            return
+        faults = self.found
+        if self.line_of is not None:
+            faults = [replace(f, line=f.line or self.line_of(f.where)) for f in faults]
+            faults = sorted(faults, key=lambda fault: fault.line)
+        raise self.error(self.subject, faults)
 
 
 def did_you_mean(name: object, allowed: Iterable[object]) -> str:

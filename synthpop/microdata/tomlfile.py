@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.toml_lines import locator
 
 
 class Table(BaseModel):
@@ -19,7 +20,26 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def read_toml(path: Path | str) -> dict[str, Any]:
+class Document(dict[str, Any]):
+    """The content of a TOML file, which knows where its keys stand.
+
+    Attributes
+    ----------
+    line_of : callable
+        Place that a fault names, such as ``[run] seed`` -> line; 0 where it has none.
+    """
+
+    def __init__(self, content: Mapping[str, Any], text: str) -> None:
+        super().__init__(content)
+        self.line_of = locator(text)
+
+
+def faults_of(subject: str, data: Mapping[str, Any]) -> Faults:
+    """Return a list of faults of a run file, which names their lines where `data` knows them."""
+    return Faults(subject, RunFileError, getattr(data, "line_of", None))
+
+
+def read_toml(path: Path | str) -> Document:
     """Return the content of a TOML file.
 
     Raises
@@ -30,7 +50,8 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        return Document(tomllib.loads(text), text)
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", remedy="Check the path.")
     except OSError as problem:
@@ -54,6 +75,34 @@ def check_sections(faults: Faults, data: Mapping[str, Any], known: list[str]) ->
             faults.add(f"[{key}]", "is unknown", remedy=did_you_mean(key, known))
 
 
+def _in_words(error: Any) -> tuple[str, str]:
+    """Return what is wrong with a value, and the remedy, without the words of the library."""
+    kind, value, context = error["type"], error.get("input"), error.get("ctx", {})
+    if kind == "missing":
+        return "is not given", ""
+    if kind.startswith(("int_", "float_")):
+        whole = "a whole number" if kind.startswith("int_") else "a number"
+        return f"is {value!r}", f"Give {whole}."
+    if kind.startswith("bool_"):
+        return f"is {value!r}", "Give true or false."
+    if kind in ("string_type", "literal_error"):
+        return f"is {value!r}", f"Give {context.get('expected', 'a text in quotes')}."
+    if kind == "string_pattern_mismatch":
+        ending = str(context.get("pattern", "")).replace("\\", "").rstrip("$")
+        return f"is {value!r}", f"Give a name that ends in {ending}."
+    if kind in ("list_type", "tuple_type") or "sequence" in kind:
+        return f"is {value!r}, no list", 'Give a list, as ["age", "sex"].'
+    if kind in ("dict_type", "model_type", "dataclass_type"):
+        return f"is {value!r}, no table", "Give a table of keys."
+    limits = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt",
+              "less_than_equal": "le"}  # fmt: skip
+    if kind in limits:
+        words = kind.replace("_than_equal", " than or equal to").replace("_than", " than")
+        return f"is {value!r}", f"Give a number {words} {context[limits[kind]]}."
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message[:1].lower() + message[1:], ""
+
+
 def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
     """Return `data` as an object of `cls` (a `Table` or a dataclass), or None and the faults."""
     known = list(getattr(cls, "model_fields", None) or [item.name for item in fields(cls)])
@@ -71,5 +120,6 @@ def validate(faults: Faults, where: str, cls: type[Any], data: Any) -> Any:
                 faults.add(f"{where} {'.'.join(place)}".strip(), "is unknown")
                 continue
             key = ".".join(part for part in place if part in known)
-            faults.add(f"{where} {key}".strip(), error["msg"][:1].lower() + error["msg"][1:])
+            what, remedy = _in_words(error)
+            faults.add(f"{where} {key}".strip(), what, remedy=remedy)
     return None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from dataclasses import field as data_field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.parse import parse_rules
-from synthpop.microdata.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.errors import (
+    Faults,
+    InputError,
+    MicrodataError,
+    RunFileError,
+    did_you_mean,
+)
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.survey import Survey
-from synthpop.microdata.tomlfile import check_sections, read_toml, validate
+from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
 from synthpop.pipeline.engines import Workers
 from synthpop.pipeline.pipeline import Pipeline
 from synthpop.population.population import Population, open_population
@@ -36,6 +44,7 @@ from synthpop.runfiles.tables import (
 from synthpop.stages.base import BlockStage
 from synthpop.stages.derive import Derive
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
+from synthpop.stages.recipe import check_recipe, expanded
 
 if TYPE_CHECKING:
     from synthpop.calibration.result import Calibration
@@ -59,6 +68,8 @@ class RunFile:
         Edit rules of the population; see `synthpop.conditional.rules`.
     known_totals : tuple of Margin
         Tables ``[[known_totals]]``: counts of the whole population; see `Pipeline`.
+    source : Mapping
+        The content of the file, which may know its lines.
     """
 
     survey: SurveyInput
@@ -70,6 +81,41 @@ class RunFile:
     folder: Path = Path()
     rules: tuple[str, ...] = ()
     known_totals: tuple[Margin, ...] = ()
+    source: Mapping[str, Any] = data_field(default_factory=dict, compare=False, repr=False)
+
+    def in_words_of_file(self, problem: InputError) -> InputError:
+        """Return faults of the survey or the recipe under the tables and keys of this file."""
+        roles = {name: role for role, name in _roles(self.survey).items() if isinstance(name, str)}
+        labels: dict[str, str] = {}
+        for number, stage in enumerate(self.stages, 1):
+            kind = stage_table(stage)["type"]
+            for part in expanded(stage):
+                labels.setdefault(part.label, f"[[stage]] {number} ({kind})")
+        line_of = getattr(self.source, "line_of", lambda _: 0)
+        faults = []
+        for fault in problem.faults:
+            where, what = fault.where.strip("'"), fault.what
+            if problem.subject == "survey" and where in {*roles, *roles.values()}:
+                what = f"{where!r}: {what}" if where in roles else what
+                where = f"[survey] {roles.get(where, where)}"
+            elif problem.subject in ("recipe", "survey"):
+                label = next((one for one in labels if where.split(":")[0] == one), None)
+                where = labels[label] if label else where
+                where = "[[stage]]" if where == "recipe" else where
+            line = line_of(where)
+            shown = where if where != fault.where or line else fault.where
+            faults.append(replace(fault, where=shown, what=what, line=line))
+        if all(a.where == b.where for a, b in zip(faults, problem.faults, strict=True)):
+            return problem
+        return RunFileError("run file", sorted(faults, key=lambda item: item.line))
+
+    @contextmanager
+    def faults_in_words_of_file(self) -> Iterator[None]:
+        """Raise faults of survey and recipe that come up inside as faults of the file."""
+        try:
+            yield
+        except InputError as problem:
+            raise self.in_words_of_file(problem) from None
 
     def pipeline(self) -> Pipeline:
         """Return the recipe with its rules and known totals."""
@@ -124,7 +170,7 @@ def parse_runfile(
     data: Mapping[str, Any], *, folder: Path = Path(), subject: str = "run file"
 ) -> RunFile:
     """Check the content of a run file; see `load_runfile`."""
-    faults = Faults(subject, RunFileError)
+    faults = faults_of(subject, data)
     check_sections(faults, data, [*SECTIONS, "stage", "rules", "known_totals"])
     rules = _rules(faults, data.get("rules", []))
     known_totals = read_margins(faults, "[[known_totals]]", data.get("known_totals", []), folder)
@@ -139,7 +185,10 @@ def parse_runfile(
         stages = read_stages(faults, data.get("stage", []), folder)
     survey = tables["survey"]
     if survey is not None:
+        before = len(faults.found)
         _check_survey(faults, survey)
+        if faults and len(faults.found) == before:
+            add_faults_of_data(faults, data, survey, folder)
     faults.raise_if_any()
     return RunFile(
         survey,
@@ -151,7 +200,33 @@ def parse_runfile(
         folder,
         rules,
         known_totals,
+        data,
     )
+
+
+def add_faults_of_data(
+    faults: Faults, data: Mapping[str, Any], survey: SurveyInput, folder: Path
+) -> None:
+    """Add what is wrong with the survey and with the stages that can be read, in words of the file.
+
+    So a run file with faults of several kinds names all of them at once. Faults that speak of a
+    column of a faulty stage are left out: they may follow from that one.
+    """
+    quiet = Faults("run file", RunFileError)
+    stages = read_stages(quiet, data.get("stage", []), folder)
+    tables = [table for table in data.get("stage", []) if isinstance(table, Mapping)]
+    broken = [str(table.get("name", "")) for table in tables] if quiet else []
+    plan = RunFile(survey, stages, RunOptions(), None, ReportOptions(), folder=folder, source=data)
+    try:
+        people = plan.read_survey()
+        if stages:
+            check_recipe(stages, people)
+    except InputError as problem:
+        for fault in plan.in_words_of_file(problem).faults:
+            if not any(name and repr(name) in str(fault) for name in broken):
+                faults.found.append(fault)
+    except MicrodataError:
+        return
 
 
 def _rules(faults: Faults, rules: Any) -> tuple[str, ...]:
@@ -315,12 +390,14 @@ def run(
     """
     plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
     target = plan.folder / plan.run.out if out is None and plan.run.out is not None else out
-    survey = plan.read_survey()
+    with plan.faults_in_words_of_file():
+        survey = plan.read_survey()
     calibration = plan.calibration(survey)
     if calibration is not None:
         survey = calibration.survey
     seed = run_seed(plan.run.seed, None if target is None else Path(target))
-    fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
+    with plan.faults_in_words_of_file():
+        fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
         scale=plan.run.scale,
         strata=plan.run.strata,

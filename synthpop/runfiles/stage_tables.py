@@ -70,7 +70,7 @@ def _with_margins(
     """Return a stage whose margins are files or tables, or None and the faults."""
     options = dict(options)
     items = options.pop("margins", [])
-    checked = validate(faults, where, _input_of(cls), options)
+    checked = validate(faults, where, stage_model(cls), options)
     if not isinstance(items, list) or not items:
         remedy = 'For instance margins = [{file = "totals.csv"}].'
         faults.add(f"{where} margins", "there are none", remedy=remedy)
@@ -81,7 +81,7 @@ def _with_margins(
     return cls(margins=margins, **checked.model_dump())
 
 
-def _input_of(cls: type[Any]) -> type[Table]:
+def stage_model(cls: type[Any]) -> type[Table]:
     """Return the table of a run file for the options of a stage other than its margins."""
     hints = get_type_hints(cls)
     options: dict[str, Any] = {

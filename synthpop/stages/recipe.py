@@ -71,7 +71,7 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
         The recipe is no list, or holds something that is no step.
     """
     _check_steps(recipe)
-    recipe = [part for step in recipe for part in _expanded(step)]
+    recipe = [part for step in recipe for part in expanded(step)]
     stages: list[Any] = []
     population_stages: list[PopulationStage] = []
     places: list[int] = []
@@ -89,7 +89,8 @@ def take_apart(recipe: Sequence[Any]) -> Steps:
     )
 
 
-def _expanded(step: Any) -> Sequence[Any]:
+def expanded(step: Any) -> Sequence[Any]:
+    """Return a step for several variables as one step for each; any other as it is."""
     return step.expand() if isinstance(step, BlockStage) else (step,)
 
 
@@ -123,7 +124,8 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     _check_places(faults, recipe)
     if not stages or not isinstance(stages[0], Structure):
         faults.add("recipe", "does not begin with Structure", remedy="Put Structure first.")
-        faults.raise_if_any()
+        if not stages:
+            faults.raise_if_any()
     names = [step.label for step in steps.survey_stages]
     for survey_stage in steps.survey_stages:
         survey_stage.expect(faults, survey)

@@ -408,7 +408,7 @@ def test_run_file_with_faults(tmp_path):
     (tmp_path / "risk.toml").write_text(text)
     with pytest.raises(RunFileError) as caught:
         assess_file(tmp_path / "risk.toml")
-    for part in ("Did you mean 'data'", "Did you mean 'keys'", "[assess] keys: field required"):
+    for part in ("Did you mean 'data'", "Did you mean 'keys'", "[assess] keys: is not given"):
         assert part in str(caught.value)
 
 

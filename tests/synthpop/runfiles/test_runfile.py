@@ -145,7 +145,7 @@ def test_every_stage_goes_there_and_back() -> None:
             ["type 'categoric' is unknown. Did you mean 'categorical'?"],
         ),
         ('type = "derive"', "", ["has no type"]),
-        ("scale = 2.0", "scale = -1", ["[run] scale: input should be greater than 0"]),
+        ("scale = 2.0", "scale = -1", ["[run] scale: is -1. Give a number greater than 0"]),
         ("seed = 7", 'seed = "x"', ["[run] seed"]),
         ('file = "survey.parquet"', "", ["needs file, population or demo = true"]),
         (

@@ -1,0 +1,114 @@
+"""All faults of a run file at once, in its words and with its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synthpop import load_runfile
+from synthpop.cli import main
+from synthpop.microdata.errors import RunFileError
+from synthpop.microdata.toml_lines import lines_of_keys
+from tests.console import call
+from tests.small import small_frame
+
+TEXT = """# a run file
+[survey]
+file = "survey.parquet"
+weight = "w"
+household = "hid"
+
+[run]
+sed = 1
+
+[[stage]]
+type = "structure"
+variables = ["age", "sexx"]
+
+[[stage]]
+type = "categorical"
+name = "status"
+predictors = [
+  "agee",   # in a list over lines = [
+]
+
+[[stage]]
+type = "categorical"
+nam = "income"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    small_frame(40).to_parquet(tmp_path / "survey.parquet")
+    return tmp_path
+
+
+def faults(folder: Path, text: str) -> dict[str, tuple[int, str]]:
+    (folder / "run.toml").write_text(text)
+    with pytest.raises(RunFileError) as caught:
+        load_runfile(folder / "run.toml")
+    return {fault.where: (fault.line, fault.what) for fault in caught.value.faults}
+
+
+def test_faults_of_the_file_and_of_the_recipe_come_together(folder: Path) -> None:
+    lines = {where: line for where, (line, _) in faults(folder, TEXT).items()}
+    assert lines["[run] sed"] == 8
+    assert lines["[[stage]] 1 (structure)"] == 10
+    assert lines["[[stage]] 2 (categorical)"] == 14
+    assert lines["[[stage]] 3 (categorical) nam"] == 23
+    assert list(lines.values()) == sorted(lines.values())
+
+
+def test_faults_of_the_survey_are_those_of_its_table(folder: Path) -> None:
+    text = TEXT.replace('"w"', '"ww"').replace('"hid"', '"hidd"')
+    found = faults(folder, text)
+    assert found["[survey] weight"][0] == 4
+    assert found["[survey] household"][0] == 5
+    assert "'ww'" in found["[survey] weight"][1]
+
+
+def test_a_valid_file_whose_recipe_does_not_fit(folder: Path) -> None:
+    text = TEXT.replace("sed = 1", "seed = 1").rpartition("[[stage]]")[0]
+    (folder / "run.toml").write_text(text)
+    done = call(main, "run", "run.toml", cwd=folder)
+    assert done.returncode == 1
+    assert "line 10: [[stage]] 1 (structure): variable 'sexx'" in done.stderr
+    assert "line 14: [[stage]] 2 (categorical): predictor 'agee'" in done.stderr
+
+
+def test_a_recipe_without_structure_hides_nothing(folder: Path) -> None:
+    first = '[[stage]]\ntype = "structure"\nvariables = ["age", "sexx"]\n\n'
+    text = TEXT.replace(first, "").replace("sed = 1", "seed = 1").rpartition("[[stage]]")[0]
+    (folder / "run.toml").write_text(text)
+    done = call(main, "run", "run.toml", cwd=folder)
+    assert "does not begin with Structure" in done.stderr
+    assert "predictor 'agee' is unknown" in done.stderr
+
+
+def test_a_mark_at_the_start_and_paths_of_windows(folder: Path) -> None:
+    good = '[survey]\ndemo = true\n[[stage]]\ntype = "structure"\nvariables = ["age"]\n'
+    (folder / "bom.toml").write_bytes(b"\xef\xbb\xbf" + good.encode())
+    assert len(load_runfile(folder / "bom.toml").stages) == 1
+    (folder / "win.toml").write_text('[survey]\nfile = "C:\\data\\s.csv"\n')
+    with pytest.raises(RunFileError, match="single quotes"):
+        load_runfile(folder / "win.toml")
+
+
+def test_values_are_told_without_words_of_a_library(folder: Path) -> None:
+    found = faults(folder, TEXT.replace("sed = 1", 'scale = "x"\n[report]\nfile = "a.txt"'))
+    assert found["[run] scale"] == (8, "is 'x'")
+    assert found["[report] file"] == (10, "is 'a.txt'")
+
+
+def test_lines_of_nested_tables_and_long_strings() -> None:
+    text = (
+        'a = """\n[x]\nb = 1\n"""\n[[calibrate.margin]]\nfile = "f"\n[[calibrate.margin]]\n'
+        'file = "g" # [\n[calibrate.margin.more]\n"two words" = {c = [\n1]}\nd.e = 2\n'
+    )
+    lines = lines_of_keys(text)
+    assert ("x",) not in lines
+    assert lines["calibrate", "margin", 1, "file"] == 8
+    assert lines["calibrate", "margin", 1, "more", "two words"] == 10
+    assert lines["calibrate", "margin", 1, "more", "d", "e"] == 12
