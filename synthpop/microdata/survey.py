@@ -346,7 +346,8 @@ class Survey:
 
     def _main_figure(self) -> Any:
         sizes, households = np.unique(self.household_sizes, return_counts=True)
-        return bars([count(size) for size in sizes], households, "Households by size", "households")
+        names = [count(size) for size in sizes]
+        return bars(names, households.tolist(), "Households by size", "households")
 
     def _repr_html_(self) -> str:
         return view(self.summary(), self.to_frame(), self._main_figure())
