@@ -84,20 +84,31 @@ def spark_bars(values: Sequence[float], errors: Sequence[float], text: str) -> s
     return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, "".join(parts) + _zero_line())
 
 
-def spark_curve(x: np.ndarray, values: np.ndarray, errors: np.ndarray, text: str) -> str:
-    """Return the difference of two distribution functions as a line in the band of two errors."""
+def spark_curve(
+    x: np.ndarray, values: np.ndarray, errors: np.ndarray, text: str, *, is_far: bool
+) -> str:
+    """Return the difference of two distribution functions as a line in the band of two errors.
+
+    `is_far`: the largest difference is more than chance; single points may leave the band without.
+    """
     if len(x) < 2:
         return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, _zero_line())
     reach = _reach(values, errors)
     across = np.linspace(0, SPARK_WIDTH, len(x))
     middle, scale = SPARK_HEIGHT / 2, (SPARK_HEIGHT / 2 - 1) / reach
     body = _band(across, middle - 2 * errors * scale, middle + 2 * errors * scale)
-    body += _zero_line() + _line(across, middle - values * scale, _kind(values, errors))
+    body += _zero_line() + _line(across, middle - values * scale, _kind(is_far))
     return _svg(SPARK_WIDTH, SPARK_HEIGHT, text, body)
 
 
 def difference_curve(
-    x: np.ndarray, values: np.ndarray, errors: np.ndarray, text: str, unit: str = ""
+    x: np.ndarray,
+    values: np.ndarray,
+    errors: np.ndarray,
+    text: str,
+    unit: str = "",
+    *,
+    is_far: bool,
 ) -> str:
     """Return the difference of two distribution functions with its axes.
 
@@ -109,6 +120,8 @@ def difference_curve(
         What the chart says.
     unit : str
         Unit of the variable, below the axis.
+    is_far : bool
+        Whether the largest difference is more than chance.
     """
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
@@ -128,7 +141,7 @@ def difference_curve(
         body += (
             f'<text class="tick mid" x="{at:.1f}" y="{TOP + height + 16}">{number(tick, 6)}</text>'
         )
-    body += _line(across, middle - values * scale, _kind(values, errors))
+    body += _line(across, middle - values * scale, _kind(is_far))
     if unit:
         at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'
         body += f'<text class="tick end" {at}>{escape(unit)}</text>'
@@ -306,8 +319,8 @@ def _reach(values: np.ndarray, errors: np.ndarray) -> float:
     return float(np.ceil(reach / digits * 2) / 2 * digits)
 
 
-def _kind(values: np.ndarray, errors: np.ndarray) -> str:
-    return "far line" if bool((np.abs(values) > 2 * errors + 1e-12).any()) else "mark line"
+def _kind(is_far: bool) -> str:
+    return "far line" if is_far else "mark line"
 
 
 def _points(share: float) -> str:

@@ -34,16 +34,18 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
     shell runs (known by its hash). Templates are written in the language of the block of
     `synthpop.microdata.language.use_language`.
     """
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    class _Translated(ChoiceLoader):
+    files_of = ChoiceLoader([PackageLoader(package), PackageLoader(PAGES, "pages")])
+
+    class Translated(BaseLoader):
         def get_source(self, environment: Environment, template: str) -> Any:
-            source, name, fresh = super().get_source(environment, template)
+            source, name, fresh = files_of.get_source(environment, template)
             return translated_template(source), name, fresh
 
     environment = Environment(
-        loader=_Translated([PackageLoader(package), PackageLoader(PAGES, "pages")]),
+        loader=Translated(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

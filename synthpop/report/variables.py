@@ -52,7 +52,12 @@ def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
         row = overall.loc[name]
         kind = "category" if row["measure"] == "tvd" else "number"
         coded = row["measure"] == "tvd"
-        facts = _category(fit, name, one_way[name], names) if coded else _number(fit, name, names)
+        is_far = float(row["ratio"]) > BEYOND
+        facts = (
+            _category(fit, name, one_way[name], names)
+            if coded
+            else _number(fit, name, names, is_far)
+        )
         if name in parts:
             kind = said("part of {total}", total=names.short(parts[name]))
         ratio, largest = float(row["ratio"]), float(worst[name])
@@ -145,7 +150,7 @@ def _strata(fit: FitReport, name: str) -> dict[str, Any] | None:
     return table(["Stratum", "TVD", "Sampling error", "Distance over error"], body)
 
 
-def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
+def _number(fit: FitReport, name: str, names: Names, is_far: bool) -> dict[str, Any]:
     curves = fit.tables["curves"]
     curves = curves.reindex(columns=["variable", "by", "x", "sample", "population"])
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
@@ -154,7 +159,7 @@ def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
     text = said(
         "Difference of the distribution functions of {variable}", variable=names.short(name)
     )
-    chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""))
+    chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""), is_far=is_far)
     tables = [
         {"title": gettext("Statistics"), "table": statistics_table(fit, name)},
         {"title": gettext("Quantiles"), "table": quantile_table(fit, name)},
@@ -169,7 +174,11 @@ def _number(fit: FitReport, name: str, names: Names) -> dict[str, Any]:
             for by in shown_groups(fit, name)
         ]
     charts = [{"chart": chart, "caption": CURVE}]
-    return {"plot": svg.spark_curve(x, p - q, errors, text), "charts": charts, "tables": tables}
+    return {
+        "plot": svg.spark_curve(x, p - q, errors, text, is_far=is_far),
+        "charts": charts,
+        "tables": tables,
+    }
 
 
 def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
