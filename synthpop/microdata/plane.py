@@ -18,7 +18,7 @@ from synthpop.microdata.charts import nice_ticks
 from synthpop.microdata.text import tick
 
 Scale = Literal["linear", "log", "symlog"]
-SIZES = {"wide-only": (720, 340, 64), "narrow-only": (340, 280, 48)}
+SIZES = {"wide-only": (720, 340, 64), "narrow-only": (340, 280, 60)}
 """Class -> width, height and left margin in pixels."""
 TOP, BOTTOM, RIGHT = 30, 46, 16
 LETTER = 6.8
