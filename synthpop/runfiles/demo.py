@@ -41,7 +41,11 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                 "intervals": INTERVALS,
             },
             "stage": [
-                {"type": "structure", "variables": ["age", "rb090", "relation"]},
+                {
+                    "type": "structure",
+                    "variables": ["age", "rb090", "relation"],
+                    "jitter": {"age": 2},
+                },
                 {
                     "type": "derive",
                     "name": "age_class",

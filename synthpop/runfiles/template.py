@@ -147,7 +147,11 @@ def _structure(profile: SurveyProfile) -> list[str]:
         lines.append(f"# {profile.relation}: each household has one reference person.")
     if constant:
         lines.append(f"# One value in each household: {join(map(_line, constant))}.")
-    return [*lines, "[[stage]]", 'type = "structure"', f"variables = {_list(variables)}", ""]
+    lines += ["[[stage]]", 'type = "structure"', f"variables = {_list(variables)}"]
+    if profile.age is not None and profile.age_breaks and profile.age in variables:
+        key = json.dumps(profile.age, ensure_ascii=False)
+        lines.append(f"jitter = {{ {key} = 2 }}     # ages up to four years from the copied ones")
+    return [*lines, ""]
 
 
 def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:

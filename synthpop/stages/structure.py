@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,19 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, check_in_survey
+from synthpop.stages.base import (
+    BlockStage,
+    StageModel,
+    StratumPooling,
+    as_names,
+    check_in_survey,
+    own_copy,
+)
+from synthpop.stages.jitter import JitterLaw, jitter_laws
 
 METHODS = ("direct", "distribution", "multinomial")
 """The last two are one method under two names: a multinomial model of the sizes is saturated."""
@@ -72,6 +81,10 @@ class Structure(BlockStage):
         cross-validation over households. Where weights were calibrated to finer totals within
         strata that must hold exactly, set "none". See `synthpop.conditional.donors`.
 
+    jitter : dict of name to whole number, optional
+        Numbers of the structure, as age, that are drawn again within so many of the copied one,
+        such that large or unusual households are no exact copies; see `synthpop.stages.jitter`.
+
     Notes
     -----
     One uniform number per household from the stream (structure, stratum, block), spread evenly
@@ -88,9 +101,11 @@ class Structure(BlockStage):
     variables: Sequence[str]
     method: str = "direct"
     pooling: str | float = "cross-validated"
+    jitter: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
+        object.__setattr__(self, "jitter", own_copy(self.jitter))
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property
@@ -119,6 +134,21 @@ class Structure(BlockStage):
             faults.add(f"{self.label}: pooling", what, remedy=remedy)
         if len(set(self.variables)) != len(self.variables):
             faults.add(self.label, "a variable is named twice", remedy="Name each once.")
+        self._check_jitter(faults, schema)
+
+    def _check_jitter(self, faults: Faults, schema: Schema) -> None:
+        if not isinstance(self.jitter, (Mapping, NoneType)):
+            remedy = 'Give {"age": 2}, for instance.'
+            faults.add(f"{self.label}: jitter", f"is {self.jitter!r}", remedy=remedy)
+            return
+        for name, width in (self.jitter or {}).items():
+            field = schema.survey.get(name)
+            where = f"{self.label}: jitter of {name!r}"
+            if name not in self.variables or (field is not None and field.kind != "numeric"):
+                what = "is no number among the variables of the structure"
+                faults.add(where, what, remedy=did_you_mean(name, self.variables))
+            if not isinstance(width, Integral) or isinstance(width, bool) or width < 1:
+                faults.add(where, f"is {width!r}", remedy="Give a whole number of 1 or more.")
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column as far as it is known before the fit."""
@@ -145,6 +175,7 @@ class Structure(BlockStage):
             starts=donors.starts,
             strata_levels=sample.strata_levels,
             pooling=pooling,
+            jitter=jitter_laws(self.jitter or {}, self.variables, sample),
             fallbacks=(*notes, *_weights_that_differ(sample)),
         )
 
@@ -192,10 +223,19 @@ class Structure(BlockStage):
     def simulate(
         self, model: StructureModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        """Draw donors for the households of a block and copy their structure.
+        """Draw donors for the households of a block, copy their structure, draw numbers again.
 
         The block has no columns yet; its households come sorted by size.
         """
+        columns = self.copied(model, block, rng)
+        for law in model.jitter:
+            columns[law.name] = law.drawn(columns, block.offsets, rng)
+        return columns
+
+    def copied(
+        self, model: StructureModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw donors for the households of a block and copy their structure."""
         from synthpop.kernels.households import expand, gather
 
         rows = np.empty(block.n_persons, dtype=np.int32)
@@ -240,6 +280,8 @@ class StructureModel(StageModel):
     donors, donor_weights : arrays, shape (d,)
     starts : int array, shape (K * L + 1,)
         Where the donors of each stratum and size start.
+    jitter : tuple of JitterLaw
+        Numbers that are drawn again.
     """
 
     fields: tuple[Field, ...]
@@ -252,6 +294,7 @@ class StructureModel(StageModel):
     starts: np.ndarray
     strata_levels: tuple[Any, ...]
     pooling: DonorPooling = ALONE
+    jitter: tuple[JitterLaw, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
 
     def poolings(self) -> Mapping[str, StratumPooling]:

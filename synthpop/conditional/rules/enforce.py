@@ -9,6 +9,7 @@ Everything is counted. Columns that later steps derive are derived for the look.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -179,12 +180,25 @@ def draw_within_rules(
     stratum : str
         For what is recorded.
     """
+    before_draw = None if step else deepcopy(rng)
     new: dict[str, np.ndarray] = stages[step].simulate(models[step], block, rng)
     numbers = plan.at.get(step, ())
     if not numbers or not block.n_households:
         return new
     look = _Look(plan, stages, models, step, numbers)
     first = look.broken(block, new)
+    jitters = bool(getattr(models[step], "jitter", ()))
+    if jitters and before_draw is not None and bool(first.any()):
+        copied = stages[step].copied(models[step], block, before_draw)
+        rows = _of_same_households(block.offsets, np.asarray(first.any(axis=0)))
+        for name, values in copied.items():
+            new[name][rows] = values[rows]
+        many = plural(
+            len(np.unique(np.searchsorted(block.offsets, rows, side="right"))), "household"
+        )
+        what = f"{many} would break a rule with ages drawn again: copied as in the sample"
+        block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
+        first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))
     if not broken.any():
         return new

@@ -1,0 +1,86 @@
+"""Ages of copied households are drawn again within what survey and rules allow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthpop import Categorical, InputError, Pipeline, Structure, Survey
+
+
+def survey_of_families() -> Survey:
+    rng = np.random.default_rng(6)
+    n = 150
+    head = rng.integers(30, 60, n)
+    child = head - rng.integers(16, 30, n)
+    age = np.column_stack([head, head + rng.integers(-6, 7, n), child, np.maximum(child - 2, 0)])
+    frame = pd.DataFrame(
+        {
+            "hid": np.repeat(np.arange(n), 4),
+            "age": age.reshape(-1),
+            "sex": np.tile(["m", "f", "f", "m"], n),
+            "part": np.tile(["head", "partner", "child", "child"], n),
+            "w": rng.uniform(5, 30, n).repeat(4),
+        }
+    )
+    frame["job"] = np.where(frame.age >= 16, rng.choice(["yes", "no"], 4 * n), None)
+    return Survey(frame, weight="w", household="hid")
+
+
+STRUCTURE = Structure(["age", "sex", "part"], jitter={"age": 2})
+RULES = ["child at least 16 years younger than head"]
+
+
+def distinct(frame: pd.DataFrame) -> int:
+    person = frame.age.astype(str) + frame.sex.astype(str)
+    return person.groupby(frame.hid).agg("/".join).nunique()
+
+
+def test_compositions_are_no_copies_and_distributions_stay():
+    survey = survey_of_families()
+    job = Categorical("job", predictors=["age", "sex"], pooling="none")
+    copies = Pipeline([Structure(["age", "sex", "part"]), job]).fit(survey, seed=1)
+    fitted = Pipeline([STRUCTURE, job]).fit(survey, seed=1)
+    before, after = copies.simulate().frame(), fitted.simulate().frame()
+    assert distinct(before) <= 150
+    assert distinct(after) > 0.9 * after.hid.nunique()
+    assert after.age.dtype == before.age.dtype
+    moved = np.abs(after.age.to_numpy() - before.age.to_numpy())  # the donors are the same
+    assert 0 < moved.mean() < 2.5
+    assert moved.max() <= 4
+    assert ((after.age < 16) == (before.age < 16)).all()  # nobody comes of age
+    for part in ("head", "partner", "child"):
+        one, two = (frame.age[frame.part == part] for frame in (before, after))
+        grid = np.arange(90)
+        gap = [(one <= x).mean() - (two <= x).mean() for x in grid]
+        assert np.abs(gap).max() < 0.03
+        assert set(two) <= set(survey.frame.age[survey.frame.part == part])
+
+
+def test_rules_are_kept():
+    survey = survey_of_families()
+    free = Pipeline([STRUCTURE]).fit(survey, seed=1).simulate()
+    frame = free.frame()
+    head = frame.groupby("hid").age.transform("first")
+    assert ((head - frame.age < 16) & (frame.part == "child")).any()
+    made = Pipeline([STRUCTURE], rules=RULES).fit(survey, seed=1).simulate()
+    frame = made.frame()
+    head = frame.groupby("hid").age.transform("first")
+    assert not ((head - frame.age < 16) & (frame.part == "child")).any()
+    assert any("would break a rule" in note.what for note in made.fallbacks)
+
+
+def test_a_missing_number_stays_missing():
+    survey = survey_of_families()
+    frame = survey.frame.assign(age=survey.frame.age.astype(float))
+    frame.loc[::7, "age"] = np.nan
+    gaps = Survey(frame, weight="w", household="hid")
+    made = Pipeline([STRUCTURE]).fit(gaps, seed=1).simulate().frame()
+    copied = Pipeline([Structure(["age", "sex", "part"])]).fit(gaps, seed=1).simulate().frame()
+    assert (made.age.isna() == copied.age.isna()).all()
+
+
+@pytest.mark.parametrize("jitter", [{"sex": 1}, {"age": 0}, {"age": 1.5}, {"job": 2}, ["age"]])
+def test_what_cannot_work_is_refused(jitter):
+    recipe = Pipeline([Structure(["age", "sex"], jitter=jitter)])
+    with pytest.raises(InputError, match="jitter"):
+        recipe.fit(survey_of_families())
