@@ -16,7 +16,9 @@ RULES = [
     "tertiary: age >= 19",
     "child at least 14 years younger than head",
     "parent at least 14 years older than head",
-    "age < 16: pl030 is missing and pb190 is missing and netIncome is missing",
+    "age < 16: pb190 is missing",
+    "age < 16: pl030 is missing",
+    "age < 16: netIncome is missing",
     " + ".join(PARTS) + " = netIncome",
 ]
 
