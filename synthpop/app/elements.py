@@ -131,12 +131,12 @@ def _labelled(key: str, label: str, control: Tag, hidden: bool, help_text: str) 
     return tags.div(
         tags.label(label, for_=key, class_="out-of-sight" if hidden else None),
         control,
-        _help(help_text, f"{key}-help") if help_text else None,
+        help_line(help_text, f"{key}-help") if help_text else None,
         class_="field",
     )
 
 
-def _help(text: str, key: str) -> Tag:
+def help_line(text: str, key: str) -> Tag:
     """Return a line of help: its first sentence, the others on demand."""
     parts = re.split(r"(?<=[a-z0-9)\"])\.\s+(?=[A-Z\"])", text, maxsplit=1)
     if len(parts) == 1 and len(text) <= LINE:
@@ -262,7 +262,7 @@ def _option_field(
     if option.kind == "columns":
         return tags.div(
             checks(key, label, columns, value or [], name),
-            _help(help_text, f"{key}-help"),
+            help_line(help_text, f"{key}-help"),
             class_="wide",
         )
     if option.kind == "object":
@@ -295,10 +295,11 @@ def _record_field(
     """Return a selection of records, and the options of each behind a summary."""
     default = getattr(option.default, "type", option.default) or ""
     pairs = [(one.name, one.name) for one in option.forms]
+    chosen = str(values.get(option.name, default))
     return tags.div(
         select(
             key, label, pairs if option.default is not None else [("", "–"), *pairs],
-            str(values.get(option.name, default)), name=option.name, help_text=option.help,
+            chosen, name=option.name, help_text=option.help,
         ),
         *[
             tags.details(
@@ -311,9 +312,12 @@ def _record_field(
                     class_="fields",
                 ),
                 class_="more",
+                data_record=one.name,
+                hidden=None if one.name == chosen else "",
             )
             for one in option.forms
             if one.options
         ],
         class_="wide",
+        data_records="",
     )  # fmt: skip

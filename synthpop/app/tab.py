@@ -208,6 +208,8 @@ class Tab:
             self._tell("fault", answer.fault)
             return
         value, then = answer.value, JOBS[need.job].then
+        self.notice = None
+        self.listener("notice")
         texts = [value["summary"]] if isinstance(value, dict) and "summary" in value else []
         if then is not None:
             for name, arguments in then(value):

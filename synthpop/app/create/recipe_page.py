@@ -22,6 +22,7 @@ from synthpop.app.elements import (
 )
 from synthpop.app.forms import Form, make_form, read_form
 from synthpop.app.view import View
+from synthpop.microdata.methods import TYPE
 
 
 @lru_cache(maxsize=1)
@@ -130,12 +131,9 @@ def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
     t, form = view.t, forms()[kind]
     made = [str(one["name"]) for one in view.project.create.stages if "name" in one]
     columns = list(dict.fromkeys([*shown.names(view), *made]))
-    values = {
-        name: value
-        if _is_columns(form, name) or not isinstance(value, (list, dict))
-        else _json(value)
-        for name, value in stage.items()
-    }
+    values: dict[str, Any] = {}
+    for name, value in stage.items():
+        values |= _entries(form, name, value)
     return tags.form(
         tags.p(form.help, class_="lead"),
         option_fields(form, columns, t, values),
@@ -145,8 +143,18 @@ def _form(view: View, place: int, kind: str, stage: Mapping[str, Any]) -> Tag:
     )
 
 
-def _is_columns(form: Form, name: str) -> bool:
-    return any(one.name == name and one.kind == "columns" for one in form.options)
+def _entries(form: Form, name: str, value: Any) -> dict[str, Any]:
+    """Return the entries that an option of the recipe stands for; a record has one an option."""
+    kind = next((one.kind for one in form.options if one.name == name), "")
+    if isinstance(value, Mapping) and kind == "object" and TYPE in value:
+        head = f"{name}.{value[TYPE]}."
+        inner = {head + key: _plain(one) for key, one in value.items() if key != TYPE}
+        return {name: value[TYPE], **inner}
+    return {name: value if kind == "columns" else _plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    return _json(value) if isinstance(value, (list, dict)) else value
 
 
 def _json(value: Any) -> str:

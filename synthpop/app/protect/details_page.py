@@ -145,8 +145,12 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
         *[tags.p(text) for text in result["texts"]],
         *[picture(svg) for svg in result.get("pictures", [])],
         *[
-            table(one, t(TITLES[detail]), more=t("{n} more rows are not shown.", n=one["more"]))
-            for one in result["tables"]
+            table(
+                one,
+                t(TITLES[detail]) + (f" ({place})" if place > 1 else ""),
+                more=t("{n} more rows are not shown.", n=one["more"]),
+            )
+            for place, one in enumerate(result["tables"], 1)
         ],
     )
 

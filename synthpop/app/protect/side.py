@@ -6,7 +6,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import button, command
+from synthpop.app.elements import button, command, help_line
 from synthpop.app.protect.needs import has_keys, standing
 from synthpop.app.view import View
 from synthpop.microdata.text import count
@@ -94,6 +94,6 @@ def _item(view: View, place: int, title: str, summary: str, current: bool) -> Ta
         item.attrs["aria-current"] = "step"
     return tags.li(
         item,
-        tags.p(summary, class_="help") if summary and current else None,
+        help_line(summary, f"step-{place}-text") if summary and current else None,
         class_="undone" if undone else None,
     )

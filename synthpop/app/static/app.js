@@ -45,6 +45,12 @@
       upload(element);
       return;
     }
+    const records = element.closest("[data-records]");
+    if (records && element.parentElement.parentElement === records) {
+      for (const one of records.querySelectorAll(":scope > [data-record]")) {
+        one.hidden = one.dataset.record !== element.value;
+      }
+    }
     if (!element.dataset.send || element.tagName === "FORM") return;
     let value = element.type === "checkbox" ? element.checked : element.value;
     if (element.type === "number") value = value === "" ? null : Number(value);

@@ -142,3 +142,17 @@ def test_totals_are_met(tmp_path: Path) -> None:
                EXPORT])  # fmt: skip
     population = pd.read_parquet(tmp_path / "out" / "population.parquet")
     assert population["region"].value_counts().sort_index().tolist() == [400, 320, 360, 360]
+
+
+def test_the_options_of_a_method_come_back_in_its_form() -> None:
+    from synthpop.app.create.recipe_page import _entries, forms
+    from synthpop.app.forms import protection_forms, read_form
+
+    method = {"type": "binned", "tail": "gpd", "upper": 9000.0}
+    entries = {"name": "income", **_entries(forms()["continuous"], "method", method)}
+    assert read_form(forms()["continuous"], entries)["method"] == method
+    noise = protection_forms()["add_noise"]
+    record = {"type": "outlier", "cutoff": 0.9}
+    entries = {"variables": ["income"], **_entries(noise, "method", record)}
+    assert entries["method.outlier.cutoff"] == 0.9
+    assert read_form(noise, entries)["method"] == record
