@@ -51,6 +51,7 @@ _WHERE = {
     "intruder_scenarios": "attacks.matching.scenarios",
     "k_anonymity": "measures.k_anonymity",
     "l_diversity": "measures.l_diversity",
+    "like": "synthpop.microdata.native",
     "load_compare_plan": "runfiles.compare",
     "load_intruders_plan": "runfiles.intruders",
     "load_judge_plan": "runfiles.judge",
@@ -142,6 +143,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.errors import RunFileError as RunFileError
     from synthpop.microdata.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.errors import WorkerError as WorkerError
+    from synthpop.microdata.native import like as like
 else:
     __getattr__, _names, __all__ = attach(__name__, _WHERE, _MODULES)
     __all__ = ["__version__", *__all__]

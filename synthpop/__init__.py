@@ -75,6 +75,7 @@ _WHERE = {
     "draw_sample": "sampling.draw",
     "dump_runfile": "runfiles.runfile",
     "estimate_over_replicates": "variance.over_replicates",
+    "like": "microdata.native",
     "load_demo_population": "datasets",
     "load_demo_survey": "datasets",
     "load_runfile": "runfiles.runfile",
@@ -130,6 +131,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.files import read_survey as read_survey
     from synthpop.microdata.files import read_table as read_table
     from synthpop.microdata.files import write_table as write_table
+    from synthpop.microdata.native import like as like
     from synthpop.microdata.survey import Survey as Survey
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.pipeline import FittedPipeline as FittedPipeline

@@ -18,6 +18,7 @@ from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictio
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import write_table
 from synthpop.microdata.frames import is_number
+from synthpop.microdata.native import like
 from synthpop.microdata.streams import Streams, resolve_seed
 
 ORDERS = ("records", "households", "households and members", "keep")
@@ -32,7 +33,7 @@ def release_file(
     order: str | None = None,
     seed: int | None = None,
     dictionary: Dictionary | None = None,
-) -> pd.DataFrame:
+) -> Any:
     """Return a file as it may leave the house.
 
     Categories that no record has, the index, and everything in ``attrs`` but the dictionary are
@@ -41,7 +42,7 @@ def release_file(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, n records
+    data : DataFrame, or a frame of another library, n records
     household : str, optional
         Column of household ids: it gets new numbers, and members stay together.
     identifiers : str or sequence of str, optional
@@ -61,7 +62,7 @@ def release_file(
 
     Returns
     -------
-    DataFrame, n records
+    frame of the library of `data`, n records
 
     Raises
     ------
@@ -107,7 +108,8 @@ def release_file(
     meanings = dictionary_of(frame) if dictionary is None else dictionary
     file.attrs = {}
     meanings = released_dictionary(file, meanings)
-    return with_dictionary(file, meanings) if len(meanings) else file
+    released = with_dictionary(file, meanings) if len(meanings) else file
+    return like(data, released)
 
 
 def released_dictionary(file: pd.DataFrame, dictionary: Dictionary) -> Dictionary:
@@ -182,5 +184,5 @@ def write_release(path: Path | str, data: Any, **options: Any) -> Path:
     False
     """
     target = Path(path)
-    write_table(release_file(data, **options), target)
+    write_table(as_frame(release_file(data, **options)), target)
     return target

@@ -14,7 +14,7 @@ from synthpop.microdata.errors import Faults, InputError, did_you_mean
 
 
 def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
-    """Return `data` as a DataFrame with rows numbered from 0; Arrow tables are accepted.
+    """Return `data` as a DataFrame with rows numbered from 0; frames of any library are accepted.
 
     Names of columns that are no text, as 5, become text. The input is never changed;
     columns are shared with it where pandas can.
@@ -35,16 +35,27 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
 
         frame = pa.table(data).to_pandas()
     else:
-        faults = Faults(subject)
-        faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
-        raise InputError(faults.subject, faults.found)
+        frame = _of_another_library(data, subject)
     frame = frame.reset_index(drop=True)
-    metadata = getattr(getattr(data, "schema", None), "metadata", None)
+    is_arrow = type(data).__module__.startswith("pyarrow")
+    metadata = getattr(getattr(data, "schema", None), "metadata", None) if is_arrow else None
     if ATTRIBUTE not in frame.attrs and isinstance(metadata, dict):
         dictionary = dictionary_of_schema(metadata)
         frame = with_dictionary(frame, dictionary) if len(dictionary) else frame
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)
+    return frame
+
+
+def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
+    """Return a frame of another library, lazy ones collected; anything else is a fault."""
+    from synthpop.microdata.native import to_pandas
+
+    frame = to_pandas(data)
+    if frame is None:
+        faults = Faults(subject)
+        faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")
+        raise InputError(faults.subject, faults.found)
     return frame
 
 
