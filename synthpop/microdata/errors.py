@@ -186,7 +186,7 @@ class Faults:
         faults = self.found
         if self.line_of is not None:
             faults = [replace(f, line=f.line or self.line_of(f.where)) for f in faults]
-            faults = sorted(faults, key=lambda fault: fault.line)
+            faults = sorted(faults, key=lambda fault: (fault.line == 0, fault.line))
         raise self.error(self.subject, faults)
 
 
