@@ -37,35 +37,38 @@ OBJECTS |= {"tails": tails, "weighted": weighted, "calibration": calibration}
 EXPORTED = {
     "simPop": """
         addKnownMargins addWeights<- calibPop calibSample calibVars checkCol chooseSILCvars
-        conditional.dis contingencyWt correctHeaps correctSingleHeap corWt covWt crossValidation
-        factorNA getAge getBreaks getBwplotStats getCat getCdf getCitizenship getEcoStat getExclude
-        getGender getHsize ipu loadSILC manageSimPopObj meanWt mergeSILC modifySILC panelSpBwplot
-        panelSpCdfplot pop pop<- popData popObj popObj<- prepanelSpCdfplot prepBwplotStats prepCdf
-        quantileWt restructureHHid samp samp<- sampHH sampleData sampleObj sampleObj<- simCategorical
-        simComponents simContinuous simEUSILC simInitSpatial simRelation simStructure spBwplot
+        conditional.dis contingencyWt correctHeaps correctSingleHeap corWt covWt
+        crossValidation factorNA getAge getBreaks getBwplotStats getCat getCdf
+        getCitizenship getEcoStat getExclude getGender getHsize ipu loadSILC manageSimPopObj
+        meanWt mergeSILC modifySILC panelSpBwplot panelSpCdfplot pop pop<- popData popObj
+        popObj<- prepanelSpCdfplot prepBwplotStats prepCdf quantileWt restructureHHid samp
+        samp<- sampHH sampleData sampleObj sampleObj<- simCategorical simComponents
+        simContinuous simEUSILC simInitSpatial simRelation simStructure spBwplot
         spBwplotStats spCdf spCdfplot specifyInput spMosaic sprague spTable tableObj tableWt
         univariate.dis utility utilityIndicator utilityModal varWt whipple""",
     "sdcMicro": """
         addGhostVars addNoise AI_applyAnonymization AI_createSdcObj argus_microaggregation
-        argus_rankswap calcRisks createDat createNewID createSdcObj dataGen dRisk dRiskRMD dUtility
-        extractManipData freq freqCalc generateStrata get.sdcMicroObj globalRecode groupAndRename
-        IL_correl IL_variables importProblem indivRisk infoLoss kAnon kAnon_violations ldiversity
-        LocalRecProg localSupp localSuppression mafast measure_risk mergeHouseholdData
-        microaggregation microaggrGower modRisk mvTopCoding nextSdcObj plotMicro pram query_llm
-        rankSwap readMicrodata recordLinkage recordSwap removeDirectID report riskyCells sdcApp
-        selectHouseholdData set.sdcMicroObj shuffle strataVar<- suda2 topBotCoding undolast valTable
-        varToFactor varToNumeric writeSafeFile""",
+        argus_rankswap calcRisks createDat createNewID createSdcObj dataGen dRisk dRiskRMD
+        dUtility extractManipData freq freqCalc generateStrata get.sdcMicroObj globalRecode
+        groupAndRename IL_correl IL_variables importProblem indivRisk infoLoss kAnon
+        kAnon_violations ldiversity LocalRecProg localSupp localSuppression mafast
+        measure_risk mergeHouseholdData microaggregation microaggrGower modRisk mvTopCoding
+        nextSdcObj plotMicro pram query_llm rankSwap readMicrodata recordLinkage recordSwap
+        removeDirectID report riskyCells sdcApp selectHouseholdData set.sdcMicroObj shuffle
+        strataVar<- suda2 topBotCoding undolast valTable varToFactor varToNumeric
+        writeSafeFile""",
     "laeken": """
-        arpr arpt bootVar calibVars calibWeights eqInc eqSS fitPareto gini gpg incMean incMedian
-        incQuintile is.arpr is.gini is.gpg is.indicator is.prop is.qsr is.rmpg meanExcessPlot minAMSE
-        paretoQPlot paretoScale paretoTail prop qsr replaceOut replaceTail reweightOut rmpg shrinkOut
-        thetaHill thetaISE thetaLS thetaMoment thetaPDC thetaQQ thetaTM thetaWML variance
-        weightedMean weightedMedian weightedQuantile""",
+        arpr arpt bootVar calibVars calibWeights eqInc eqSS fitPareto gini gpg incMean
+        incMedian incQuintile is.arpr is.gini is.gpg is.indicator is.prop is.qsr is.rmpg
+        meanExcessPlot minAMSE paretoQPlot paretoScale paretoTail prop qsr replaceOut
+        replaceTail reweightOut rmpg shrinkOut thetaHill thetaISE thetaLS thetaMoment
+        thetaPDC thetaQQ thetaTM thetaWML variance weightedMean weightedMedian
+        weightedQuantile""",
     "simFrame": """
-        aggregate clusterRunSimulation clusterSetup contaminate draw generate getStrataLegend
-        getStrataSplit getStrataTable getStratumSizes getStratumValues head inclusionProb plot
-        runSimulation setNA setup simApply simBwplot simDensityplot simSample simSapply simXyplot
-        srs stratify summary tail ups""",
+        aggregate clusterRunSimulation clusterSetup contaminate draw generate
+        getStrataLegend getStrataSplit getStrataTable getStratumSizes getStratumValues head
+        inclusionProb plot runSimulation setNA setup simApply simBwplot simDensityplot
+        simSample simSapply simXyplot srs stratify summary tail ups""",
 }
 
 
