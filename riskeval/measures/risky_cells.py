@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -71,6 +71,7 @@ def risky_cells(
     *,
     threshold: float | Sequence[float] = 2,
     max_dimension: int = 3,
+    levels: Sequence[int] | Mapping[str, int] | None = None,
     missing: str = "own-category",
     alpha: float = 1.0,
 ) -> RiskyCells:
@@ -85,6 +86,11 @@ def risky_cells(
         keys, pairs, triples ...).
     max_dimension : int, default 3
         Largest number of keys in a table; at most the number of keys is used.
+    levels : sequence or mapping of whole numbers from 0, optional
+        Identification level of each key, as in mu-Argus: 1 is the most identifying, 0 leaves a
+        key out. Tables are extremely identifying x very identifying x identifying: the first key
+        has level 1, the second at most 2, the third at most 3, and so on. Default: all
+        combinations.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`. Cells with a missing key are counted
         as the table would print them.
@@ -101,8 +107,9 @@ def risky_cells(
 
     Notes
     -----
-    The count of unsafe cells of mu-Argus. The file is tabulated once; all tables come from its
-    distinct keys.
+    The count of unsafe cells of mu-Argus; identification levels: Willenborg and de Waal (2001),
+    Elements of Statistical Disclosure Control, section 1.4. The file is tabulated once; all tables
+    come from its distinct keys.
 
     Examples
     --------
@@ -116,6 +123,7 @@ def risky_cells(
     frame = as_frame(data)
     faults = Faults("risky cells")
     names = read_keys(faults, frame, keys, missing, alpha)
+    rank = _read_levels(faults, names, levels)
     whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
     if not whole or max_dimension < 1:
         faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
@@ -137,6 +145,8 @@ def risky_cells(
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, dimensions + 1):
         for places in combinations(range(len(names)), dimension):
+            if not is_known_table([rank[j] for j in places]):
+                continue
             limit = limits[dimension - 1]
             marginal, cell = _marginal(table, places)
             f, _ = match_counts(marginal, missing, float(alpha))
@@ -165,6 +175,44 @@ def risky_cells(
         "share",
     ]
     return RiskyCells(pd.DataFrame(rows, columns=columns), unsafe_tables[table.cell], tuple(chosen))
+
+
+def is_known_table(levels: Sequence[int]) -> bool:
+    """Whether a table of keys of these identification levels is one that is looked at.
+
+    Sorted, the i-th key must have at most the level i.
+
+    Examples
+    --------
+    >>> [is_known_table(one) for one in ([1], [2], [1, 1], [3, 1], [1, 3, 2], [0])]
+    [True, False, True, False, True, False]
+    """
+    return all(0 < level <= place for place, level in enumerate(sorted(levels), start=1))
+
+
+def _read_levels(
+    faults: Faults, names: Sequence[str], levels: Sequence[int] | Mapping[str, int] | None
+) -> list[int]:
+    """Identification level of each key; without levels 1, which lets every table pass."""
+    if levels is None:
+        return [1] * len(names)
+    if isinstance(levels, Mapping):
+        for name in set(levels) ^ set(names):
+            faults.add("levels", f"{name!r} is no key or has no level")
+        given = [levels.get(name, 1) for name in names]
+    else:
+        given = list(levels)
+        if len(given) != len(names):
+            what = f"has {plural(len(given), 'value')} for {plural(len(names), 'key')}"
+            faults.add("levels", what)
+            return [1] * len(names)
+    for value in given:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+            faults.add("levels", f"is {value!r}", remedy="Give whole numbers from 0.")
+            return [1] * len(names)
+    if 1 not in given:
+        faults.add("levels", "has no key of level 1", remedy="Every table starts with one.")
+    return [int(value) for value in given]
 
 
 def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndarray]:

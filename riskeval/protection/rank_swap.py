@@ -228,7 +228,11 @@ def _notes(
             )
         if row.not_swapped:
             notes.append(f"{plural(row.not_swapped, 'value')} of {row.variable} found no partner.")
-    kept = ", ".join(f"{row.variable} {row.correlation:.4f}" for row in ranks.itertuples())
+    correlation = zip(ranks["variable"], ranks["correlation"].to_numpy(float), strict=True)
+    kept = ", ".join(
+        f"{name} {value:.4f}" if np.isfinite(value) else f"{name} undefined (it has one value)"
+        for name, value in correlation
+    )
     what = "every value is still in the file"
     if any(tail.any() for tail in tails):
         counts = [

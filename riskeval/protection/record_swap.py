@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.result import Protected, check_seed, own_frame, protected
+from riskeval.protection.swap_places import Places, read_own_risk, read_places
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode, encode_keys
+from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
-
-
-@dataclass(frozen=True)
-class Places:
-    """Households and where they live.
-
-    Attributes
-    ----------
-    of_record : int64 array, shape (n,)
-        Household of each record.
-    first : int64 array, shape (H,)
-        First record of each household.
-    area : int64 array, shape (H, levels)
-        Area of each household at each level, coarse to fine.
-    count : float64 array, shape (H, levels)
-        Smallest number of records that share the risk keys and the area with a member.
-    profiles : list of int64 arrays, shape (H,)
-        Group of similar households, for each profile in the order in which they are tried.
-    """
-
-    of_record: np.ndarray
-    first: np.ndarray
-    area: np.ndarray
-    count: np.ndarray
-    profiles: list[np.ndarray]
 
 
 def record_swap(
@@ -53,6 +28,9 @@ def record_swap(
     k: int = 3,
     rate: float = 0.05,
     carry_along: Sequence[str] = (),
+    household_keys: Sequence[str] = (),
+    risk: Any = None,
+    risk_threshold: float | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Let households exchange their geography with similar households elsewhere.
@@ -78,6 +56,16 @@ def record_swap(
         only if more must be.
     carry_along : sequence of str
         Further household columns that move with the place (grid cells, degree of urbanisation).
+    household_keys : sequence of str
+        Household columns that an intruder may know, besides the area and the risk keys of all
+        members: a household must also be swapped when fewer than k households of an area share
+        these and the make-up of the risk keys (whoever has which).
+    risk : array or table of shape (n, levels), or (n,) for all levels, optional
+        Risk of each record at each level of the hierarchy, from 0 to 1, in place of 1 / count:
+        that of a household is the largest of its members.
+    risk_threshold : float, optional
+        With `risk`: a household with a risk above it at some level must be swapped; k asks for
+        nothing then.
     seed : int, optional
 
     Returns
@@ -101,13 +89,13 @@ def record_swap(
     -----
     Targeted record swapping as used for the European census 2021 (Shlomo, Tudor and Groom 2010,
     doi:10.1007/978-3-642-15838-4_4). The risk of a household at a level is the largest of
-    1 / count over its members. Level by level from the coarsest, households with a count below k
-    get a partner in another area of that level; then further households of the finest areas are
-    swapped until the rate is reached, those with high risk first: the order is that of
-    risk / E with E standard exponential, so that risk acts as a weight in sampling without
-    replacement. A household that must be swapped and finds nobody in another area of its level
-    looks in the next finer one. A partner is the free household of the same profile with the
-    highest such value.
+    1 / count over its members (records, or households with `household_keys`). Level by level
+    from the coarsest, households with a count below k get a partner in another area of that level;
+    then further households of the finest areas are swapped until the rate is reached, those with
+    high risk first: the order is that of risk / E with E standard exponential, so that risk acts
+    as a weight in sampling without replacement. A household that must be swapped and finds
+    nobody in another area of its level looks in the next finer one. A partner is the free
+    household of the same profile with the highest such value.
 
     Examples
     --------
@@ -121,13 +109,15 @@ def record_swap(
     frame = own_frame(data)
     profiles = _profiles(similar)
     geo, keys, along = list(hierarchy), list(risk_keys), list(carry_along)
+    known = list(household_keys)
     faults = Faults("record_swap")
-    _check(faults, frame, household, geo, profiles, keys, along, k, rate)
+    _check(faults, frame, household, geo, profiles, keys, along, k, rate, known)
+    risks = read_own_risk(faults, risk, risk_threshold, len(frame), len(geo))
     check_seed(faults, seed)
     faults.raise_if_any()
     seed = resolve_seed(seed)
-    places = _places(frame, household, geo, profiles, keys)
-    partner, level, must, alone = _paired(places, k, rate, Streams(seed))
+    places = read_places(frame, household, geo, profiles, keys, known, k, risks, risk_threshold)
+    partner, level, must, alone = _paired(places, rate, Streams(seed))
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
     released = frame.copy(deep=False)
@@ -152,6 +142,9 @@ def record_swap(
             "k": k,
             "rate": rate,
             "carry_along": along,
+            "household_keys": known,
+            "risk": None if risks is None else risks.tolist(),
+            "risk_threshold": risk_threshold,
         },
         seed=seed,
         notes=[
@@ -198,6 +191,7 @@ def _check(
     along: list[str],
     k: int,
     rate: float,
+    known: list[str],
 ) -> None:
     if not geo:
         faults.add("hierarchy", "no column is given", remedy="Name at least one.")
@@ -206,8 +200,12 @@ def _check(
     fine = check_columns(faults, frame, [household], "household")
     for role, names in (("hierarchy", geo), ("risk key", keys), ("carried along", along)):
         check_columns(faults, frame, dict.fromkeys(names), role)
-    shared = dict.fromkeys([*geo, *along, *(name for profile in profiles for name in profile)])
-    check_columns(faults, frame, [name for name in shared if name not in [*geo, *along]], "similar")
+    check_columns(faults, frame, dict.fromkeys(known), "household key")
+    shared = dict.fromkeys(
+        [*geo, *along, *known, *(name for profile in profiles for name in profile)]
+    )
+    others = [name for name in shared if name not in [*geo, *along, *known]]
+    check_columns(faults, frame, others, "similar")
     for name in {*geo, *along} & {household, *keys, *(n for p in profiles for n in p)}:
         faults.add(name, "is swapped and also household, risk key or similar")
     if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 0:
@@ -233,51 +231,17 @@ def _check(
             faults.add(name, "area is missing", rows=np.flatnonzero(codes < 0))
 
 
-def _places(
-    frame: pd.DataFrame,
-    household: str,
-    geo: list[str],
-    profiles: list[list[str]],
-    keys: list[str],
-) -> Places:
-    of_record = pd.factorize(frame[household])[0].astype(np.int64)
-    n_households = int(of_record.max(initial=-1)) + 1
-    first = np.zeros(n_households, dtype=np.int64)
-    first[of_record[::-1]] = np.arange(len(frame) - 1, -1, -1)
-    areas, counts = [], []
-    for level in range(1, len(geo) + 1):
-        area = _ids(frame, geo[:level])
-        crossed = _ids(frame, [*geo[:level], *keys])
-        smallest = np.full(n_households, np.inf)
-        np.minimum.at(smallest, of_record, np.bincount(crossed)[crossed])
-        areas.append(area[first])
-        counts.append(smallest)
-    return Places(
-        of_record,
-        first,
-        np.column_stack(areas),
-        np.column_stack(counts),
-        [_ids(frame.iloc[first], profile) for profile in profiles],
-    )
-
-
-def _ids(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
-    coded = encode_keys(frame, names)
-    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
-
-
 def _paired(
-    places: Places, k: int, rate: float, streams: Streams
+    places: Places, rate: float, streams: Streams
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Partner and level of each household, who had to be swapped, and who of them was not."""
     n, n_levels = places.area.shape
     partner = np.full(n, -1, dtype=np.int64)
     level = np.zeros(n, dtype=np.int64)
-    below = places.count < k
-    must = np.asarray(below.any(axis=1))
-    worst = np.where(must, below.argmax(axis=1), n_levels)
+    must = np.asarray(places.must.any(axis=1))
+    worst = np.where(must, places.must.argmax(axis=1), n_levels)
     for step in range(n_levels):
-        priority = _priority(places.count[:, step], streams.at("record_swap", "must", step))
+        priority = _priority(places.risk[:, step], streams.at("record_swap", "must", step))
         who = np.flatnonzero((worst <= step) & (partner < 0))
         n_areas = int(places.area[:, step].max(initial=-1)) + 1
         quota = np.full(n_areas, n, dtype=np.int64)
@@ -285,7 +249,7 @@ def _paired(
     alone = np.flatnonzero(must & (partner < 0))
     last = n_levels - 1
     rng = streams.at("record_swap", "more")
-    priority = _priority(places.count[:, last], rng)
+    priority = _priority(places.risk[:, last], rng)
     quota = _quota(places.area[:, last], partner, rate, rng)
     budget = np.array([quota.sum()])
     # areas whose households find no partner leave their part to the others
@@ -295,8 +259,8 @@ def _paired(
     return partner, level, must, alone
 
 
-def _priority(count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return 1.0 / count / rng.standard_exponential(len(count))
+def _priority(risk: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return risk / rng.standard_exponential(len(risk))
 
 
 def _quota(

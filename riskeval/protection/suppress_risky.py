@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from riskeval.protection.result import Protected, own_frame, protected, suppress
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.columns import names_of
 from riskeval.recovery.recover import recover
+from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import count, join, number, plural
@@ -56,7 +58,8 @@ def suppress_risky(
     Protected
         ``details`` has ``above`` (records above the threshold at first; more than changed cells
         where values were missing before), ``recovery`` (what ``riskeval.recover`` reads back) and,
-        where the risk was estimated here, ``still_above`` afterwards. Nothing is drawn at random.
+        where the risk was estimated here, ``still_above`` (records above it in the end, with what
+        can be read back filled in). Nothing is drawn at random.
 
     Raises
     ------
@@ -95,27 +98,34 @@ def suppress_risky(
     if household is not None:
         homes = read_households(faults, frame, household, candidates=names)
     faults.raise_if_any()
+    intruder = _Intruder(frame, names, weights, household, homes)
+    hidden = {name: np.zeros(len(frame), dtype=bool) for name in names}
     released = frame.copy(deep=False)
-    still = None
+    order = [names[j] for j in np.argsort(-ranks, kind="stable")]
     if numbers is not None:
-        first = _hide(frame, released, names[0], numbers > threshold, homes)
+        first = intruder.hide(released, hidden, names[0], numbers > threshold)
     else:
-        first = 0
-        for step, j in enumerate(np.argsort(-ranks, kind="stable")):
-            above = _individual(released, names, weights, household) > threshold
-            first = int(above.sum()) if step == 0 else first
-            _hide(frame, released, names[j], above, homes)
-        still = int((_individual(released, names, weights, household) > threshold).sum())
+        first = int((intruder.risk(released) > threshold).sum())
+        for name in order:
+            intruder.hide(released, hidden, name, intruder.risk(released) > threshold)
     notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
-    if still is not None:
-        notes.append(f"Estimated anew on {join(names)}, {count(still)} still have.")
+    # what the other members, rows, weights and columns tell is no protection: hide more
+    recovery = intruder.attack(released, hidden)
+    at_first = recovery.n_right
+    still = None
+    if numbers is None:
+        for name in order if at_first else []:
+            above = intruder.risk(intruder.believed(released, recovery)) > threshold
+            if not above.any():
+                break
+            intruder.hide(released, hidden, name, above)
+            recovery = intruder.attack(released, hidden)
+        known = intruder.believed(released, recovery)
+        still = int((intruder.risk(known) > threshold).sum())
+        after = " after what can be read back is filled in" if at_first else ""
+        notes.append(f"Estimated anew on {join(names)}{after}, {count(still)} still have.")
     if homes is not None and homes.variables:
         notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
-    hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
-    recovery = recover(
-        released, household=household, weights=weights, original=frame,
-        suppressed=pd.DataFrame(hidden),
-    )  # fmt: skip
     if recovery.n_right:
         sources = join(dict.fromkeys(recovery.cells["source"]))
         notes.append(
@@ -154,22 +164,47 @@ def _read_risk(faults: Faults, risk: Any, n: int) -> np.ndarray:
     return np.asarray(numbers)
 
 
-def _individual(
-    frame: pd.DataFrame, names: Sequence[str], weights: str | None, household: str | None
-) -> np.ndarray:
-    from riskeval.measures.individual import individual_risk
+@dataclass(frozen=True, eq=False)
+class _Intruder:
+    """What an intruder has beside the release, and what they make of it."""
 
-    return individual_risk(frame, list(names), weights=weights, household=household).risk
+    frame: pd.DataFrame
+    names: Sequence[str]
+    weights: str | None
+    household: str | None
+    homes: HouseholdRoles | None
 
+    def risk(self, released: pd.DataFrame) -> np.ndarray:
+        """Individual risk of each record on the columns, float64, shape (n,)."""
+        from riskeval.measures.individual import individual_risk
 
-def _hide(
-    frame: pd.DataFrame, released: pd.DataFrame, name: str, above: np.ndarray,
-    homes: HouseholdRoles | None,
-) -> int:  # fmt: skip
-    """Suppress a column in `released`; return the number of records above the threshold."""
-    rows = above
-    if homes is not None and name in homes.variables:
-        rows = np.bincount(homes.number, above, len(homes))[homes.number] > 0
-    gone = rows | released[name].isna().to_numpy()
-    released[name] = suppress_cells(frame[name], gone & frame[name].notna().to_numpy())
-    return int(above.sum())
+        names, weights = list(self.names), self.weights
+        return individual_risk(released, names, weights=weights, household=self.household).risk
+
+    def hide(
+        self, released: pd.DataFrame, hidden: dict[str, np.ndarray], name: str, above: np.ndarray
+    ) -> int:
+        """Suppress a column in `released`; return the number of records above the threshold."""
+        rows = above
+        if self.homes is not None and name in self.homes.variables:
+            rows = np.bincount(self.homes.number, above, len(self.homes))[self.homes.number] > 0
+        hidden[name] = (hidden[name] | rows) & self.frame[name].notna().to_numpy()
+        released[name] = suppress_cells(self.frame[name], hidden[name])
+        return int(above.sum())
+
+    def attack(self, released: pd.DataFrame, hidden: dict[str, np.ndarray]) -> Recovery:
+        """Read back what the rest of the file tells."""
+        return recover(
+            released, household=self.household, weights=self.weights, original=self.frame,
+            suppressed=pd.DataFrame(hidden),
+        )  # fmt: skip
+
+    def believed(self, released: pd.DataFrame, recovery: Recovery) -> pd.DataFrame:
+        """The release with what is read back rightly."""
+        known = released.copy(deep=False)
+        right = recovery.cells[recovery.cells["right"]]
+        for name, part in right.groupby("column", sort=False):
+            missing = released[str(name)].isna().to_numpy(copy=True)
+            missing[part["row"].to_numpy()] = False
+            known[str(name)] = suppress_cells(self.frame[str(name)], missing)
+        return known

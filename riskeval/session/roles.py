@@ -28,7 +28,9 @@ FROM_ROLES: dict[str, dict[str, str]] = {
         "columns": "pram", "strata": "strata", "household": "household",
         "household_variables": "household_variables",
     },
-    "record_swap": {"household": "household", "risk_keys": "keys"},
+    "record_swap": {
+        "household": "household", "risk_keys": "keys", "household_keys": "household_keys",
+    },
     "top_bottom_code": {"household": "household"},
     "microaggregate": {
         "variables": "numeric", "strata": "strata", "household": "household",

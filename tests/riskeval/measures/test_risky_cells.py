@@ -95,3 +95,21 @@ def test_order_of_records_does_not_matter():
     assert risky_cells(DATA.iloc[order], ["a", "b"], threshold=1).per_record.tolist() == (
         whole[order].tolist()
     )
+
+
+def test_identification_levels_choose_the_tables() -> None:
+    """Extremely identifying x very identifying x identifying, by hand."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.integers(0, 4, 60) for name in "abcd"})
+    result = risky_cells(frame, list("abcd"), levels={"a": 1, "b": 2, "c": 3, "d": 0})
+    assert result.table["keys"].tolist() == ["a", "a x b", "a x b x c"]
+    every = risky_cells(frame, list("abcd")).table.set_index("keys")
+    pd.testing.assert_frame_equal(every.loc[result.table["keys"]].reset_index(), result.table)
+    two = risky_cells(frame, list("abcd"), levels=[1, 1, 3, 2], max_dimension=2)
+    assert two.table["keys"].tolist() == ["a", "b", "a x b", "a x d", "b x d"]
+    for levels, text in (
+        ([1, 2], "has 2 values for 4 keys"), ([2, 2, 3, 3], "no key of level 1"),
+        ({"a": 1, "z": 1}, "'z' is no key"), ([1, -1, 1, 1], "whole numbers from 0"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=text):
+            risky_cells(frame, list("abcd"), levels=levels)

@@ -206,3 +206,9 @@ def test_small_and_constant_files():
 def test_faults_are_named(options, text):
     with pytest.raises(InputError, match=text):
         rank_swap(people(20), **{"variables": ["income"], **options})
+
+
+def test_a_constant_variable_has_no_correlation_to_print() -> None:
+    text = rank_swap(pd.DataFrame({"x": [1.0] * 50}), ["x"], seed=1).summary()
+    assert "nan" not in text
+    assert "x undefined (it has one value)" in text

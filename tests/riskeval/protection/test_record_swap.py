@@ -296,3 +296,75 @@ def test_a_name_beside_a_list_is_a_profile_of_its_own():
     assert _profiles([["size"], "own"]) == [["size"], ["own"]]
     assert _profiles(["size", "own"]) == [["size", "own"]]
     assert _profiles("size") == [["size"]]
+
+
+class TestOwnRisk:
+    def families(self, n: int = 80) -> pd.DataFrame:
+        rng = np.random.default_rng(4)
+        home = np.repeat(np.arange(n), 2)
+        return pd.DataFrame(
+            {
+                "hid": home,
+                "nuts1": (home % 2).astype(str),
+                "nuts2": (home % 4).astype(str),
+                "hsize": 2,
+                "tenure": rng.choice(["own", "rent"], n)[home],
+                "ageGroup": rng.integers(0, 3, 2 * n),
+                "national": 1,
+            }
+        )
+
+    def test_the_risk_of_the_user_decides_who_is_swapped(self) -> None:
+        people = self.families()
+        risk = np.zeros((160, 2))
+        risk[[10, 41], 0] = 0.9  # members of households 5 and 20
+        risk[100, 1] = 0.4
+        result = swap(people, k=3, rate=0, risk=risk, risk_threshold=0.5)
+        must = result.details["swaps"].query("must")
+        assert set(must["household"]) | set(must["partner"]) >= {5, 20}
+        assert result.details["must_swap"] == 2
+        assert set(must["level"]) == {"nuts1"}
+        check_invariants(people, result)
+        more = swap(people, k=0, rate=0, risk=risk, risk_threshold=0.3)
+        assert more.details["must_swap"] == 3
+        plain = swap(people, k=3, rate=0)
+        by_count = swap(people, k=3, rate=0, risk=risk)  # k still counts
+        assert plain.details["must_swap"] == by_count.details["must_swap"]
+
+    def test_risky_households_come_first(self) -> None:
+        people = self.families()
+        risk = np.where(people["hid"] < 8, 1.0, 0.001)
+        swapped = [
+            set(swap(people, k=0, rate=0.1, risk=risk, seed=seed).details["swaps"]["household"])
+            for seed in range(10)
+        ]
+        share = np.mean([len(homes & set(range(8))) / len(homes) for homes in swapped])
+        assert share > 0.7
+
+    def test_household_keys_count_households_by_their_make_up(self) -> None:
+        people = self.families()
+        result = swap(people, k=3, rate=0, household_keys=["tenure"])
+        homes = people.groupby("hid").agg(
+            nuts1=("nuts1", "first"), nuts2=("nuts2", "first"), tenure=("tenure", "first"),
+            ages=("ageGroup", lambda ages: tuple(sorted(ages))),
+        )  # fmt: skip
+        rare = np.zeros(len(homes), dtype=bool)
+        for area in (["nuts1"], ["nuts1", "nuts2"]):
+            rare |= homes.groupby([*area, "tenure", "ages"])["ages"].transform("size") < 3
+        assert result.details["must_swap"] >= rare.sum() > 0
+        assert set(homes.index[rare]) <= set(result.details["swaps"]["household"]) | set(
+            result.details["without_partner"]
+        )
+        assert swap(people, k=3, rate=0).details["must_swap"] < result.details["must_swap"]
+
+    def test_faults(self) -> None:
+        people = self.families()
+        for more, text in (
+            ({"risk": np.zeros((3, 2))}, "has the shape"),
+            ({"risk": np.full(160, 2.0)}, "no number from 0 to 1"),
+            ({"risk_threshold": 0.5}, "without risk"),
+            ({"risk": np.zeros(160), "risk_threshold": 5}, "risk_threshold: is 5"),
+            ({"household_keys": ["ageGroup"]}, "differs within a household"),
+        ):
+            with pytest.raises(InputError, match=text):
+                swap(people, **more)

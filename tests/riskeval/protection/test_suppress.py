@@ -400,3 +400,32 @@ def test_suppress_risky_works_through_several_keys_by_importance():
     assert "can be read back" in alone.summary()
     with pytest.raises(InputError, match="is for one column"):
         suppress_risky(frame, keys, risk=first, threshold=0.02)
+
+
+def test_suppress_risky_hides_more_where_the_rest_of_the_file_tells_the_value():
+    """District tells region: hiding region alone leaves the risk as it was."""
+    rng = np.random.default_rng(3)
+    district = rng.choice(6, 400, p=[0.3, 0.3, 0.2, 0.15, 0.04, 0.01])
+    people = pd.DataFrame(
+        {
+            "age": rng.integers(0, 6, 400).astype(str),
+            "region": pd.Series(district).map(str),
+            "district": district + 100,
+            "w": 20.0,
+        }
+    )
+    asked = {"threshold": 0.02, "weights": "w"}
+    keys = ["age", "region"]
+    result = suppress_risky(people, keys, **asked)
+    assert result.data.loc[result.data["region"].isna(), "age"].isna().any()
+    recovery = result.details["recovery"]
+    assert recovery.n_right > 0
+    known = result.data.copy()  # with what the intruder reads back
+    for row in recovery.cells[recovery.cells["right"]].itertuples():
+        known.loc[row.row, row.column] = people.loc[row.row, row.column]
+    above = individual_risk(known, keys, weights="w").risk > 0.02
+    assert result.details["still_above"] == above.sum() < result.details["above"]
+    assert "after what can be read back is filled in" in result.summary()
+    alone = suppress_risky(people.drop(columns="district"), keys, **asked)
+    assert alone.cells_suppressed < result.cells_suppressed
+    assert "filled in" not in alone.summary()

@@ -1,0 +1,142 @@
+"""Where households live, and how rare they are there: what record swapping starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.codes import cell_ids, encode_keys
+from synthpop.microdata.errors import Faults
+
+
+@dataclass(frozen=True)
+class Places:
+    """Households and where they live.
+
+    Attributes
+    ----------
+    of_record : int64 array, shape (n,)
+        Household of each record.
+    first : int64 array, shape (H,)
+        First record of each household.
+    area : int64 array, shape (H, levels)
+        Area of each household at each level, coarse to fine.
+    risk : float64 array, shape (H, levels)
+        Risk of the household at each level: the largest of its members.
+    must : bool array, shape (H, levels)
+        Whether the household must be swapped for its risk at each level.
+    profiles : list of int64 arrays, shape (H,)
+        Group of similar households, for each profile in the order in which they are tried.
+    """
+
+    of_record: np.ndarray
+    first: np.ndarray
+    area: np.ndarray
+    risk: np.ndarray
+    must: np.ndarray
+    profiles: list[np.ndarray]
+
+
+def read_own_risk(
+    faults: Faults, risk: Any, threshold: float | None, n: int, n_levels: int
+) -> np.ndarray | None:
+    """Risks of records by level, float64, shape (n, levels), as the user gave them."""
+    if threshold is not None:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not is_number or not 0 <= threshold <= 1:
+            faults.add("risk_threshold", f"is {threshold!r}", remedy="Give a number from 0 to 1.")
+        if risk is None:
+            faults.add("risk_threshold", "is given without risk", remedy="Give risk, or k.")
+    if risk is None:
+        return None
+    values = pd.DataFrame(risk).apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    if values.shape == (n, 1):
+        values = np.repeat(values, n_levels, axis=1)
+    if values.shape != (n, n_levels):
+        what = f"has the shape {values.shape} for {n} records and {n_levels} levels"
+        faults.add("risk", what, remedy="Give one row a record and one column a level.")
+        return None
+    wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
+    if wrong.any():
+        faults.add("risk", "is no number from 0 to 1", rows=np.flatnonzero(wrong))
+    return values
+
+
+def read_places(
+    frame: pd.DataFrame,
+    household: str,
+    geo: list[str],
+    profiles: list[list[str]],
+    keys: list[str],
+    known: list[str],
+    k: int,
+    own_risk: np.ndarray | None,
+    threshold: float | None,
+) -> Places:
+    """Find who lives where, and how rare each household is there at every level."""
+    of_record = pd.factorize(frame[household])[0].astype(np.int64)
+    n_households = int(of_record.max(initial=-1)) + 1
+    first = np.zeros(n_households, dtype=np.int64)
+    first[of_record[::-1]] = np.arange(len(frame) - 1, -1, -1)
+    areas, risks, must = [], [], []
+    homes = frame.iloc[first]
+    make_up = make_up_of(of_record, _numbered(frame, keys)) if known else np.empty(0, np.int64)
+    for level in range(1, len(geo) + 1):
+        areas.append(_numbered(frame, geo[:level])[first])
+        # 1. records with the risk keys of a member in the area, 2. households with its make-up
+        crossed = _numbered(frame, [*geo[:level], *keys])
+        smallest = np.full(n_households, np.inf)
+        np.minimum.at(smallest, of_record, np.bincount(crossed)[crossed])
+        if known:
+            place = _numbered(homes, [*geo[:level], *known])
+            pair, n_pairs = cell_ids(
+                np.column_stack([place, make_up]), [int(place.max()) + 1, int(make_up.max()) + 1]
+            )
+            smallest = np.minimum(smallest, np.bincount(pair, minlength=n_pairs)[pair])
+        largest = 1.0 / smallest
+        below = smallest < k
+        # 3. risks of the user come before counts
+        if own_risk is not None:
+            largest = np.zeros(n_households)
+            np.maximum.at(largest, of_record, own_risk[:, level - 1])
+            below = below if threshold is None else largest > threshold
+        risks.append(largest)
+        must.append(below)
+    return Places(
+        of_record,
+        first,
+        np.column_stack(areas),
+        np.column_stack(risks),
+        np.column_stack(must),
+        [_numbered(homes, profile) for profile in profiles],
+    )
+
+
+def make_up_of(of_record: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Number households by the codes of their members in any order, int64, shape (H,).
+
+    Examples
+    --------
+    >>> make_up_of(np.array([0, 0, 1, 1, 2]), np.array([5, 7, 7, 5, 5])).tolist()
+    [1, 1, 0]
+    """
+    order = np.lexsort((codes, of_record))
+    size = np.bincount(of_record)
+    start = np.cumsum(size) - size
+    result = np.zeros(len(size), dtype=np.int64)
+    n_kinds = 0
+    for members in np.unique(size):
+        homes = np.flatnonzero(size == members)
+        rows = codes[order[start[homes][:, None] + np.arange(members)]]
+        kinds, place = np.unique(rows, axis=0, return_inverse=True)
+        result[homes] = n_kinds + place.reshape(-1)
+        n_kinds += len(kinds)
+    return result
+
+
+def _numbered(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
+    coded = encode_keys(frame, names)
+    return cell_ids(coded.codes, [len(levels) for levels in coded.levels])[0]
