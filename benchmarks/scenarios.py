@@ -32,7 +32,7 @@ from synthpop import (
     Survey,
     anneal,
 )
-from synthpop.pipeline.pipeline import FittedPipeline
+from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.stages.distribute import distribute
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -44,7 +44,7 @@ _WHERE = {
     "Derive": "stages.derive",
     "Dictionary": "microdata.dictionary",
     "Distribute": "stages.distribute",
-    "FittedPipeline": "pipeline.pipeline",
+    "FittedPipeline": "pipeline.fitted",
     "GibbsPass": "stages.gibbs",
     "Impute": "stages.impute",
     "Margin": "calibration.margins",
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.native import like as like
     from synthpop.microdata.survey import Survey as Survey
     from synthpop.models.breaks import breaks as breaks
-    from synthpop.pipeline.pipeline import FittedPipeline as FittedPipeline
+    from synthpop.pipeline.fitted import FittedPipeline as FittedPipeline
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population

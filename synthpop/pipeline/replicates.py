@@ -32,7 +32,7 @@ from synthpop.population.storage import read_manifest
 from synthpop.variance.resampling import rescaled_bootstrap
 
 if TYPE_CHECKING:
-    from synthpop.pipeline.pipeline import FittedPipeline
+    from synthpop.pipeline.fitted import FittedPipeline
 
 REFITS = ("bootstrap",)
 MOST_ATTEMPTS = 10

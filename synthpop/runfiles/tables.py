@@ -15,7 +15,7 @@ from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.files import read_table
 from synthpop.microdata.tomlfile import Table
 from synthpop.pipeline.fingerprint import margin_to_dict
-from synthpop.pipeline.pipeline import ROWS_PER_BLOCK
+from synthpop.pipeline.fitted import ROWS_PER_BLOCK
 
 
 class SurveyInput(FileInput):

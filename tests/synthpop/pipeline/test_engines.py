@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 from synthpop.microdata.errors import InputError, OutputError, WorkerError
-from synthpop.pipeline import cluster, engines, pipeline
+from synthpop.pipeline import cluster, engines
+from synthpop.pipeline import run as run_module
 from synthpop.pipeline.engines import map_blocks
 from tests.small import small_pipeline, small_survey
 
@@ -192,10 +193,10 @@ class DeadlyWriter:
 def test_a_worker_killed_while_a_population_is_written(
     fitted, dask_cluster, tmp_path, monkeypatch
 ) -> None:
-    real = pipeline.WriteBlock
+    real = run_module.WriteBlock
     marker = tmp_path / "killed"
     fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
-    monkeypatch.setattr(pipeline, "WriteBlock", lambda *a: DeadlyWriter(marker, real(*a)))
+    monkeypatch.setattr(run_module, "WriteBlock", lambda *a: DeadlyWriter(marker, real(*a)))
     fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers=at(dask_cluster))
     assert marker.exists()
     assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
@@ -219,7 +220,7 @@ def test_storage_that_is_not_shared(fitted, dask_cluster, tmp_path, monkeypatch)
 
     elsewhere = tmp_path / "elsewhere"
     monkeypatch.setattr(
-        "synthpop.pipeline.pipeline.WriteBlock",
+        "synthpop.pipeline.run.WriteBlock",
         lambda root, *rest: real(elsewhere, *rest),
     )
     with pytest.raises(OutputError, match="storage that all of them share"):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import synthpop.pipeline.pipeline as pipeline
+import synthpop.pipeline.run as run_module
 import synthpop.population.storage as storage
 from synthpop import (
     Anneal,
@@ -37,7 +37,7 @@ from synthpop.pipeline.postprocess import row_blocks, seed_of, threads
 from synthpop.population.manifest import FinishRecord
 from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
-from synthpop.stages.annealing import _thinned
+from synthpop.stages.annealing_result import thinned
 from synthpop.stages.blocks import _cut_counts, cut_rows
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.id_columns import IdColumns
@@ -243,7 +243,7 @@ def test_a_complete_run_is_recognised_and_an_unfinished_one_starts_again(
         raise AssertionError("finished again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "finish_population", never)
+        patch.setattr(run_module, "finish_population", never)
         again = fitted.simulate(rows_per_block=ROWS, out=whole)
     assert again.n_persons > 0
     next(whole.rglob("part-0001.parquet")).unlink()
@@ -781,7 +781,7 @@ def test_events_of_the_last_steps(fitted, tmp_path) -> None:
 
 def test_a_long_trace_is_thinned_and_keeps_its_end() -> None:
     trace = pd.DataFrame({"region": ["a"] * 1000 + ["b"] * 3, "proposals": range(1003)})
-    short = _thinned(trace)
+    short = thinned(trace)
     assert short["region"].value_counts().to_dict() == {"a": 200, "b": 3}
     assert short["proposals"].iloc[[0, 199, 202]].tolist() == [0, 999, 1002]
 

@@ -82,12 +82,12 @@ def test_memory_and_disk_hold_the_same(fitted, reference, tmp_path) -> None:
 
 
 def test_blocks_in_any_order(fitted, monkeypatch, reference) -> None:
-    import synthpop.pipeline.pipeline as pipeline
+    import synthpop.pipeline.run as run_module
 
     def backwards(function, plans, workers):
         yield from map(function, reversed(plans))
 
-    monkeypatch.setattr(pipeline, "map_blocks", backwards)
+    monkeypatch.setattr(run_module, "map_blocks", backwards)
     assert same(reference, fitted.simulate(rows_per_block=ROWS))
 
 

@@ -11,7 +11,7 @@ import pytest
 from synthpop import Categorical, Derive, Margin, Pipeline, Structure, Survey, write_report
 from synthpop.microdata.errors import InputError, OutputError
 from synthpop.pipeline import replicates as machinery
-from synthpop.pipeline.pipeline import FittedPipeline
+from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.replicates import BootstrapReplicates, resampled
 from tests.small import ROLES, small_frame
 

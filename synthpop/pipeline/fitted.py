@@ -1,0 +1,428 @@
+"""A fitted pipeline: what was learned, and the populations that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop._version import __version__
+from synthpop.calibration.margins import Margin
+from synthpop.conditional.rules.enforce import (
+    RulePlan,
+    broken_in_survey,
+)
+from synthpop.microdata.block import Fallback, Sample
+from synthpop.microdata.dataset import restore_column
+from synthpop.microdata.dictionary import dictionary_of
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.output import listener_of
+from synthpop.microdata.show import diagram, view
+from synthpop.microdata.streams import Streams, resolve_seed
+from synthpop.microdata.survey import Survey
+from synthpop.microdata.text import plural
+from synthpop.pipeline.engines import Workers
+from synthpop.pipeline.environment import environment
+from synthpop.pipeline.fingerprint import (
+    check_arguments,
+    check_count,
+    check_run,
+    chosen_strata,
+    described,
+    fingerprint,
+    replicate_seed,
+    stage_to_dict,
+)
+from synthpop.pipeline.replicates import (
+    NOISE_ONLY,
+    BootstrapReplicates,
+    check_design,
+    check_refit,
+    in_order,
+)
+from synthpop.pipeline.run import Run
+from synthpop.pipeline.simulate import Recipe
+from synthpop.population.manifest import (
+    RunIdentity,
+)
+from synthpop.population.plain_values import content_hash, json_values
+from synthpop.population.population import Population
+from synthpop.population.storage import claim
+from synthpop.stages.base import BlockStage, StratumPooling
+from synthpop.stages.blocks import BlockPlan, household_table, make_plan
+from synthpop.stages.derive import Derive
+from synthpop.stages.id_columns import IdColumns, sized
+from synthpop.stages.population_stages import PopulationStage, SurveyStage
+from synthpop.stages.structure import Structure, structure_fallbacks
+
+ROWS_PER_BLOCK = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class FittedPipeline:
+    """A recipe with what it learned from the survey; `simulate` makes populations of it.
+
+    Attributes
+    ----------
+    stages : tuple of stages
+        Those that run block by block.
+    survey : Survey
+        As the stages saw it: with corrected ages where the recipe has `CorrectHeaping`.
+    seed : int
+    places : tuple of int
+        How many stages come before each population_stage.
+    survey_stages, population_stages : tuples
+        The first and last steps of the recipe, on the survey and on the finished population.
+    prepared : tuple of dict
+        What the survey stages did.
+    learned : str
+        Hash of all models; empty where one of them cannot be described.
+    rules : RulePlan
+        Edit rules, and the steps after which they are looked at.
+    replicate : dict or None
+        Which replicate its populations are, for their manifest (see `replicates`).
+    """
+
+    stages: tuple[BlockStage, ...]
+    models: tuple[Any, ...] = field(repr=False)
+    layout: IdColumns = field(repr=False)
+    sample: Sample = field(repr=False)
+    survey: Survey
+    seed: int
+    survey_stages: tuple[SurveyStage, ...] = ()
+    population_stages: tuple[PopulationStage, ...] = ()
+    prepared: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    learned: str = field(default="", repr=False)
+    rules: RulePlan = field(default_factory=RulePlan, repr=False)
+    replicate: dict[str, Any] | None = field(default=None, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)
+
+    def summary(self) -> str:
+        """Return what was learned, from what, in a few sentences."""
+        labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
+        return (
+            f"Recipe of {plural(len(labels), 'step')}, learned from a survey of "
+            f"{plural(self.survey.n_persons, 'person')} with seed {self.seed}: "
+            f"{', '.join(labels)}. {plural(len(self.fallbacks), 'fallback')}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<FittedPipeline: {self.summary()}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the fallbacks of the fit: stage, stratum, what was used, persons."""
+        names = ["stage", "stratum", "what", "n_persons"]
+        return pd.DataFrame([asdict(item) for item in self.fallbacks], columns=names)
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame()
+        steps = diagram([step_text(step) for step in self.steps])
+        return view(self.summary(), table if len(table) else None, steps)
+
+    @property
+    def steps(self) -> tuple[Any, ...]:
+        """The recipe in its order, steps for several variables taken apart."""
+        order: list[Any] = [*self.survey_stages]
+        for number in range(len(self.stages) + 1):
+            pairs = zip(self.population_stages, self.places, strict=True)
+            order += [step for step, place in pairs if place == number]
+            order += self.stages[number : number + 1]
+        return tuple(order)
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What the fit had to fall back to."""
+        of_models = tuple(item for model in self.models for item in model.fallbacks)
+        return (*of_models, *broken_in_survey(self.rules, self.sample))
+
+    @property
+    def pooling(self) -> dict[str, StratumPooling]:
+        """How strata borrowed from each other: stage (and part of it) -> what was chosen."""
+        fits = zip(self.stages, self.models, strict=True)
+        return {
+            stage.label + part: pooling
+            for stage, model in fits
+            for part, pooling in model.poolings().items()
+        }
+
+    def derived_survey(self, strata: Sequence[Any] | str | None = None) -> Survey:
+        """Return the survey with the columns that `Derive` stages add, its rows in their order.
+
+        With `strata` only the rows of these, for a population of these strata.
+        """
+        survey, back = self.survey, np.argsort(self.survey.household_order, kind="stable")
+        for stage in self.stages:
+            if isinstance(stage, Derive):
+                values = self.sample.columns[stage.name][back]
+                column = restore_column(self.sample.fields[stage.name], values)
+                survey = survey.with_column(stage.name, column)
+        if strata is None:
+            return survey
+        kept = np.isin(self.sample.strata[back], self._wanted(strata))
+        return Survey(survey.frame[kept], **survey.roles.named())
+
+    def simulate(
+        self,
+        *,
+        seed: int | None = None,
+        scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Population:
+        """Simulate a population.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Default: the seed of the fit.
+        scale : float
+            Factor on the weights: 0.1 makes a population of a tenth of the size.
+        strata : list of levels, optional
+            Simulate these strata only. They are what they are in the whole population, byte for
+            byte, ids of households included. Not with population_stages, which need all strata.
+        out : path, optional
+            Folder to write Parquet to, block by block; a run that was stopped resumes there.
+            Without it the population is held in memory. A recipe with population stages
+            (`Distribute`, `Anneal`) is simulated and finished in memory first and written at the
+            end; stopped before, it starts again. Measured: 2.2 million persons with 8 columns need
+            0.8 GB.
+        workers : int or str
+            Threads, ``"processes:4"`` or ``"dask://host:port"``. Results do not depend on it.
+            Population stages run region by region in as many threads of this process.
+        rows_per_block : int
+            Most persons in a block; part of the recipe: another value gives another population.
+        on_event : callable, optional
+            Receives an `Event` for each block.
+
+        Returns
+        -------
+        Population
+
+        Raises
+        ------
+        InputError
+            Lists every argument that makes no sense.
+        OutputError
+            The folder holds another run, or cannot be written.
+        """
+        faults = Faults("simulate")
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
+        counts = household_table(self.models[0], plans)
+        notes = structure_fallbacks(self.models[0], counts, scale, wanted)
+        layout, levels = sized(self.layout, every), self.sample.strata_levels
+        stop = self.places[0] if self.places else None
+        recipe = Recipe(
+            self.stages, self.models, layout, levels, Streams(seed), self.rules, stop,
+            dictionary_of(self.survey.frame),
+        )  # fmt: skip
+        identity = self._identity(seed, scale, rows_per_block)
+        if strata is not None:
+            identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
+        run = Run(self, recipe, plans, identity, workers, listener_of(on_event), tuple(notes))
+        if out is None:
+            return (
+                run.finished(None, seed, rows_per_block)
+                if self.population_stages
+                else run.in_memory()
+            )
+        root = Path(out)
+        self._check_described()
+        with claim(root, identity) as token:
+            if self.population_stages:
+                return run.finished(root, seed, rows_per_block)
+            return run.to_folder(root, token)
+
+    def _identity(self, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
+        return RunIdentity(
+            version=__version__,
+            seed=seed,
+            fit_seed=self.seed,
+            scale=scale,
+            rows_per_block=rows_per_block,
+            recipe=tuple(json_values([described(stage_to_dict(step)) for step in self.steps])),
+            survey=fingerprint(self.sample),
+            models=self.learned,
+            environment=environment(),
+            rules=tuple(rule.text for rule in self.rules.rules),
+            replicate=None if self.replicate is None else json_values(self.replicate),
+            dictionary=self._dictionary_hash(),
+        )
+
+    def _dictionary_hash(self) -> str:
+        dictionary = dictionary_of(self.survey.frame)
+        return content_hash(dictionary.to_dict()) if len(dictionary) else ""
+
+    def _check_described(self) -> None:
+        """Refuse to write what cannot be told from another run."""
+        if not self.learned:
+            faults = Faults("simulate")
+            what = "holds a model that cannot be described, so that its folder could be mixed up"
+            remedy = "Use an estimator that can be copied, or leave out."
+            faults.add("recipe", what, remedy=remedy)
+            faults.raise_if_any()
+
+    def refit(
+        self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None
+    ) -> FittedPipeline:
+        """Learn the same recipe from another survey with the same columns and roles.
+
+        Parameters
+        ----------
+        survey : Survey
+            Survey stages (`CorrectHeaping`) are not repeated: it is a survey as the stages see it.
+        seed : int, optional
+            Default: the seed of this fit.
+        on_event : callable, optional
+        """
+        rules = tuple(rule.text for rule in self.rules.rules)
+        from synthpop.pipeline.pipeline import Pipeline
+
+        recipe = Pipeline(self.steps[len(self.survey_stages) :], rules=rules)
+        fitted = recipe.fit(survey, seed=self.seed if seed is None else seed, on_event=on_event)
+        return replace(fitted, survey_stages=self.survey_stages, prepared=self.prepared)
+
+    def replicates(
+        self,
+        n: int,
+        *,
+        refit: str | None = None,
+        margins: Sequence[Margin] | Margin | None = None,
+        seed: int | None = None,
+        scale: float = 1.0,
+        strata: Sequence[Any] | str | None = None,
+        out: Path | str | None = None,
+        workers: Workers = 1,
+        rows_per_block: int = ROWS_PER_BLOCK,
+        on_event: Listener | None = None,
+    ) -> Iterator[Population]:
+        """Simulate several populations, one after the other.
+
+        Parameters
+        ----------
+        n : int
+        refit : {"bootstrap"}, optional
+            Each replicate learns from a bootstrap sample of the survey, so that the spread of the
+            replicates is the uncertainty of the survey, of the models and of the simulation.
+            **Without it all replicates are of one fit and show the noise of the simulation only:**
+            their spread is no standard error (it is a tenth of one), and for the number of persons
+            it is next to nothing.
+        margins : list of Margin, optional
+            Known totals: each bootstrap sample is calibrated to them before it is learned from.
+            Give those to which the survey itself was calibrated. Only with `refit`.
+        seed : int, optional
+            Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
+            it: the same whatever `n` is, and in its manifest.
+        out : path, optional
+            Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run;
+            those that are finished are not learned again.
+        workers : int or str
+            See `simulate`. With `refit` replicates are made side by side, an integer is a number
+            of processes, and each replicate is simulated by one thread.
+        scale, strata, rows_per_block, on_event
+            See `simulate`.
+
+        Yields
+        ------
+        Population
+            In memory only the one at hand is held, unless the caller keeps them. Its manifest has
+            the replicate under ``identity``.
+
+        Raises
+        ------
+        InputError
+            Lists every argument that makes no sense, before the first population is made.
+
+        Notes
+        -----
+        Bootstrap: rescaled (Rao and Wu 1988, doi:10.1080/01621459.1988.10478591), of the primary
+        sampling units, households or persons within design strata, with finite population
+        correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
+        that cannot be calibrated or fitted is replaced by another one, ten times at most.
+        `estimate_over_replicates` makes standard errors and intervals of the replicates.
+        """
+        faults = Faults("replicates")
+        with faults.gathering():
+            check_count("replicates", n)
+        with faults.gathering():
+            check_run(workers, out, on_event)
+        known = check_refit(faults, refit, margins)
+        if refit is not None:
+            with faults.gathering():
+                check_design(self.survey)
+        seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
+        root = None if out is None else Path(out)
+        options: dict[str, Any] = {
+            "scale": scale,
+            "strata": strata,
+            "rows_per_block": rows_per_block,
+        }
+        if refit is not None:
+            task = BootstrapReplicates(self, seed, known, options, root)
+            return in_order(task, int(n), workers, on_event or silent)
+        return (
+            replace(self, replicate={"number": number, "note": NOISE_ONLY}).simulate(
+                seed=replicate_seed(seed, number),
+                out=None if root is None else root / f"replicate-{number:04d}",
+                workers=workers,
+                on_event=on_event,
+                **options,
+            )
+            for number in range(1, int(n) + 1)
+        )
+
+    def _planned(
+        self,
+        faults: Faults,
+        seed: int | None,
+        scale: float,
+        strata: Sequence[Any] | str | None,
+        rows_per_block: int,
+    ) -> tuple[int, list[int], list[BlockPlan], list[BlockPlan]]:
+        """Return seed, wanted strata, and the blocks of all and of the wanted strata.
+
+        What is wrong with the arguments is raised together with the faults found before.
+        """
+        structure, model = self.stages[0], self.models[0]
+        assert isinstance(structure, Structure)
+        used, wanted = self.seed, list(range(len(self.sample.strata_levels)))
+        every: list[BlockPlan] = []
+        plans: list[BlockPlan] = []
+        with faults.gathering():
+            used = self.seed if seed is None else resolve_seed(seed)
+        with faults.gathering():
+            wanted = self._wanted(strata)
+        with faults.gathering():
+            check_arguments(scale, rows_per_block)
+            every = make_plan(model, structure.method, scale, Streams(used), rows_per_block)
+            plans = [plan for plan in every if plan.stratum in wanted]
+            household_table(model, plans)
+        faults.raise_if_any()
+        return used, wanted, every, plans
+
+    def _wanted(self, strata: Sequence[Any] | str | None) -> list[int]:
+        """Return the strata to simulate, as positions."""
+        if strata is None:
+            return list(range(len(self.sample.strata_levels)))
+        if self.population_stages:
+            faults = Faults("simulate")
+            what = f"cannot be chosen: {self.population_stages[0].label} needs the whole population"
+            faults.add("strata", what, remedy="Leave it out, or take such steps out of the recipe.")
+            faults.raise_if_any()
+        return chosen_strata(strata, self.sample.strata_levels, self.sample.strata_name)
+
+
+def step_text(step: Any) -> tuple[str, str]:
+    """Return the kind of a step and what it makes, for the diagram of a recipe."""
+    kind, _, variable = str(getattr(step, "label", type(step).__name__)).partition(" ")
+    made = getattr(step, "provides", ()) or ((variable,) if variable else ())
+    return kind, ", ".join(map(str, made))

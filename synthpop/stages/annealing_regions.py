@@ -1,0 +1,172 @@
+"""Regions of an exchange of households: their controls, their sizes, the search in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from synthpop.annealing.population_table import (
+    PopulationTable,
+    map_regions,
+)
+from synthpop.annealing.search import (
+    Exchanged,
+    Search,
+    SearchRegion,
+    donors_of,
+    exchange,
+    wanted_households,
+)
+from synthpop.calibration.margins import Controls
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import number as number_text
+from synthpop.microdata.text import plural
+from synthpop.stages.population_stages import SHOWN
+
+SMALLEST_RATIO = 0.25  # households asked for, in units of those that are there
+
+LARGEST_RATIO = 1.25
+
+SEARCH = {
+    "tolerance": Between(0),
+    "temperature": POSITIVE | NONE,
+    "cooling": SHARE,
+    "max_proposals": Whole(1) | NONE,
+    "time_limit": POSITIVE | NONE,
+    "max_copies": Whole(1),
+}
+
+
+def check_search(search: Search, workers: int, faults: Faults) -> None:
+    """Note options of a search that cannot work."""
+    check(faults, SEARCH, search)
+    check(faults, {"workers": Whole(1)}, {"workers": workers})
+
+
+def control_regions(
+    controls: Controls, table: PopulationTable, split: str | None, faults: Faults
+) -> np.ndarray:
+    """Return the region of each control; note margins and totals that belong to none."""
+    if split is None:
+        return np.zeros(len(controls.targets), dtype=np.int64)
+    parts = []
+    for m, columns in enumerate(controls.columns):
+        if split not in columns:
+            what = f"has no column {split!r}, by which the population is split"
+            remedy = "Give the margin by region too, or leave split out."
+            faults.add(controls.names[m], what, remedy=remedy)
+            parts.append(np.zeros(int((controls.margin == m).sum()), dtype=np.int64))
+        else:
+            parts.append(controls.keys[m][:, columns.index(split)])
+    regions = np.concatenate(parts)
+    present = np.isin(regions, table.region)
+    for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
+        what = f"total {number_text(controls.targets[k], 6)}, but the population has no such region"
+        faults.add(controls.label(int(k)), what, remedy="Leave it out, or rename the region.")
+    return np.where(present, regions, -1)
+
+
+def regions_of(
+    table: PopulationTable, controls: Controls, matrix: Any, region_of_control: np.ndarray
+) -> dict[int, tuple[np.ndarray, SearchRegion | None]]:
+    """Return the households of each region and what they have to meet; None for nothing."""
+    tables = _importance(controls)
+    everybody = _counts_every_household(controls, table)
+    counting = np.array([name is None for name in controls.variables])
+    regions: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}
+    for number in np.unique(table.region).tolist():
+        rows = np.flatnonzero(table.region == number)
+        columns = np.flatnonzero(region_of_control == number)
+        if len(columns) == 0:
+            regions[number] = (rows, None)
+            continue
+        margins, compact = np.unique(controls.margin[columns], return_inverse=True)
+        region = SearchRegion(
+            matrix=matrix[rows][:, columns],
+            table=compact.astype(np.int64),
+            target=controls.targets[columns],
+            importance=tables[margins],
+            of_households=everybody[margins, number],
+            counting=counting[margins],
+        )
+        regions[number] = (rows, region)
+    return regions
+
+
+def check_sizes(
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
+    max_copies: int,
+    levels: Sequence[Any],
+    faults: Faults,
+) -> None:
+    """Note totals that are those of a population of another size."""
+    now = asked = 0
+    for number, (rows, region) in regions.items():
+        if region is None or not (region.counting.any() or region.of_households.any()):
+            continue
+        totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
+        n_donors = len(donors_of(region))
+        wanted = wanted_households(region, totals, n_donors)
+        now, asked = now + len(rows), asked + wanted
+        if wanted > max_copies * n_donors:
+            what = (
+                f"the totals ask for {plural(wanted, 'household')}, and {plural(n_donors, 'donor')}"
+                f" may stand {max_copies} times each"
+            )
+            remedy = "Simulate a larger population, join regions, or give a larger max_copies."
+            faults.add(f"region {levels[number]}", what, remedy=remedy)
+    if now and not SMALLEST_RATIO <= asked / now <= LARGEST_RATIO:
+        what = (
+            f"the known totals ask for {plural(asked, 'household')}, the population has "
+            f"{plural(now, 'household')} ({asked / now:.3g} times as many)"
+        )
+        remedy = f"Simulate with a scale of {asked / now:.3g} times the present one, "
+        faults.add("margins", what, remedy=remedy + "or give totals of this population.")
+
+
+def search_regions(
+    table: PopulationTable,
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
+    search: Search,
+    streams: Streams,
+    workers: int,
+    listener: Listener,
+) -> dict[int, tuple[np.ndarray, Exchanged | None]]:
+    """Search every region; returns its households (numbers of the input) and how it went."""
+    numbers = list(regions)
+
+    def one(number: int) -> tuple[int, np.ndarray, Exchanged | None]:
+        rows, region = regions[number]
+        if region is None:
+            return number, rows, None
+        outcome = exchange(region, search, streams.at("anneal", table.levels[number]))
+        return number, rows[outcome.slots], outcome
+
+    results: dict[int, tuple[np.ndarray, Exchanged | None]] = {}
+    for done, (number, rows, outcome) in enumerate(map_regions(one, numbers, workers), 1):
+        results[number] = (rows, outcome)
+        listener(Event("progress", "anneal", done, len(numbers), str(table.levels[number])))
+    return {number: results[number] for number in numbers}
+
+
+def _importance(controls: Controls) -> np.ndarray:
+    """Weight of each table: its importance, 1 where none is given."""
+    first = np.searchsorted(controls.margin, np.arange(len(controls.names)))
+    given = controls.importance[np.minimum(first, len(controls.importance) - 1)]
+    return np.where(np.isinf(given), 1.0, given)
+
+
+def _counts_every_household(controls: Controls, table: PopulationTable) -> np.ndarray:
+    """Tables that count every household of a region once, shape (n_tables, n_regions)."""
+    out = np.zeros((len(controls.names), len(table.levels)), dtype=bool)
+    first = table.order[table.offsets[:-1]]
+    for m, cell in enumerate(controls.cells):
+        if controls.household_level[m] and controls.variables[m] is None:
+            missing = np.bincount(table.region, cell[first] < 0, minlength=len(table.levels))
+            out[m] = missing == 0
+    return out

@@ -1,0 +1,236 @@
+"""What an exchange of households gives: the population, its cells, its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.annealing.population_table import (
+    PopulationTable,
+    expand,
+    variable_distances,
+)
+from synthpop.annealing.search import (
+    Exchanged,
+)
+from synthpop.calibration.margins import Controls
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number as number_text
+from synthpop.microdata.text import percent, plural
+from synthpop.stages.population_stages import SHOWN
+
+COPIES_WARNED = 0.1  # share of households that are copies of another one
+
+TRACE_POINTS = 200  # of each region, in a manifest
+
+
+@dataclass(frozen=True)
+class Annealed(Result):
+    """A population whose households were exchanged until known totals are met.
+
+    Attributes
+    ----------
+    data : DataFrame
+        The new population, sorted by region; households numbered from 1 again, all else as it was.
+    sources : int64 array, shape (n_persons,)
+        Row of the input that each person is a copy of.
+    margins : DataFrame
+        One row a cell: margin, cell, level, target, before, achieved, difference; counted afresh
+        in the result.
+    regions : DataFrame
+        One row a region: households and persons before and after, gap (sum of absolute
+        differences) before and after, converged, proposals, exchanged (households that are no
+        longer those of the input), copies (households that are the same as another one of the
+        result), most_copies (how often one household stands in it), temperature, stopped (what
+        ended the search).
+    trace : DataFrame
+        Objective after each batch: region, proposals, temperature, objective, kept.
+    distances : DataFrame
+        How much each variable changed: total variation distance (categories) or largest distance
+        of the distribution functions (numbers) between input and result, and whether a margin
+        controls it.
+    converged : bool
+    tolerance : float
+    seed : int
+    """
+
+    data: pd.DataFrame = field(repr=False)
+    sources: np.ndarray = field(repr=False)
+    margins: pd.DataFrame = field(repr=False)
+    regions: pd.DataFrame = field(repr=False)
+    trace: pd.DataFrame = field(repr=False)
+    distances: pd.DataFrame = field(repr=False)
+    converged: bool
+    tolerance: float
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of cells (`margins`)."""
+        return self.margins
+
+    def largest_error(self) -> str:
+        """Return the largest relative error of a cell; the tolerance is about whole tables."""
+        target = self.margins["target"].to_numpy(dtype=np.float64)
+        gap = np.abs(self.margins["difference"].to_numpy(dtype=np.float64))
+        error = np.divide(gap, np.abs(target), out=np.zeros(len(gap)), where=target != 0)
+        if not len(gap) or not gap.any():
+            return "Every cell is met exactly."
+        return f"The largest error of a single cell is {percent(float(error.max()))}."
+
+    @property
+    def n_copies(self) -> int:
+        """Households of the result that are exact copies of another one of it."""
+        return int(self.regions["copies"].sum())
+
+    def copies_text(self) -> str:
+        """Return how many households are exact copies, in a sentence."""
+        n, households = self.n_copies, int(self.regions["households"].sum())
+        most = int(self.regions["most_copies"].max())
+        return (
+            f"{plural(n, 'household is an exact copy', 'households are exact copies')} of another "
+            f"one ({percent(n / max(households, 1))}) in all variables of this step; one stands "
+            f"{most} times at most. Steps that come after it draw for each copy anew: put the "
+            "numeric steps there."
+        )
+
+    def unmet(self) -> pd.DataFrame:
+        """Return the cells with the largest differences in regions that did not converge."""
+        gaps = self.margins["difference"].abs()
+        failed = self.regions.loc[~self.regions["converged"], "region"]
+        rows = self.margins["region"].isin(failed) & (gaps > 0.5)
+        return self.margins[rows].iloc[np.argsort(-gaps[rows].to_numpy(), kind="stable")]
+
+    def summary(self) -> str:
+        """Return how well the totals are met and what it cost, in sentences."""
+        before, after = self.regions["gap_before"].sum(), self.regions["gap_after"].sum()
+        total = float(self.margins["target"].abs().sum())
+        free = self.distances[~self.distances["controlled"]]
+        text = (
+            f"{'All' if self.converged else 'NOT ALL'} margins are met within {self.tolerance:g} "
+            f"of their totals in {int(self.regions['converged'].sum())} of "
+            f"{plural(len(self.regions), 'region')}: absolute gaps add up to "
+            f"{number_text(after, 6)} after "
+            f"{number_text(before, 6)} ({after / max(total, 1e-300):.3g} of the totals). "
+            f"{count_text(int(self.regions['exchanged'].sum()))} of "
+            f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
+            f"exchanged. {self.largest_error()}"
+        )
+        if self.n_copies:
+            text += f" {self.copies_text()}"
+        if len(free):
+            worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
+            text += (
+                f" Of the variables without a margin, {worst['variable']!r} changed most: distance "
+                f"{worst['distance']:.3g} between before and after (0 is none, 1 the most)."
+            )
+        if not self.converged:
+            cells = self.unmet().iloc[:SHOWN]
+            shown = "; ".join(
+                f"{row.margin}: {row.cell} target {number_text(row.target, 6)}, best "
+                f"{number_text(row.achieved, 6)}"
+                for row in cells.itertuples()
+            )
+            text += f" Furthest off: {shown}."
+        return text
+
+
+def thinned(trace: pd.DataFrame) -> pd.DataFrame:
+    """Return the trace with at most 200 batches of each region, the last among them."""
+    parts = []
+    for _, part in trace.groupby("region", sort=False, observed=True):
+        n = len(part)
+        parts.append(part.iloc[np.unique(np.linspace(0, n - 1, min(n, TRACE_POINTS)).astype(int))])
+    return pd.concat(parts, ignore_index=True) if parts else trace
+
+
+def annealed_of(
+    table: PopulationTable,
+    controls: Controls,
+    matrix: Any,
+    region_of_control: np.ndarray,
+    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+    tolerance: float,
+    seed: int,
+    person: str | None,
+) -> Annealed:
+    """Return the result of the searches in all regions."""
+    donors = np.concatenate([rows for rows, _ in found.values()])
+    used = np.bincount(donors, minlength=len(table.sizes))
+    before = np.asarray(matrix.T @ np.ones(len(used))).reshape(-1)
+    achieved = np.asarray(matrix.T @ used.astype(np.float64)).reshape(-1)
+    cells = pd.DataFrame(
+        {
+            "margin": [controls.names[m] for m in controls.margin],
+            "cell": controls.labels,
+            "region": [table.levels[r] if r >= 0 else None for r in region_of_control],
+            "level": [
+                "household" if controls.household_level[m] else "person" for m in controls.margin
+            ],
+            "target": controls.targets,
+            "before": before,
+            "achieved": achieved,
+            "difference": achieved - controls.targets,
+        }
+    )
+    controlled = {name for columns in controls.columns for name in columns}
+    controlled |= {name for name in controls.variables if name is not None}
+    regions, traces = _region_tables(table, cells, region_of_control, found)
+    sources = expand(table, donors)
+    data = table.frame.take(sources).reset_index(drop=True)
+    sizes = table.sizes[donors]
+    if table.household is not None:
+        data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
+    if person is not None and not table.frame[person].duplicated().any():
+        data[person] = np.arange(1, len(data) + 1)
+    return Annealed(
+        data=data,
+        sources=sources,
+        margins=cells,
+        regions=regions,
+        trace=traces,
+        distances=variable_distances(table, used, controlled),
+        converged=bool(regions["converged"].all()),
+        tolerance=tolerance,
+        seed=seed,
+    )
+
+
+def _region_tables(
+    table: PopulationTable,
+    cells: pd.DataFrame,
+    region_of_control: np.ndarray,
+    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    rows, traces = [], []
+    gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
+    gap_after = np.abs(cells["difference"].to_numpy())
+    for number, (donors, search) in found.items():
+        own = region_of_control == number
+        old = np.flatnonzero(table.region == number)
+        kept = len(np.unique(donors))
+        rows.append(
+            {
+                "region": table.levels[number],
+                "households_before": len(old),
+                "households": len(donors),
+                "persons_before": int(table.sizes[old].sum()),
+                "persons": int(table.sizes[donors].sum()),
+                "gap_before": gap_before[own].sum(),
+                "gap_after": gap_after[own].sum(),
+                "converged": search is None or search.converged,
+                "proposals": 0 if search is None else search.proposals,
+                "exchanged": max(len(old), len(donors)) - kept,
+                "copies": len(donors) - kept,
+                "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
+                "temperature": 0.0 if search is None else search.temperature,
+                "stopped": "no margin" if search is None else search.stopped,
+            }
+        )
+        for step in [] if search is None else search.trace:
+            traces.append((table.levels[number], *step))
+    names = ["region", "proposals", "temperature", "objective", "kept"]
+    return pd.DataFrame(rows), pd.DataFrame(traces, columns=names)

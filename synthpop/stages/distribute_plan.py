@@ -1,0 +1,285 @@
+"""The plan of a distribution to areas: how many households of each kind each area gets."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.annealing.allocation import Allotment, area_totals, largest_remainder
+from synthpop.annealing.population_table import PopulationTable, map_regions
+from synthpop.annealing.search import Search
+from synthpop.calibration.margins import Controls, Margin
+from synthpop.calibration.problem import constraint_matrix
+from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.results import Result
+from synthpop.microdata.streams import Streams
+from synthpop.microdata.text import count as count_text
+from synthpop.microdata.text import number as number_text
+from synthpop.microdata.text import percent
+from synthpop.stages.population_stages import SHOWN
+
+OFF = 0.01  # totals further from the population than this are mentioned
+
+
+def collapse(margin: Margin, name: str) -> Margin:
+    """Return the margin added up over the areas."""
+    keys = [column for column in margin.columns if column != name]
+    frame = margin.frame.assign(**{margin.total: margin.targets})
+    summed = frame.groupby(keys, dropna=False, observed=True, sort=False)[margin.total].sum()
+    return Margin(summed.reset_index(), level=margin.level, total=margin.total, name=margin.label)
+
+
+class AreaPlan:
+    """Tables by region and area, and the search of each region."""
+
+    def __init__(
+        self,
+        table: PopulationTable,
+        margins: list[Margin],
+        collapsed: list[Margin],
+        controls: Controls,
+        name: str,
+        within: str,
+        search: Search,
+    ) -> None:
+        self.table, self.margins, self.controls = table, margins, controls
+        self.name, self.within, self.search = name, within, search
+        self.cell_of_row = [
+            _match_rows(full, part, name) + int(np.searchsorted(controls.margin, m))
+            for m, (full, part) in enumerate(zip(margins, collapsed, strict=True))
+        ]
+        codes = [
+            controls.keys[m][:, columns.index(within)] for m, columns in enumerate(controls.columns)
+        ]
+        self.region_of_control = np.concatenate(codes)
+        self.areas = self._areas_by_region()
+
+    def _areas_by_region(self) -> dict[int, list[Any]]:
+        areas: dict[int, dict[Any, None]] = {}
+        for cells, margin in zip(self.cell_of_row, self.margins, strict=True):
+            regions = self.region_of_control[cells].tolist()
+            for region, area in zip(regions, margin.frame[self.name].tolist(), strict=True):
+                areas.setdefault(region, {})[area] = None
+        return {region: list(found) for region, found in areas.items()}
+
+    def check(self, faults: Faults) -> None:
+        """Note regions and cells that cannot be met."""
+        for number in np.unique(self.table.region):
+            level = self.table.levels[number]
+            if int(number) not in self.areas:
+                what = f"region {level!r} has no area in any table"
+                faults.add(self.within, what, remedy="Give its areas.")
+        for k in np.flatnonzero(~np.isin(self.region_of_control, self.table.region)):
+            if self.controls.targets[k] > 0:
+                remedy = "Leave it out, or rename the region."
+                faults.add(self.controls.label(int(k)), "no such region in the data", remedy=remedy)
+        present = np.zeros(len(self.controls.targets))
+        for cells in self.controls.cells:
+            present += np.bincount(cells[cells >= 0], minlength=len(present))
+        for k in np.flatnonzero((present > 0) & (self.controls.targets <= 0)):
+            what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
+            faults.add(self.controls.label(int(k)), what, remedy="Correct the table.")
+
+    def run(self, streams: Streams, workers: int, seed: int, listener: Listener) -> Distributed:
+        """Allot the households region by region."""
+        table, controls = self.table, self.controls
+        matrix = constraint_matrix(
+            controls.cells,
+            controls.values,
+            controls.household_level,
+            len(controls.targets),
+            household_index=table.index,
+            household_equal=True,
+        )
+        numbers = [int(number) for number in np.unique(table.region)]
+
+        def one(number: int) -> _Region:
+            rng = streams.at("distribute", self.name, table.levels[number])
+            return self._region(number, matrix, rng)
+
+        found: dict[int, _Region] = {}
+        for done, part in enumerate(map_regions(one, numbers, workers), 1):
+            found[part.number] = part
+            name = str(table.levels[part.number])
+            listener(Event("progress", "distribute", done, len(numbers), name))
+        cells = pd.concat([found[number].cells for number in numbers], ignore_index=True)
+        result = Distributed(
+            data=table.frame.assign(**{self.name: self._column(found)}),
+            margins=cells,
+            converged=all(part.converged for part in found.values()),
+            tolerance=self.search.tolerance,
+            proposals=sum(part.proposals for part in found.values()),
+            seed=seed,
+        )
+        if not result.converged:
+            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=3)
+        return result
+
+    def _region(self, number: int, matrix: Any, rng: np.random.Generator) -> _Region:
+        rows = np.flatnonzero(self.table.region == number)
+        columns = np.flatnonzero(self.region_of_control == number)
+        part = matrix[rows][:, columns]
+        areas = self.areas[number]
+        given = self._given(areas, columns)
+        actual = np.asarray(part.sum(axis=0)).reshape(-1)
+        target = np.zeros_like(given)
+        for k in np.flatnonzero(given.sum(axis=0) > 0):
+            target[:, k] = largest_remainder(given[:, k], round(float(actual[k])))
+        own, compact = np.unique(self.controls.margin[columns], return_inverse=True)
+        totals = np.bincount(compact, actual, minlength=len(own))
+        limit = self.search.tolerance * totals + 1e-6
+        households = self._households(target, columns, len(rows))
+        state = Allotment(
+            part, compact.astype(np.int64), target, households, limit, self.search, rng
+        )
+        chosen = state.search_all()
+        achieved = area_totals(part, chosen, len(areas))
+        gaps = np.bincount(compact, np.abs(achieved - target).sum(axis=0), minlength=len(own))
+        cells = self._cells(number, columns, areas, given, target, achieved)
+        converged = bool((gaps <= limit).all())
+        return _Region(number, rows, chosen, cells, converged, state.proposals)
+
+    def _given(self, areas: list[Any], columns: np.ndarray) -> np.ndarray:
+        """Totals as given, shape (n_areas, n_cells of the region)."""
+        given = np.zeros((len(areas), len(columns)))
+        row_of_area = {area: i for i, area in enumerate(areas)}
+        column_of_cell = {int(cell): i for i, cell in enumerate(columns)}
+        for cells, margin in zip(self.cell_of_row, self.margins, strict=True):
+            names = margin.frame[self.name].tolist()
+            for cell, area, total in zip(cells.tolist(), names, margin.targets, strict=True):
+                if cell in column_of_cell:
+                    given[row_of_area[area], column_of_cell[cell]] += total
+        return given
+
+    def _households(self, target: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
+        """Number of households of each area: from a table of households, else of persons."""
+        margin = self.controls.margin[columns]
+        level = np.array(self.controls.household_level)[margin]
+        first = margin[level][0] if level.any() else margin[0]
+        return largest_remainder(target[:, margin == first].sum(axis=1), n)
+
+    def _cells(
+        self,
+        number: int,
+        columns: np.ndarray,
+        areas: list[Any],
+        given: np.ndarray,
+        target: np.ndarray,
+        achieved: np.ndarray,
+    ) -> pd.DataFrame:
+        controls = self.controls
+        n_areas = len(areas)
+        margin = controls.margin[columns]
+        return pd.DataFrame(
+            {
+                "margin": np.repeat([controls.names[m] for m in margin], n_areas),
+                "region": [self.table.levels[number]] * (n_areas * len(columns)),
+                "area": areas * len(columns),
+                "cell": np.repeat([controls.labels[k] for k in columns], n_areas),
+                "level": np.repeat(
+                    ["household" if controls.household_level[m] else "person" for m in margin],
+                    n_areas,
+                ),
+                "given": given.T.reshape(-1),
+                "target": target.T.reshape(-1),
+                "achieved": achieved.T.reshape(-1),
+                "difference": (achieved - target).T.reshape(-1),
+            }
+        )
+
+    def _column(self, found: dict[int, _Region]) -> Any:
+        """Return the area of each person; text areas as a categorical."""
+        levels = list(dict.fromkeys(area for areas in self.areas.values() for area in areas))
+        position = {area: i for i, area in enumerate(levels)}
+        codes = np.zeros(len(self.table.sizes), dtype=np.int64)
+        for number, part in found.items():
+            local = np.array([position[area] for area in self.areas[number]])
+            codes[part.rows] = local[part.areas]
+        codes = codes[self.table.index]
+        if all(isinstance(area, (int, np.integer)) for area in levels):
+            return np.asarray(levels)[codes]
+        return pd.Categorical.from_codes(codes, pd.Index(levels))
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The areas of the households of one region."""
+
+    number: int
+    rows: np.ndarray
+    areas: np.ndarray
+    cells: pd.DataFrame
+    converged: bool
+    proposals: int
+
+
+def _match_rows(full: Margin, collapsed: Margin, name: str) -> np.ndarray:
+    """Row of the collapsed table that each row of the full table went into."""
+    keys = [column for column in full.columns if column != name]
+    labels = [tuple(map(str, row)) for row in full.frame[keys].itertuples(index=False)]
+    place = {
+        tuple(map(str, row)): i
+        for i, row in enumerate(collapsed.frame[keys].itertuples(index=False))
+    }
+    return np.array([place[label] for label in labels], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Distributed(Result):
+    """A population whose households lie in small areas.
+
+    Attributes
+    ----------
+    data : DataFrame
+        The population, rows as they were, with the new column.
+    margins : DataFrame
+        One row a cell: margin, region, area, cell, level, given (as in the table), target (given,
+        scaled to what the region has, in whole numbers), achieved, difference; counted afresh.
+    converged : bool
+    tolerance : float
+    proposals : int
+    seed : int
+    """
+
+    data: pd.DataFrame = field(repr=False)
+    margins: pd.DataFrame = field(repr=False)
+    converged: bool
+    tolerance: float
+    proposals: int
+    seed: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table of cells (`margins`)."""
+        return self.margins
+
+    def summary(self) -> str:
+        """Return how well the areas have their totals, in sentences."""
+        gap = self.margins["difference"].abs()
+        by_level = gap.groupby(self.margins["level"]).sum()
+        found = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
+        text = (
+            f"{'All' if self.converged else 'NOT ALL'} totals of "
+            f"{self.margins[['region', 'area']].drop_duplicates().shape[0]} areas are met within "
+            f"{self.tolerance:g}; absolute gaps: {found}."
+        )
+        sums = self.margins.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
+        off = (sums["given"] / sums["target"] - 1.0).abs()
+        if (off > OFF).any():
+            text += (
+                f" Given totals were scaled to the households and persons that the regions have, "
+                f"by up to {percent(off.max(), 1)}."
+            )
+        if not self.converged:
+            worst = self.margins.iloc[np.argsort(-gap.to_numpy(), kind="stable")[:SHOWN]]
+            shown = "; ".join(
+                f"{row.margin}, {row.area}: target {number_text(row.target, 6)}, best "
+                f"{number_text(row.achieved, 6)}"
+                for row in worst.itertuples()
+            )
+            text += f" Furthest off: {shown}."
+        return text
