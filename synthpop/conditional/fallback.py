@@ -167,6 +167,9 @@ class FallbackSequence:
         predictor.
     first : int
         That digit.
+    optional : tuple of int
+        Terms that tell nothing where they are 0: combinations that no model knows are looked up
+        again without them, before the marginal counts.
     tilts : Tilts or None
         By which the probabilities of classes that are not missing are multiplied then.
     """
@@ -181,6 +184,7 @@ class FallbackSequence:
     factors: np.ndarray | None = None
     first: int = -1
     tilts: Tilts | None = None
+    optional: tuple[int, ...] = ()
 
 
 def fit_with_fallback(
@@ -260,19 +264,11 @@ def predict_with_fallback(
     n_classes = sequence.marginals.shape[1]
     probabilities = np.zeros((len(digits), n_classes))
     step = np.full(len(digits), MARGINAL + 1)
-    sources = (
-        lambda rows: predict_own(sequence, stratum, digits[rows]),
-        lambda rows: predict_pooled(sequence, stratum, digits[rows]),
-        lambda rows: (
-            np.tile(sequence.marginals[stratum], (len(rows), 1)),
-            np.ones(len(rows), bool),
-        ),
-    )
-    for number, source in enumerate(sources):
+    for number, predict, cells in _sources(sequence, stratum, digits):
         rows = np.flatnonzero(step > MARGINAL)
-        if len(rows) == 0 or (number == STRATUM and sequence.by_stratum[stratum] is None):
-            continue
-        found, known = source(rows)
+        if len(rows) == 0:
+            break
+        found, known = predict(sequence, stratum, cells[rows])
         if sequence.factors is not None:
             part = (digits[rows, -1] == sequence.first).astype(np.int64)
             found = found * sequence.factors[part]
@@ -290,6 +286,28 @@ def predict_with_fallback(
     if sequence.pooling.kind == "complete":
         step[step == POOLED] = STRATUM  # what was asked for is no step down
     return probabilities, step
+
+
+def _sources(
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray
+) -> list[tuple[int, Callable[..., tuple[np.ndarray, np.ndarray]], np.ndarray]]:
+    """Return step, function and digits of each source, in the order in which they are asked."""
+    models: list[tuple[int, Callable[..., Any]]] = [(POOLED, predict_pooled)]
+    if sequence.by_stratum[stratum] is not None:
+        models.insert(0, (STRATUM, predict_own))
+    sources = [(number, predict, digits) for number, predict in models]
+    if sequence.optional:
+        without = digits.copy()
+        without[:, list(sequence.optional)] = 0
+        sources += [(POOLED, predict, without) for _, predict in models]
+    return [*sources, (MARGINAL, _marginal, digits)]
+
+
+def _marginal(
+    sequence: FallbackSequence, stratum: int, digits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    shares = np.tile(sequence.marginals[stratum], (len(digits), 1))
+    return shares, np.ones(len(digits), dtype=bool)
 
 
 def predict_pooled(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthpop.conditional.fallback import FallbackSequence
 from synthpop.conditional.predictors import Coding
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
@@ -228,6 +229,13 @@ def with_members_before(
         before=rule,
     )
     return wider, sample.with_columns({}, columns)
+
+
+def without_members_before(sequence: FallbackSequence, coding: Coding) -> FallbackSequence:
+    """Return the sequence that leaves the predictors out where no model knows a combination."""
+    names = [coding.variables[term[0]].name if len(term) == 1 else "" for term in coding.terms]
+    optional = tuple(t for t, name in enumerate(names) if name in (OWN_KIND, SECOND))
+    return replace(sequence, optional=optional)
 
 
 def with_column(block: Block, name: str, values: np.ndarray) -> Block:

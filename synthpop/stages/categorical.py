@@ -32,6 +32,7 @@ from synthpop.conditional.members_before import (
     SEQUENTIAL,
     drawn_given_members,
     with_members_before,
+    without_members_before,
 )
 from synthpop.conditional.predictors import (
     NUMERIC,
@@ -251,7 +252,7 @@ class Categorical(BlockStage):
             pairs=pairs_of(self.predictors),
         )
         if knows_first(coding):
-            sequence = with_targets(sequence, design)
+            sequence = with_targets(without_members_before(sequence, coding), design)
         found = fit_fallbacks(self.label, sequence, classes, sample)
         return CategoricalModel(
             fields=(field,),

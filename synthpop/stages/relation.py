@@ -24,6 +24,7 @@ from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
     draw_others,
     with_members_before,
+    without_members_before,
 )
 from synthpop.conditional.predictors import (
     AllowedRule,
@@ -195,6 +196,7 @@ class Relation(BlockStage):
             )
             for number, design in enumerate(designs)
         ]
+        sequences[1:] = [without_members_before(one, wide) for one in sequences[1:]]
         notes = self._fit_fallbacks(missing, len(sequences))
         told = ((heads, "heads: "), (members.others, "other members: "))
         for sequence, (rows, who) in zip(sequences, told, strict=False):

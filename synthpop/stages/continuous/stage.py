@@ -31,6 +31,7 @@ from synthpop.conditional.members_before import (
     SEQUENTIAL,
     drawn_given_members,
     with_members_before,
+    without_members_before,
 )
 from synthpop.conditional.predictors import (
     NUMERIC,
@@ -306,6 +307,7 @@ class Continuous(BlockStage):
             pooling=pooling.amount_for("multinomial"),
             pairs=pairs_of(self.predictors),
         )
+        sequence = without_members_before(sequence, coding)
         notes = (*self._notes(classes, sequence, sample), *notes, *self._above_upper(values))
         low = float(classes.low[-1])
         tail, tail_notes = self.draws.top_class(values, sample.weights, low, self.label)

@@ -324,7 +324,7 @@ def test_a_run_file_takes_it_and_the_report_says_so() -> None:
 
 
 def test_a_second_pass_is_refused() -> None:
-    with pytest.raises(InputError, match="'faith' is drawn given the first member"):
+    with pytest.raises(InputError, match="'faith' is drawn given other members"):
         made(Categorical("faith", predictors=["sex"], by_household="first"), GibbsPass(["faith"]))
 
 

@@ -1,5 +1,7 @@
 """Members beyond the second are drawn given those before them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,8 +67,6 @@ def population(stage: object, seed: int = 2) -> pd.DataFrame:
     ],
 )
 def test_siblings_are_alike_when_drawn_in_turn(stage, by_chance, in_turn):
-    from dataclasses import replace
-
     name = stage.name
     assert alike(population(replace(stage, by_household="first")), name) < by_chance
     made = population(replace(stage, by_household="sequential"))
@@ -118,8 +118,6 @@ def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
 def test_couples_of_the_demo_go_together():
     """Correlation of couples' incomes: 0.186 in the survey, 0.08 when it was told apart only by
     deciles of the first income; see benchmarks."""
-    from dataclasses import replace
-
     from synthpop import load_demo_survey
 
     def quick(stage):
@@ -136,3 +134,21 @@ def test_couples_of_the_demo_go_together():
     stages = [quick(stage) for stage in recipe.stages]
     made = Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
     assert 0.13 < couples(made.frame()) < 0.26
+
+
+def test_nobody_takes_the_marginal_since_members_before_are_new():
+    """What the survey never has beside a child leaves the child's distribution as it is."""
+    from synthpop import load_demo_survey
+
+    recipe = demo_runfile()
+    stages = [
+        replace(stage, pooling=300 if stage.label == "structure" else 30)
+        if hasattr(stage, "pooling")
+        else stage
+        for stage in recipe.stages
+    ]
+    made = Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
+    assert not [note for note in made.fallbacks if "the weighted marginal" in note.what]
+    frame = made.frame()
+    children = frame[frame["age"] < 16]
+    assert children[["pb190", "pl030", "netIncome"]].isna().all().all()
