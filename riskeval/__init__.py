@@ -43,6 +43,8 @@ _WHERE = {
     "classification_risk": "measures.classification",
     "compare": "comparison.compare",
     "delta_presence": "measures.delta_presence",
+    "delta_disclosure": "measures.delta_disclosure",
+    "attacker_risk": "measures.attacker_risk",
     "disco": "attacks.counting.attribution",
     "distance_screen": "attacks.distance.membership",
     "frequency_counts": "measures.frequencies",
@@ -103,8 +105,10 @@ if TYPE_CHECKING:
     from riskeval.keys.suggest import suggest_roles as suggest_roles
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
     from riskeval.measures.assess import assess as assess
+    from riskeval.measures.attacker_risk import attacker_risk as attacker_risk
     from riskeval.measures.beta_likeness import beta_likeness as beta_likeness
     from riskeval.measures.classification import classification_risk as classification_risk
+    from riskeval.measures.delta_disclosure import delta_disclosure as delta_disclosure
     from riskeval.measures.delta_presence import delta_presence as delta_presence
     from riskeval.measures.frequencies import frequency_counts as frequency_counts
     from riskeval.measures.individual import individual_risk as individual_risk

@@ -173,6 +173,7 @@ def test_classification_risk() -> None:
         riskeval.beta_likeness(DATA, KEYS, "ill"),
         riskeval.alpha_k_anonymity(DATA, KEYS, "ill", alpha=0.8, k=2),
         riskeval.delta_presence(DATA.head(30), DATA, KEYS),
+        riskeval.attacker_risk(DATA.head(30), KEYS, population=DATA),
         riskeval.population_uniqueness(DATA, KEYS, weights="w"),
     ],
     ids=lambda result: type(result).__name__,

@@ -1,0 +1,216 @@
+"""Prosecutor, journalist and marketer: three intruders, and the k-map of a population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import read_keys, tabulate
+from riskeval.measures.frequencies import read_weights
+from riskeval.measures.individual import individual_risk
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.codes import encode_keys, recode_to
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import count, number, percent, plural
+
+THRESHOLD = 0.2
+"""Risk of a record that is usually accepted for a public file: at least five alike."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttackerRisk(Result):
+    """Risk of a file against the three intruders of the literature.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row an intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
+        (records with a risk above the threshold), `share_above`. The risk of the marketer, who
+        matches everybody, is the mean; the other columns are missing there.
+    prosecutor, journalist : float64, shape (n,)
+        Risk of each record: 1 / f, f the records with its keys; and 1 / F, or its expectation
+        given f, F the persons of the population with its keys.
+    k_map : float
+        The smallest F of a record; from weights it is an estimate.
+    f, F : float64, shape (n,)
+    keys : tuple of str
+    threshold : float
+    source : str
+        Where F is from: "population", "weights" or "file".
+    n_unmatched : int
+        Records whose keys nobody of the population has; their F counts as f.
+    """
+
+    table: pd.DataFrame
+    prosecutor: np.ndarray
+    journalist: np.ndarray
+    k_map: float
+    f: np.ndarray
+    F: np.ndarray
+    keys: tuple[str, ...]
+    threshold: float
+    source: str
+    n_unmatched: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `table`."""
+        return self.table
+
+    def violations(self, k: float) -> int:
+        """Return the records whose keys fewer than k persons of the population have (k-map)."""
+        return int((k * (1 - 1e-12) > self.F).sum())
+
+    def summary(self) -> str:
+        """Say what each intruder reaches."""
+        highest, mean, above = (
+            self.table[name].to_numpy(dtype=np.float64) for name in ("highest", "mean", "above")
+        )
+        text = (
+            "An intruder who knows that somebody is in the file (prosecutor) links the most "
+            f"exposed of {plural(len(self.f), 'record')} with probability {number(highest[0])}; "
+            f"{count(int(above[0]))} are above {self.threshold:g}. One who looks for anybody "
+            f"(journalist) reaches {number(highest[1])}, with {count(int(above[1]))} above. One "
+            "who matches the whole file (marketer) is right for "
+            f"{percent(mean[2])} of the records."
+        )
+        if self.source == "file":
+            return text + (
+                " Without a population or weights the file counts as the population, so that "
+                "journalist and prosecutor are the same."
+            )
+        how = "estimated from the weights" if self.source == "weights" else "counted"
+        text += (
+            f" Persons of the population are {how}: the rarest key of the file belongs to "
+            f"{number(self.k_map)} of them (k-map)."
+        )
+        if self.n_unmatched:
+            text += f" {plural(self.n_unmatched, 'record')} match nobody of the population."
+        return text
+
+
+def attacker_risk(
+    data: Any,
+    keys: Sequence[str],
+    *,
+    population: Any = None,
+    weights: Any = None,
+    threshold: float = THRESHOLD,
+    missing: str = "wildcard",
+) -> AttackerRisk:
+    """Measure the risk of a file against the prosecutor, the journalist and the marketer.
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+    population : table of N records, optional
+        Everybody, with the same keys, missing ones a value of their own: F is counted there, and a
+        record with missing keys may be anybody who has the others.
+    weights : str or array of shape (n,), optional
+        Sampling weights: F given f is negative binomial, as in `individual_risk`, and the risk of
+        the journalist its expectation. Not beside a population.
+    threshold : float, 0 to 1
+        Records with a risk above it are counted.
+    missing : str
+        Treatment of missing keys in f: see `frequency_counts`.
+
+    Returns
+    -------
+    AttackerRisk
+        Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+        Unknown columns, population and weights together, a threshold outside 0 to 1.
+
+    Notes
+    -----
+    El Emam and Dankar (2008), doi:10.1197/jamia.M2716; Dankar and El Emam (2010),
+    doi:10.1145/1754239.1754271 (marketer); k-map: Sweeney (2002),
+    doi:10.1142/S0218488502001648.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [30, 30, 40]})
+    >>> everybody = pd.DataFrame({"age": [30] * 4 + [40] * 2})
+    >>> risk = attacker_risk(people, ["age"], population=everybody)
+    >>> risk.table["highest"].tolist()[:2], risk.k_map
+    ([1.0, 0.5], 2.0)
+    """
+    frame = as_frame(data)
+    faults = Faults("attacker risk")
+    names = read_keys(faults, frame, keys, missing, 1.0)
+    everybody = None if population is None else as_frame(population, "population")
+    if everybody is not None:
+        check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
+        if weights is not None:
+            faults.add("weights", "are given beside a population", remedy="Give one of the two.")
+    read_weights(faults, frame, weights)
+    is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+    if not is_number or not 0 <= threshold <= 1:
+        faults.add("threshold", f"is {threshold!r}", remedy="Give a number from 0 to 1.")
+    if len(frame) == 0:
+        faults.add("data", "have no records")
+    faults.raise_if_any()
+    table = tabulate(frame, names)
+    f = match_counts(table, missing)[0][table.cell]
+    unmatched = 0
+    if everybody is not None:
+        persons = _persons(frame, everybody, names)
+        unmatched = int((persons == 0).sum())
+        larger = np.where(persons > 0, persons, f)
+        journalist, source = 1 / larger, "population"
+    elif weights is not None:
+        estimate = individual_risk(frame, list(names), weights=weights, missing=missing)
+        larger, journalist, source = estimate.F, estimate.risk, "weights"
+    else:
+        larger, journalist, source = f, 1 / f, "file"
+    rows = [_row("prosecutor", 1 / f, threshold), _row("journalist", journalist, threshold)]
+    rows.append({"attacker": "marketer", "mean": float(journalist.mean())})
+    return AttackerRisk(
+        table=pd.DataFrame(rows), prosecutor=1 / f, journalist=journalist,
+        k_map=float(larger.min()), f=f, F=larger, keys=names, threshold=float(threshold),
+        source=source, n_unmatched=unmatched,
+    )  # fmt: skip
+
+
+def _row(attacker: str, risk: np.ndarray, threshold: float) -> dict[str, Any]:
+    above = int((risk > threshold * (1 + 1e-12)).sum())
+    return {
+        "attacker": attacker, "highest": float(risk.max()), "mean": float(risk.mean()),
+        "above": above, "share_above": above / len(risk),
+    }  # fmt: skip
+
+
+def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Persons of the population who agree with each record wherever it has a key, (n,)."""
+    own = encode_keys(frame, names)
+    others = np.empty((len(everybody), len(names)), dtype=np.int64)
+    for j, name in enumerate(names):
+        codes, unknown = recode_to(everybody[name], own.levels[j])
+        others[:, j] = np.where(unknown, -2, codes)
+    counts = pd.Series(1, index=range(len(others)))
+    result = np.zeros(len(frame))
+    patterns, of_pattern = np.unique(own.codes >= 0, axis=0, return_inverse=True)
+    for p, observed in enumerate(patterns):
+        rows = np.flatnonzero(of_pattern.reshape(-1) == p)
+        columns = np.flatnonzero(observed)
+        if not len(columns):
+            result[rows] = len(everybody)
+            continue
+        group = [others[:, j] for j in columns]
+        sizes = counts.groupby(group).size()
+        wanted = pd.MultiIndex.from_arrays([own.codes[rows, j].astype(np.int64) for j in columns])
+        if len(columns) == 1:
+            found = sizes.reindex(wanted.get_level_values(0)).to_numpy()
+        else:
+            found = sizes.reindex(wanted).to_numpy()
+        result[rows] = np.nan_to_num(found)
+    return result

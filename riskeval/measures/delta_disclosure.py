@@ -1,0 +1,121 @@
+"""delta-disclosure privacy: how far groups of equal keys are from the file, up and down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from riskeval.keys.table import read_keys, tabulate
+from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from synthpop.microdata.checks import as_frame
+from synthpop.microdata.codes import encode
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import plural
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeltaDisclosure(Result):
+    """Largest difference between a group and the file, on the scale of logarithms.
+
+    Attributes
+    ----------
+    delta : float
+        Largest |log(p / q)| of a value that occurs in a group: its share p there, q in the file.
+    distance : float64, shape (n,)
+        The same for the group of each record; 0 where no record of it has a sensitive value.
+    n_absent : int
+        Records in groups in which some value of the file does not occur: its share is 0 there,
+        and no delta holds.
+    keys : tuple of str
+    sensitive : str
+    notes : tuple of str
+    """
+
+    delta: float
+    distance: np.ndarray
+    n_absent: int
+    keys: tuple[str, ...]
+    sensitive: str
+    notes: tuple[str, ...]
+
+    def summary(self) -> str:
+        """Return delta and what it means."""
+        text = (
+            f"Within groups of equal keys the share of a value of {self.sensitive} that occurs "
+            f"there is at most {np.exp(self.delta):.3g} times its share in the file, or that part "
+            f"of it (delta = {self.delta:.3f})."
+        )
+        if self.n_absent:
+            text += (
+                f" {plural(self.n_absent, 'record')} are in groups in which some value does not "
+                "occur: whoever knows the keys can exclude it, and delta-disclosure privacy in the "
+                "strict sense does not hold for any delta."
+            )
+        return text + "".join(f" {note}" for note in self.notes)
+
+
+def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDisclosure:
+    """Measure delta-disclosure privacy.
+
+    Parameters
+    ----------
+    data : table of n records
+    keys : sequence of str
+        A missing key is a value of its own.
+    sensitive : str
+        Missing values are left out.
+
+    Returns
+    -------
+    DeltaDisclosure
+        Nothing is drawn at random.
+
+    Raises
+    ------
+    InputError
+
+    Notes
+    -----
+    Brickell and Shmatikov (2008), doi:10.1145/1401890.1401904, definition 3: |log(p / q)| < delta
+    for every value in every group; they ask for all values in every group.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"zip": [1, 1, 2, 2], "ill": ["flu", "HIV", "flu", "flu"]})
+    >>> result = delta_disclosure(people, ["zip"], "ill")
+    >>> round(result.delta, 3), result.n_absent
+    (0.693, 2)
+    """
+    frame = as_frame(data)
+    faults = Faults("delta-disclosure")
+    names = read_keys(faults, frame, keys, "own-category", 1.0)
+    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    faults.raise_if_any()
+    codes, levels = encode(frame[variable])
+    table = tabulate(frame, names)
+    known = codes >= 0
+    n_levels, n_cells = max(len(levels), 1), len(table.codes)
+    # 1. records of each group by value, and their shares; 2. |log| of the ratio to the file
+    place = table.cell[known].astype(np.int64) * n_levels + codes[known]
+    pairs, counts = np.unique(place, return_counts=True)
+    cell, level = pairs // n_levels, pairs % n_levels
+    totals = np.bincount(table.cell[known], minlength=n_cells)
+    share = np.bincount(codes[known], minlength=n_levels) / max(known.sum(), 1)
+    distances = np.abs(np.log(counts / totals[cell]) - np.log(share[level]))
+    largest = np.zeros(n_cells)
+    np.maximum.at(largest, cell, distances)
+    present = np.bincount(cell, minlength=n_cells)
+    lacks = (present < (share > 0).sum()) & (totals > 0)
+    return DeltaDisclosure(
+        delta=float(largest.max(initial=0.0)),
+        distance=largest[table.cell],
+        n_absent=int(lacks[table.cell].sum()),
+        keys=names,
+        sensitive=variable,
+        notes=category_notes(frame, [variable]),
+    )
