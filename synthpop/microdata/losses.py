@@ -72,7 +72,10 @@ def _losses_of_plain(frame: pd.DataFrame, dictionary: Dictionary, suffix: str) -
             if isinstance(frame[name].dtype, pd.CategoricalDtype) and frame[name].cat.ordered
         ]
         pairs.append(("the order of categories", ordered))
-    return _sentences(pairs)
+    sentences = _sentences(pairs)
+    if suffix == ".xlsx" and len(frame) and bool(frame.iloc[-1].isna().all()):
+        sentences.append("rows at the end in which every cell is missing")
+    return sentences
 
 
 def _has_codes(variable: Variable) -> bool:

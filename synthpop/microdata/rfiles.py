@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
+from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from synthpop.microdata.errors import OutputError
 
 NA_INTEGER = np.int32(-(2**31))
 """The missing whole number of R."""
+LABELS = "variable.labels"
+DAY = 86_400
 
 
 def read_r(path: Path) -> pd.DataFrame:
@@ -32,9 +36,9 @@ def read_r(path: Path) -> pd.DataFrame:
         warnings.simplefilter("ignore")  # of classes that rdata reads as plain values
         try:
             if path.suffix.lower() == ".rds":
-                content = {"": rdata.read_rds(path)}
+                content = {"": rdata.read_rds(path, constructor_dict=_constructors())}
             else:
-                content = dict(rdata.read_rda(path))
+                content = dict(rdata.read_rda(path, constructor_dict=_constructors()))
         except (NotImplementedError, KeyError, IndexError, TypeError) as problem:
             raise ValueError(f"the objects in it cannot be read ({problem})") from None
     frames = {name: item for name, item in content.items() if isinstance(item, pd.DataFrame)}
@@ -43,11 +47,44 @@ def read_r(path: Path) -> pd.DataFrame:
     if len(frames) > 1:
         raise ValueError(f"it holds several data frames: {', '.join(frames)}; save one of them")
     frame = next(iter(frames.values())).reset_index(drop=True)
+    labels = dict(zip(map(str, frame.columns), frame.attrs.get(LABELS, ()), strict=False))
     columns = {str(name): _plain(frame[name]) for name in frame.columns}
     result = pd.DataFrame(columns)
-    return with_dictionary(
-        result, Dictionary(_variable(str(name), result[name]) for name in result)
-    )
+    variables = [
+        replace(_variable(str(name), result[name]), label=str(labels.get(str(name)) or ""))
+        for name in result
+    ]
+    return with_dictionary(result, Dictionary(variables))
+
+
+def _constructors() -> dict[str, Any]:
+    """Return what turns objects of R into ours: days, points in time, labels of variables."""
+    from rdata.conversion import DEFAULT_CLASS_MAP, dataframe_constructor
+
+    def data_frame(values: Any, attributes: Any) -> pd.DataFrame:
+        frame: pd.DataFrame = dataframe_constructor(values, attributes)
+        labels = attributes.get(LABELS)
+        if labels is not None and len(labels) == frame.shape[1]:
+            frame.attrs[LABELS] = [None if text is None else str(text) for text in labels]
+        return frame
+
+    def days(values: Any, attributes: Any) -> Any:
+        return _times(values, DAY)
+
+    def seconds(values: Any, attributes: Any) -> Any:
+        return _times(values, 1)
+
+    return {**DEFAULT_CLASS_MAP, "data.frame": data_frame, "Date": days, "POSIXct": seconds}
+
+
+def _times(values: Any, seconds: int) -> np.ndarray:
+    """Return days or seconds since 1970 as points in time, NaN as missing."""
+    numbers = np.asarray(np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan))
+    known = np.isfinite(numbers)
+    times = np.full(len(numbers), np.datetime64("NaT"), dtype="datetime64[us]")
+    whole = np.rint(numbers[known] * seconds * 1e6).astype(np.int64)
+    times[known] = whole.astype("datetime64[us]")
+    return times
 
 
 def _plain(column: pd.Series) -> pd.Series:
@@ -74,6 +111,8 @@ def _variable(name: str, column: pd.Series) -> Variable:
         return Variable(name, values=values, measure="ordinal" if column.cat.ordered else "nominal")
     if pd.api.types.is_bool_dtype(column.dtype):
         return Variable(name)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return Variable(name, kind="date")
     if pd.api.types.is_numeric_dtype(column.dtype):
         whole = bool(np.all(np.mod(column.dropna().to_numpy(dtype=float), 1) == 0))
         return Variable(name, kind="integer" if whole else "number")
@@ -83,20 +122,22 @@ def _variable(name: str, column: pd.Series) -> Variable:
 def write_r(frame: pd.DataFrame, path: Path, target: Path) -> None:
     """Write a frame as ``.rds``; categories become factors, with missing values as NA.
 
+    Days become Date, points in time POSIXct (UTC). Labels of variables are the attribute
+    ``variable.labels`` of the data frame, as ``foreign::read.spss`` has it.
+
     Raises
     ------
     OutputError
         A column holds what R has no type for.
     """
     import rdata
-    from rdata.conversion.to_r import (
-        dataframe_constructor,
-        rangeindex_constructor,
-    )
+    from rdata.conversion.to_r import rangeindex_constructor
 
+    dictionary = dictionary_of(frame)
     columns = {str(name): _for_r(frame[name], target) for name in frame.columns}
+    labels = [dictionary[name].label for name in columns]
     constructors: dict[type, Any] = {
-        pd.DataFrame: dataframe_constructor,
+        pd.DataFrame: partial(_data_frame, labels=labels),
         pd.RangeIndex: rangeindex_constructor,
         pd.Categorical: _factor,
     }
@@ -106,6 +147,41 @@ def write_r(frame: pd.DataFrame, path: Path, target: Path) -> None:
         rdata.write_rds(path, table, constructor_dict=constructors)
     except (NotImplementedError, TypeError, ValueError) as problem:
         raise OutputError(f"cannot write {target}: {problem}") from None
+
+
+def _data_frame(data: pd.DataFrame, converter: Any, labels: list[str]) -> Any:
+    """Build a data frame with days and points in time, and with the labels of its variables."""
+    from rdata.conversion.to_r import build_r_object, dataframe_constructor
+    from rdata.parser import RObjectType
+
+    times = [n for n in data.columns if pd.api.types.is_datetime64_any_dtype(data[n].dtype)]
+    numbers = {name: _since_1970(data[name]) for name in times}
+    frame = dataframe_constructor(
+        data.assign(**{name: values for name, (values, _) in numbers.items()}), converter
+    )
+    for place, name in enumerate(data.columns):
+        if name not in numbers:
+            continue
+        attributes = converter.convert_to_r_attributes(numbers[name][1])
+        frame.value[place] = build_r_object(
+            RObjectType.REAL, value=numbers[name][0], is_object=True, attributes=attributes
+        )
+    if any(labels):
+        head = {LABELS: np.array(labels, dtype="U")}
+        list_of_labels = converter.convert_to_r_attributes(head)
+        list_of_labels.value = (list_of_labels.value[0], frame.attributes)
+        frame.attributes = list_of_labels
+    return frame
+
+
+def _since_1970(column: pd.Series) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return days or seconds since 1970, and the class that R gives them."""
+    known = column.dropna()
+    seconds = column.to_numpy(dtype="datetime64[us]").astype(np.int64) / 1e6
+    seconds = np.where(column.notna().to_numpy(), seconds, np.nan)
+    if (known == known.dt.normalize()).all():
+        return seconds / DAY, {"class": "Date"}
+    return seconds, {"class": np.array(["POSIXct", "POSIXt"], dtype="U"), "tzone": "UTC"}
 
 
 def _for_r(column: pd.Series, target: Path) -> pd.Series:
@@ -126,6 +202,9 @@ def _for_r(column: pd.Series, target: Path) -> pd.Series:
         return plain.astype("Int32") if small else plain.astype(float)
     if pd.api.types.is_float_dtype(dtype):
         return plain.astype(float)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        zone = getattr(dtype, "tz", None)
+        return plain if zone is None else plain.dt.tz_convert("UTC").dt.tz_localize(None)
     values = plain.dropna()
     if values.map(lambda value: isinstance(value, str)).all():
         texts = plain.astype(object).where(plain.notna(), None)
