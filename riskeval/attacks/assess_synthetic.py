@@ -207,43 +207,43 @@ def assess_synthetic(
     >>> risk.table["measure"].tolist(), risk.skipped
     (['DiSCO'], {('membership', ''): 'it needs a hold-out'})
     """
-    given, chosen = _read_input(
+    inputs, chosen = _read_input(
         original, synthetic, keys, targets, holdout, household, members, categorical, n_groups,
         replicates, attacks, workers, on_event, seed,
     )  # fmt: skip
     jobs = [
         (name, target)
         for name in chosen
-        for target in ([""] if ATTACKS[name].target == "none" else given.targets)
+        for target in ([""] if ATTACKS[name].target == "none" else inputs.targets)
     ]
     results: dict[tuple[str, str], Any] = {}
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
     rows: list[dict[str, Any]] = []
-    given.on_event(Event("start", SUBJECT, 0, len(jobs)))
+    inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
-        given.on_event(Event("progress", SUBJECT, done, len(jobs), _title(name, target)))
-        if ATTACKS[name].needs_holdout and given.holdout is None:
+        inputs.on_event(Event("progress", SUBJECT, done, len(jobs), _title(name, target)))
+        if ATTACKS[name].needs_holdout and inputs.holdout is None:
             skipped[name, target] = "it needs a hold-out"
             continue
         try:
-            asked = given
+            asked = inputs
             groups: tuple[str, ...] = ()
             if ATTACKS[name].exact_keys:
-                asked, groups = given.with_groups()
+                asked, groups = inputs.with_groups()
             result = ATTACKS[name].run(asked, target)
         except InputError as error:
             skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
             continue
         results[name, target] = result
-        note = _note(name, given, result, groups)
+        note = _note(name, inputs, result, groups)
         if note:
             notes[name, target] = note
         rows += [_row(name, target, one, len(jobs)) for one in ATTACKS[name].numbers(result)]
-    given.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
-    story = "" if given.scenario is None else given.scenario.story()
+    inputs.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
+    story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
-    return SyntheticRisk(table, results, skipped, notes, story, given.seed)
+    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed)
 
 
 SUBJECT = "assess_synthetic"
@@ -327,23 +327,23 @@ def _read_input(
             who="everyone", categorical=[n for n in request.categorical if n in request.targets],
         )  # fmt: skip
     declared = () if scenario is not None else request.categorical
-    given = AttackInput(
+    inputs = AttackInput(
         frame, synthetic, request.keys, request.targets, others, resolve_seed(seed), scenario,
         further, declared, n_groups, workers, on_event or silent,
     )  # fmt: skip
-    return given, chosen
+    return inputs, chosen
 
 
 def _listed(attacks: Sequence[str] | str) -> list[str]:
     return [attacks] if isinstance(attacks, str) else list(attacks)
 
 
-def _note(name: str, given: AttackInput, result: Any, groups: Sequence[str]) -> str:
+def _note(name: str, inputs: AttackInput, result: Any, groups: Sequence[str]) -> str:
     """What an attack leaves aside, and the rules its numbers rest on; empty for nothing."""
-    fields = given.left_out(ATTACKS[name].honours)
+    fields = inputs.left_out(ATTACKS[name].honours)
     parts = [f"{', '.join(fields)} of the scenario left aside"] if fields else []
-    if given.replicates and not ATTACKS[name].replicates:
+    if inputs.replicates and not ATTACKS[name].replicates:
         parts.append("the first synthetic file alone")
     if groups:
-        parts.append(f"{', '.join(groups)} compared in {given.n_groups} groups")
+        parts.append(f"{', '.join(groups)} compared in {inputs.n_groups} groups")
     return "; ".join([*parts, *getattr(result, "notes", ())])

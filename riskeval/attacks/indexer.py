@@ -31,12 +31,12 @@ class Indexer:
         from riskeval.kernels.numbering import number_values
 
         out = np.empty(len(values), dtype=np.int64)
-        given = _stirred(np.ascontiguousarray(values, dtype=np.int64))
-        for at in range(0, len(given), AT_ONCE):
+        hashes = _stirred(np.ascontiguousarray(values, dtype=np.int64))
+        for at in range(0, len(hashes), AT_ONCE):
             part = slice(at, at + AT_ONCE)
-            self._make_room(len(given[part]))
+            self._make_room(len(hashes[part]))
             self.size = int(
-                number_values(given[part], self._keys, self._numbers, self.size, out[part])
+                number_values(hashes[part], self._keys, self._numbers, self.size, out[part])
             )
         return out
 

@@ -111,11 +111,11 @@ class AttackInput:
             return self, ()
         files = [GroupedFile(file, grouped) for file in (self.synthetic, *self.replicates)]
         holdout = None if self.holdout is None else grouped(self.holdout)
-        given = replace(
+        inputs = replace(
             self, original=grouped(self.original), synthetic=files[0],
             replicates=tuple(files[1:]), holdout=holdout,
         )  # fmt: skip
-        return given, tuple(breaks)
+        return inputs, tuple(breaks)
 
     def left_out(self, honours: Sequence[str]) -> list[str]:
         """Return the fields of the scenario that say something and have no part in an attack."""
@@ -270,53 +270,53 @@ INFOS = {
 def _counting(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
     """Run a counting measure on one target."""
 
-    def run(given: AttackInput, target: str) -> Any:
-        keys = given.scenario_about(COUNTED, [target])
-        n_groups = None if target in given.categorical else given.n_groups
+    def run(inputs: AttackInput, target: str) -> Any:
+        keys = inputs.scenario_about(COUNTED, [target])
+        n_groups = None if target in inputs.categorical else inputs.n_groups
         return measure(
-            given.original, given.synthetic, keys, given.named(target), holdout=given.holdout,
-            n_groups=n_groups, replicates=given.replicates, seed=given.seed,
+            inputs.original, inputs.synthetic, keys, inputs.named(target), holdout=inputs.holdout,
+            n_groups=n_groups, replicates=inputs.replicates, seed=inputs.seed,
         )  # fmt: skip
 
     return run
 
 
-def _uniques(given: AttackInput, target: str) -> Any:
+def _uniques(inputs: AttackInput, target: str) -> Any:
     return replicated_uniques(
-        given.original, given.synthetic, given.scenario_about(UNIQUE, []), holdout=given.holdout,
-        replicates=given.replicates, seed=given.seed,
+        inputs.original, inputs.synthetic, inputs.scenario_about(UNIQUE, []),
+        holdout=inputs.holdout, replicates=inputs.replicates, seed=inputs.seed,
     )  # fmt: skip
 
 
-def _scenarios(given: AttackInput, target: str) -> Any:
-    keys = given.scenario_about(PREDICTED, [target])
-    if given.scenario is None:
-        keys = Scenario(given.keys, target, accuracy=ACCURACY, categorical=given.codes([target]))
+def _scenarios(inputs: AttackInput, target: str) -> Any:
+    keys = inputs.scenario_about(PREDICTED, [target])
+    if inputs.scenario is None:
+        keys = Scenario(inputs.keys, target, accuracy=ACCURACY, categorical=inputs.codes([target]))
     return intruder_scenarios(
-        given.original, given.synthetic, keys, holdout=given.holdout, seed=given.seed
+        inputs.original, inputs.synthetic, keys, holdout=inputs.holdout, seed=inputs.seed
     )
 
 
-def _rapid(given: AttackInput, target: str) -> Any:
+def _rapid(inputs: AttackInput, target: str) -> Any:
     return rapid(
-        given.original, given.synthetic, given.scenario_about(PREDICTED, [target]),
-        given.named(target), holdout=given.holdout,
-        categorical=given.codes((*given.keys, target)), workers=given.workers,
-        on_event=given.on_event, seed=given.seed,
+        inputs.original, inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
+        inputs.named(target), holdout=inputs.holdout,
+        categorical=inputs.codes((*inputs.keys, target)), workers=inputs.workers,
+        on_event=inputs.on_event, seed=inputs.seed,
     )  # fmt: skip
 
 
 def _compared(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
     """Run an attack by distance on keys and targets together."""
 
-    def run(given: AttackInput, target: str) -> Any:
-        variables = given.scenario_about(COMPARED, given.targets)
-        if given.scenario is None:
-            variables = (*given.keys, *given.targets)
+    def run(inputs: AttackInput, target: str) -> Any:
+        variables = inputs.scenario_about(COMPARED, inputs.targets)
+        if inputs.scenario is None:
+            variables = (*inputs.keys, *inputs.targets)
         return measure(
-            given.original, given.synthetic, variables, holdout=given.holdout,
-            categorical=given.codes((*given.keys, *given.targets)), workers=given.workers,
-            on_event=given.on_event, seed=given.seed,
+            inputs.original, inputs.synthetic, variables, holdout=inputs.holdout,
+            categorical=inputs.codes((*inputs.keys, *inputs.targets)), workers=inputs.workers,
+            on_event=inputs.on_event, seed=inputs.seed,
         )  # fmt: skip
 
     return run

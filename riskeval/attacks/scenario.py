@@ -119,8 +119,8 @@ category when it is the true one.
     @property
     def errors(self) -> dict[str, float]:
         """Probability that the intruder's value is wrong, of every key, in their order."""
-        given = dict(self.key_errors)
-        return {key: given.get(key, 0.0) for key in self.keys}
+        shares = dict(self.key_errors)
+        return {key: shares.get(key, 0.0) for key in self.keys}
 
     def story(self) -> str:
         """Tell in sentences what the intruder knows, whom they look for and what they want."""
@@ -257,8 +257,8 @@ def _check_honoured(faults: Faults, scenario: Scenario, honoured: Sequence[str] 
             faults.add(name, what, remedy="Leave it out.")
 
 
-def _names(faults: Faults, where: str, given: object) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+def _names(faults: Faults, where: str, value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
     for name in names:
         if not isinstance(name, str) or not name:
             faults.add(where, f"{name!r} is not the name of a column")
@@ -269,12 +269,14 @@ def _names(faults: Faults, where: str, given: object) -> tuple[str, ...]:
     return tuple(text)
 
 
-def _errors(faults: Faults, given: Any, keys: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+def _errors(
+    faults: Faults, key_errors: Any, keys: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
     try:
-        table = dict(given)
+        table = dict(key_errors)
     except (TypeError, ValueError):
         remedy = "Give a mapping as {'age': 0.05}."
-        faults.add("key_errors", f"{given!r} is not keys with probabilities", remedy=remedy)
+        faults.add("key_errors", f"{key_errors!r} is not keys with probabilities", remedy=remedy)
         return ()
     for key, p in table.items():
         if key not in keys:
@@ -287,16 +289,16 @@ def _errors(faults: Faults, given: Any, keys: tuple[str, ...]) -> tuple[tuple[st
 
 def _accuracies(faults: Faults, accuracy: Any) -> tuple[float, ...]:
     single = isinstance(accuracy, str) or not isinstance(accuracy, Iterable)
-    given = (accuracy,) if single else tuple(accuracy)
-    if not given:
+    values = (accuracy,) if single else tuple(accuracy)
+    if not values:
         faults.add("accuracy", "no accuracy is given")
-    for p in given:
+    for p in values:
         if not _is_number(p) or not 0 < p < 1:
             remedy = "0.05 means within five per cent of the true value."
             faults.add("accuracy", f"{p!r} is not a number between 0 and 1", remedy=remedy)
-    if len(set(given)) < len(given):
+    if len(set(values)) < len(values):
         faults.add("accuracy", "a value is given twice")
-    return tuple(float(p) for p in given if _is_number(p))
+    return tuple(float(p) for p in values if _is_number(p))
 
 
 def _is_number(value: Any) -> bool:

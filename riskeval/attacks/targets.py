@@ -303,8 +303,8 @@ def _frequencies(combinations: list[np.ndarray]) -> tuple[list[np.ndarray], list
     n_kinds = 1 + max(int(part.max(initial=-1)) for part in combinations)
     counts = [np.bincount(part, minlength=n_kinds) for part in combinations]
     total = np.sum(counts, axis=0)
-    own = [count[part] for count, part in zip(counts, combinations, strict=True)]
-    return own, [total[part] for part in combinations]
+    key_counts = [count[part] for count, part in zip(counts, combinations, strict=True)]
+    return key_counts, [total[part] for part in combinations]
 
 
 def _recoded(keys: CodedKeys, coders: Sequence[LevelCoder]) -> np.ndarray:

@@ -107,16 +107,16 @@ def align(original: pd.DataFrame, side: Side, roles: Mapping[str, str]) -> Align
             keys[name] = one
             rows.append(row | _row(True, "as numbers", 0, 0, 0))
             continue
-        found = match_levels(one, two, side.rows, side.levels.get(name))
-        if found.reason:
-            lost[name] = found.reason
+        matched = match_levels(one, two, side.rows, side.levels.get(name))
+        if matched.reason:
+            lost[name] = matched.reason
         else:
             numeric = is_number(original[name]) and is_number(side.frame[name])
-            y[name], keys[name] = found.y, found.x
-            x[name] = one if numeric else found.x
-            if found.rule is not None:
-                rules[name] = found.rule
-        rows.append(row | _row(not found.reason, found.reason or found.how, *found.counts))
+            y[name], keys[name] = matched.y, matched.x
+            x[name] = one if numeric else matched.x
+            if matched.rule is not None:
+                rules[name] = matched.rule
+        rows.append(row | _row(not matched.reason, matched.reason or matched.how, *matched.counts))
     length, m = len(original), len(side.frame)
     return Aligned(
         side,
@@ -219,13 +219,13 @@ def _as_levels(
     if not given:
         return None
     images = {str(level): level for level in y_levels}
-    found = {}
+    by_level = {}
     for level in x_levels:
         key = level if level in given else str(level)
         if key in given:
             image = given[key]
-            found[level] = image if image in y_levels else images.get(str(image), image)
-    return found
+            by_level[level] = image if image in y_levels else images.get(str(image), image)
+    return by_level
 
 
 def _used(values: pd.Series) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -234,7 +234,9 @@ def _used(values: pd.Series) -> tuple[np.ndarray, tuple[Any, ...]]:
     codes = codes.astype(np.int64)
     present = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
     place = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
-    return place[codes], tuple(level for level, there in zip(levels, present, strict=True) if there)
+    return place[codes], tuple(
+        level for level, occurs in zip(levels, present, strict=True) if occurs
+    )
 
 
 def _by_text(
@@ -243,14 +245,14 @@ def _by_text(
     """Both columns as text, where the levels differ in type only ("1" and 1)."""
     if not {level_text(level) for level in x_levels} & {level_text(level) for level in y_levels}:
         return None
-    found = []
+    pairs = []
     for column in (x, y):
         codes, levels = encode(column)
         text = [level_text(level) for level in levels]
         if len(set(text)) < len(text):
             return None
-        found.append(pd.Series(pd.Categorical.from_codes(codes, pd.Index(text))))
-    return found[0], found[1]
+        pairs.append(pd.Series(pd.Categorical.from_codes(codes, pd.Index(text))))
+    return pairs[0], pairs[1]
 
 
 def learn(
@@ -296,10 +298,10 @@ def _mapped(
     rule: Mapping[Any, Any],
     counts: tuple[int, int],
 ) -> Matched:
-    own = _in_order(y, y_levels)
+    codes = _in_order(y, y_levels)
     levels: tuple[Any, ...] = (
-        *own,
-        *(b for b in dict.fromkeys(rule.values()) if b not in set(own)),
+        *codes,
+        *(b for b in dict.fromkeys(rule.values()) if b not in set(codes)),
     )
     categories: Any = pd.Index(list(levels), dtype=None if levels else object)
     place = {level: code for code, level in enumerate(levels)}

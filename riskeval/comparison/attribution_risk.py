@@ -68,9 +68,9 @@ def _registered(
     name: str, attack: AttackEntry, target: str, files: ComparedFiles, targets: tuple[str, ...]
 ) -> list[Measurement]:
     """Numbers of an attack that says nothing of comparisons, on a part of the original."""
-    given = AttackInput(
+    inputs = AttackInput(
         original=files.part(files.sizes.prediction, "attacks"), synthetic=files.release,
         keys=tuple(files.keys), targets=targets, holdout=files.holdout,
         seed=files.drawn_seed("attack", name),
     )  # fmt: skip
-    return [number.measurement for number in attack.numbers(attack.run(given, target))]
+    return [number.measurement for number in attack.numbers(attack.run(inputs, target))]

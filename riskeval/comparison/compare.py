@@ -158,10 +158,10 @@ def compare(
     faults.raise_if_any()
     frames = [frame, *(side.frame for side in sides)]
     request = replace(request, design=common_design(request, frames))
-    own = Side(
+    baseline = Side(
         ORIGINAL, frame, request.weights, np.arange(len(frame)), ORIGINAL, ORIGINAL, np.nan, {}, ()
     )
-    measured = _run([own, *sides], request, workers, listener_of(on_event))
+    measured = _run([baseline, *sides], request, workers, listener_of(on_event))
     return _result(measured, request, weights)
 
 
@@ -208,8 +208,8 @@ def _request(
         sample_sizes=read_sample_sizes(faults, sample_sizes),
         level=level, seed=resolve_seed(seed),
     )  # fmt: skip
-    held = read_holdout(faults, holdout, list(request.roles()))
-    return replace(request, holdout=held)
+    outside = read_holdout(faults, holdout, list(request.roles()))
+    return replace(request, holdout=outside)
 
 
 def _sides(
@@ -224,12 +224,12 @@ def _sides(
         return []
     variables = tuple(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
     found = []
-    for name, given in releases.items():
+    for name, release in releases.items():
         if not isinstance(name, str) or name == ORIGINAL:
             faults.add("releases", f"{name!r} cannot be the name of a release")
             continue
-        more = tuple(given.replicates) if isinstance(given, Release) else ()
-        files = [given, *(replace(given, data=data) for data in more)]
+        more = tuple(release.replicates) if isinstance(release, Release) else ()
+        files = [release, *(replace(release, data=data) for data in more)]
         read = [
             read_release(faults, name, file, request.original, index, variables, weights)
             for file in files
@@ -295,7 +295,7 @@ def _empty(columns: Sequence[str]) -> pd.DataFrame:
 
 def _result(measured: list[Measured], request: CompareRequest, weights: str | None) -> Comparison:
     by_release = {side.name: {one.key: one for one in ones} for side, ones, *_ in measured}
-    own = by_release[ORIGINAL]
+    of_original = by_release[ORIGINAL]
     utilities = {
         key: one
         for ones in by_release.values()
@@ -303,10 +303,10 @@ def _result(measured: list[Measured], request: CompareRequest, weights: str | No
         if one.info.group == "utility"
     }
     for ones in by_release.values():
-        worst = worst_risk(ones, own)
+        worst = worst_risk(ones, of_original)
         ones[worst.key] = worst
     for key, one in utilities.items():
-        own[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
+        of_original[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
     known = {key: one for ones in by_release.values() for key, one in ones.items()}
     for ones in by_release.values():
         for key, one in known.items():

@@ -68,16 +68,16 @@ def common_design(request: CompareRequest, frames: Sequence[pd.DataFrame]) -> di
     Strata that a household lies across (as after an exchange of regions) are left out. One design
     for all, so that the intervals of the original are the same beside every release.
     """
-    found = {
+    columns = {
         role: name
         if name is not None and all(name in f and f[name].notna().all() for f in frames)
         else None
         for role, name in (("strata", request.strata), ("cluster", request.household))
     }
-    strata, cluster = found["strata"], found["cluster"]
+    strata, cluster = columns["strata"], columns["cluster"]
     if strata and cluster and not all(_nested(f[cluster], f[strata]) for f in frames):
-        found["strata"] = None
-    return found
+        columns["strata"] = None
+    return columns
 
 
 def _nested(inner: pd.Series, outer: pd.Series) -> bool:
@@ -92,9 +92,9 @@ def _nested(inner: pd.Series, outer: pd.Series) -> bool:
 def with_design(aligned: Aligned, request: CompareRequest) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Both files with the columns of the design beside those that are compared."""
     frames = []
-    for frame, own in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
+    for frame, whole in ((aligned.x, request.original), (aligned.y, aligned.side.frame)):
         more = {
-            name: own[name]
+            name: whole[name]
             for name in request.design.values()
             if name is not None and name not in frame
         }
@@ -154,7 +154,7 @@ def _estimate(
     if gone or not statistics:
         return _nothing(aligned, item, gone or "; ".join(notes))
     try:
-        found = indicator_comparison(
+        result = indicator_comparison(
             x,
             y,
             item.variable,
@@ -172,11 +172,11 @@ def _estimate(
         return _nothing(aligned, item, f"{problem.faults[0].where}: {problem.faults[0].what}")
     sizes = domain_sizes(x[x[item.variable].notna()], by)
     safe = _safe_domains(request, aligned, item, x, by)
-    table = found.table.assign(
+    table = result.table.assign(
         release=aligned.side.name,
         variable=item.variable,
-        records=[sizes.get(str(domain), 0) for domain in found.table["domain"]],
-        safe=[str(domain) in safe for domain in found.table["domain"]],
+        records=[sizes.get(str(domain), 0) for domain in result.table["domain"]],
+        safe=[str(domain) in safe for domain in result.table["domain"]],
         note="; ".join(notes),
     )
     return table.reindex(columns=OVERLAPS)
@@ -219,9 +219,11 @@ def _safe_domains(
 
 def _is_inside(item: Indicators, others: Sequence[Indicators]) -> bool:
     """Whether domains of another estimate of the variable are unions of the domains of this one."""
-    own = set(domains_of(item))
+    domains = set(domains_of(item))
     return any(
-        other.variable == item.variable and set(domains_of(other)) and set(domains_of(other)) < own
+        other.variable == item.variable
+        and set(domains_of(other))
+        and set(domains_of(other)) < domains
         for other in others
     )
 
@@ -295,7 +297,7 @@ def _regression(
     if aligned.has(names):
         return empty.assign(note=aligned.has(names)).reindex(columns=REGRESSIONS)
     try:
-        found = regression_comparison(
+        result = regression_comparison(
             x,
             y,
             item.formula,
@@ -308,8 +310,8 @@ def _regression(
     except InputError as problem:
         why = f"{problem.faults[0].where}: {problem.faults[0].what}"
         return empty.assign(note=why).reindex(columns=REGRESSIONS)
-    dropped = f"not in both files: {', '.join(found.dropped)}" if found.dropped else ""
-    table = found.table.assign(
+    dropped = f"not in both files: {', '.join(result.dropped)}" if result.dropped else ""
+    table = result.table.assign(
         release=aligned.side.name, formula=item.formula, family=item.family, note=dropped
     )
     return table.reindex(columns=REGRESSIONS)

@@ -139,33 +139,33 @@ def read_release(
     weights : column of the original's weights
     """
     release = given if isinstance(given, Release) else Release(given)
-    found = Faults(f"release {name}")
-    frame, labels, default = _frame(found, release.data, name)
+    problems = Faults(f"release {name}")
+    frame, labels, default = _frame(problems, release.data, name)
     if frame is None:
-        faults.found += found.found
+        faults.found += problems.found
         return None
     if len(frame) == 0:
-        found.add(name, "has no records")
+        problems.add(name, "has no records")
     if release.kind is not None:
-        check_choice(found, f"kind of {name}", release.kind, KINDS)
+        check_choice(problems, f"kind of {name}", release.kind, KINDS)
     if release.linkable not in (None, True, False):
         what = f"is {release.linkable!r}"
-        found.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
-    parameter = _parameter(found, name, release.parameter)
+        problems.add(f"linkable of {name}", what, remedy="Give True, False or nothing.")
+    parameter = _parameter(problems, name, release.parameter)
     shared = [it for it in dict.fromkeys(frame.columns) if it in original.columns]
-    check_once(found, frame, shared, f"column of {name}")
-    check_columns(found, frame, [it for it in shared if it in variables], f"variable of {name}")
-    _check_levels(found, name, release.levels, original)
-    if not found:
-        check_finite(found, frame, variables, name)
+    check_once(problems, frame, shared, f"column of {name}")
+    check_columns(problems, frame, [it for it in shared if it in variables], f"variable of {name}")
+    _check_levels(problems, name, release.levels, original)
+    if not problems:
+        check_finite(problems, frame, variables, name)
     notes: list[str] = []
     column = default or (weights if weights in frame.columns else None)
-    values = _weights(found, name, frame, release.weights, column, notes, weights is not None)
+    values = _weights(problems, name, frame, release.weights, column, notes, weights is not None)
     rows = None
-    if not found:
-        rows = _rows(found, release, name, frame, original, (index, labels), variables, notes)
-    faults.found += found.found
-    if found:
+    if not problems:
+        rows = _rows(problems, release, name, frame, original, (index, labels), variables, notes)
+    faults.found += problems.found
+    if problems:
         return None
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
@@ -282,11 +282,18 @@ def _rows(
             return None
         notes += [how] if how else []
         return rows
-    index, own = labels
-    named = own is not None and not own.equals(pd.RangeIndex(len(frame)))
-    if release.kind != "synthetic" and named and own is not None and own.isin(index).all():
+    index, labels_of_release = labels
+    named = labels_of_release is not None and not labels_of_release.equals(
+        pd.RangeIndex(len(frame))
+    )
+    if (
+        release.kind != "synthetic"
+        and named
+        and labels_of_release is not None
+        and labels_of_release.isin(index).all()
+    ):
         notes.append("linked by the labels of the index")
-        return _by_labels(faults, name, index, own)
+        return _by_labels(faults, name, index, labels_of_release)
     if release.linkable:
         remedy = "Name the records with identifier, or do not call it linkable."
         what = (
@@ -306,10 +313,14 @@ def _in_either_order(
     """Link files of one length row by row or, where rows then agree better, by their labels."""
     plain = np.arange(len(frame))
     alike = agreement(original, frame, variables)
-    index, own = labels
-    if own is None or own.equals(index) or not (index.is_unique and own.is_unique):
+    index, labels_of_release = labels
+    if (
+        labels_of_release is None
+        or labels_of_release.equals(index)
+        or not (index.is_unique and labels_of_release.is_unique)
+    ):
         return plain, "", alike
-    rows = index.get_indexer(own)
+    rows = index.get_indexer(labels_of_release)
     if (rows < 0).any():
         return plain, "", alike
     ordered = original.iloc[rows].reset_index(drop=True)
@@ -320,8 +331,8 @@ def _in_either_order(
 
 
 def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
-    there = check_columns(faults, frame, [name], "identifier")
-    return pd.Index(frame[name]) if there else None
+    exists = check_columns(faults, frame, [name], "identifier")
+    return pd.Index(frame[name]) if exists else None
 
 
 def _by_labels(
@@ -355,7 +366,7 @@ def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> f
     >>> round(agreement(table, table.assign(b=list("rrrrssss")), ("a", "b")), 6)
     1.0
     """
-    found = []
+    shares = []
     for name in variables:
         if name not in x or name not in y:
             continue
@@ -369,10 +380,10 @@ def agreement(x: pd.DataFrame, y: pd.DataFrame, variables: tuple[str, ...]) -> f
             if all(np.ptp(rank) > 0 for rank in ranks):
                 centred = [rank - rank.mean() for rank in ranks]
                 spread = np.linalg.norm(centred[0]) * np.linalg.norm(centred[1])
-                found.append(float(centred[0] @ centred[1] / spread))
+                shares.append(float(centred[0] @ centred[1] / spread))
         elif (known := _association(one, two)) is not None:
-            found.append(known)
-    return float(np.mean(found)) if found else 0.0
+            shares.append(known)
+    return float(np.mean(shares)) if shares else 0.0
 
 
 def _association(one: pd.Series, two: pd.Series) -> float | None:

@@ -128,7 +128,7 @@ class CompareRequest:
 
     def roles(self) -> dict[str, str]:
         """Every variable that plays a part, with its first role."""
-        found: dict[str, str] = {}
+        by_name: dict[str, str] = {}
         for names, role in (
             (self.keys, "key"),
             (self.numeric, "numeric"),
@@ -139,8 +139,8 @@ class CompareRequest:
             ([name for item in self.regressions for name in columns_of(item)], "regression"),
         ):
             for name in names:
-                found.setdefault(name, role)
-        return found
+                by_name.setdefault(name, role)
+        return by_name
 
 
 def domains_of(item: Indicators) -> tuple[str, ...]:
@@ -162,24 +162,24 @@ def columns_of(item: Regression) -> tuple[str, ...]:
 
 def read_names(faults: Faults, frame: pd.DataFrame, names: Any, role: str) -> tuple[str, ...]:
     """Return names that are all there; note others and repetitions."""
-    found = _items(faults, names, role, (str,))
-    for name in dict.fromkeys(found):
-        if found.count(name) > 1:
-            faults.add(role, f"{name!r} is given {found.count(name)} times")
-    there = check_columns(faults, frame, found, role)
-    return found if there else ()
+    columns = _items(faults, names, role, (str,))
+    for name in dict.fromkeys(columns):
+        if columns.count(name) > 1:
+            faults.add(role, f"{name!r} is given {columns.count(name)} times")
+    exist = check_columns(faults, frame, columns, role)
+    return columns if exist else ()
 
 
-def _items(faults: Faults, given: Any, where: str, single: tuple[type, ...]) -> tuple[Any, ...]:
+def _items(faults: Faults, value: Any, where: str, single: tuple[type, ...]) -> tuple[Any, ...]:
     """Return one item or a sequence of them as a tuple; note what is neither."""
-    if given is None:
+    if value is None:
         return ()
-    if isinstance(given, single):
-        return (given,)
-    if not isinstance(given, Iterable):
-        faults.add(where, f"is {given!r}", remedy="Give one, or a list of them.")
+    if isinstance(value, single):
+        return (value,)
+    if not isinstance(value, Iterable):
+        faults.add(where, f"is {value!r}", remedy="Give one, or a list of them.")
         return ()
-    return tuple(given)
+    return tuple(value)
 
 
 def read_indicators(
@@ -189,9 +189,9 @@ def read_indicators(
     if given is None:
         return tuple(Indicators(name, by=strata) for name in numeric)
     items = _items(faults, given, "indicators", (Indicators, Mapping, str))
-    found = [_record(faults, "indicators", Indicators, item) for item in items]
-    kept = []
-    for item in found:
+    records = [_record(faults, "indicators", Indicators, item) for item in items]
+    valid = []
+    for item in records:
         if item is None:
             continue
         names = _items(faults, item.statistics, "statistics of indicators", (str,))
@@ -207,8 +207,10 @@ def read_indicators(
             check_columns(faults, frame, [item.gender], "gender")
         elif "gender_pay_gap" in names:
             faults.add("gender", "is needed for the gender pay gap", remedy="Name its column.")
-        kept.append(Indicators(item.variable, names, by or None, item.gender, item.men, item.women))
-    return tuple(kept)
+        valid.append(
+            Indicators(item.variable, names, by or None, item.gender, item.men, item.women)
+        )
+    return tuple(valid)
 
 
 def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
@@ -216,7 +218,7 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
     from riskeval.utility.families import FAMILIES
     from riskeval.utility.regressions import ALLOWED
 
-    found = []
+    records = []
     for item in _items(faults, given, "regressions", (str, Regression, Mapping)):
         record = (
             Regression(item)
@@ -228,8 +230,8 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
         check_choice(faults, "family of the regression", record.family, FAMILIES)
         if read_formula(faults, record.formula, ALLOWED) is not None:
             check_columns(faults, frame, columns_of(record), f"part of {record.formula!r}")
-        found.append(record)
-    return tuple(found)
+        records.append(record)
+    return tuple(records)
 
 
 def read_sample_sizes(faults: Faults, given: Any) -> SampleSizes:

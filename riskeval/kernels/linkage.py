@@ -43,7 +43,7 @@ def gower_ranks(
     n_r, n_o = len(truth), len(o_numbers)
     best = np.full(n_r, -1, dtype=np.int64)
     distance = np.full(n_r, np.nan)
-    own = np.full(n_r, np.nan)
+    true_distance = np.full(n_r, np.nan)
     nearer = np.zeros(n_r, dtype=np.int64)
     ties = np.zeros(n_r, dtype=np.int64)
     row = np.empty(n_o)
@@ -69,13 +69,13 @@ def gower_ranks(
                 distance[i] = row[j]
                 best[i] = j
         if truth[i] >= 0:
-            own[i] = row[truth[i]]
+            true_distance[i] = row[truth[i]]
             for j in range(n_o):
-                if row[j] < own[i] - slack:
+                if row[j] < true_distance[i] - slack:
                     nearer[i] += 1
-                elif row[j] <= own[i] + slack:
+                elif row[j] <= true_distance[i] + slack:
                     ties[i] += 1
-    return best, distance, own, nearer, ties
+    return best, distance, true_distance, nearer, ties
 
 
 @kernel
@@ -133,7 +133,7 @@ def weight_ranks(
     n_r, n_o = len(truth), len(o_numbers)
     best = np.full(n_r, -1, dtype=np.int64)
     weight = np.full(n_r, np.nan)
-    own = np.full(n_r, np.nan)
+    true_weight = np.full(n_r, np.nan)
     nearer = np.zeros(n_r, dtype=np.int64)
     ties = np.zeros(n_r, dtype=np.int64)
     row = np.empty(n_o)
@@ -146,13 +146,13 @@ def weight_ranks(
                 weight[i] = row[j]
                 best[i] = j
         if truth[i] >= 0:
-            own[i] = row[truth[i]]
+            true_weight[i] = row[truth[i]]
             for j in range(n_o):
-                if row[j] > own[i]:
+                if row[j] > true_weight[i]:
                     nearer[i] += 1
-                elif row[j] == own[i]:
+                elif row[j] == true_weight[i]:
                     ties[i] += 1
-    return best, weight, own, nearer, ties
+    return best, weight, true_weight, nearer, ties
 
 
 @kernel

@@ -208,10 +208,12 @@ def farthest(q, points, rows, starts, low, high, number, smallest, stack, bounds
 
 
 @kernel
-def nearest(q, points, rows, starts, low, high, number, smallest, stack, bounds, found, distances):
+def nearest(
+    q, points, rows, starts, low, high, number, smallest, stack, bounds, neighbours, distances
+):
     """Put the rows of the ``len(found)`` records nearest to `q` into `found`, in order."""
     n_inner = (len(number) - 1) // 2
-    wanted, have = len(found), 0
+    wanted, have = len(neighbours), 0
     worst, worst_row = np.inf, np.iinfo(np.int64).max
     size = 1
     stack[0], bounds[0] = 0, nearest_bound(q, low, high, 0)
@@ -229,14 +231,14 @@ def nearest(q, points, rows, starts, low, high, number, smallest, stack, bounds,
                 j = min(have, wanted - 1)
                 while j > 0 and (
                     distances[j - 1] > distance
-                    or (distances[j - 1] == distance and found[j - 1] > row)
+                    or (distances[j - 1] == distance and neighbours[j - 1] > row)
                 ):
-                    distances[j], found[j] = distances[j - 1], found[j - 1]
+                    distances[j], neighbours[j] = distances[j - 1], neighbours[j - 1]
                     j -= 1
-                distances[j], found[j] = distance, row
+                distances[j], neighbours[j] = distance, row
                 have = min(have + 1, wanted)
                 if have == wanted:
-                    worst, worst_row = distances[wanted - 1], found[wanted - 1]
+                    worst, worst_row = distances[wanted - 1], neighbours[wanted - 1]
             continue
         a, b = 2 * node + 1, 2 * node + 2
         bound_a = nearest_bound(q, low, high, a) if number[a] else np.inf
@@ -294,7 +296,7 @@ def mdav(x, k, leaf=LEAF):
     for node in range(n_inner - 1, -1, -1):
         refresh_above(node, low, high, total, number, smallest)
     stack, bounds = np.empty(200, np.int64), np.empty(200, np.float64)
-    found, distances = np.empty(k - 1, np.int64), np.empty(k - 1)
+    neighbours, distances = np.empty(k - 1, np.int64), np.empty(k - 1)
     last = 0
     left = n
     while left >= 2 * k:
@@ -305,13 +307,13 @@ def mdav(x, k, leaf=LEAF):
             take(r, points, rows, place, leaf_of, starts, low, high, total, number, smallest)
             nearest(
                 q, points, rows, starts, low, high, number, smallest, stack, bounds,
-                found, distances,
+                neighbours, distances,
             )  # fmt: skip
             group[r] = last
             for j in range(k - 1):
-                group[found[j]] = last
+                group[neighbours[j]] = last
                 take(
-                    found[j], points, rows, place, leaf_of, starts, low, high, total, number,
+                    neighbours[j], points, rows, place, leaf_of, starts, low, high, total, number,
                     smallest,
                 )  # fmt: skip
             last += 1
@@ -426,7 +428,7 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
         return np.arange(n) if k == 1 else group
     left, distances = np.arange(n), np.empty(n)
     n_left, last = n, 0
-    found, near = np.empty(k - 1, np.int64), np.empty(k - 1)
+    neighbours, near = np.empty(k - 1, np.int64), np.empty(k - 1)
     while n_left >= 2 * k:
         place = farthest_from_centre(left, n_left, numeric, nominal, n_levels)
         for turn in range(2 if n_left >= 3 * k else 1):
@@ -443,22 +445,22 @@ def mdav_gower(numeric, special, nominal, n_levels, k):
                     continue
                 j = min(have, k - 2)
                 while j > 0 and near[j - 1] > distances[t]:
-                    near[j], found[j] = near[j - 1], found[j - 1]
+                    near[j], neighbours[j] = near[j - 1], neighbours[j - 1]
                     j -= 1
-                near[j], found[j] = distances[t], left[t]
+                near[j], neighbours[j] = distances[t], left[t]
                 have = min(have + 1, k - 1)
                 if have == k - 1:
                     worst = near[k - 2]
             group[r] = last + 1
             for j in range(k - 1):
-                group[found[j]] = last + 1
+                group[neighbours[j]] = last + 1
             last += 1
-            kept = 0  # keep the order of rows, so that the first of equals is taken
+            n_remaining = 0  # keep the order of rows, so that the first of equals is taken
             for t in range(n_left):
                 if group[left[t]] == 0:
-                    left[kept], distances[kept] = left[t], distances[t]
-                    kept += 1
-            n_left = kept
+                    left[n_remaining], distances[n_remaining] = left[t], distances[t]
+                    n_remaining += 1
+            n_left = n_remaining
     for t in range(n_left):
         group[left[t]] = last + 1
     return group - 1
@@ -478,7 +480,7 @@ def nearest_mixed(numeric, special, nominal, asked_numeric, asked_special, asked
     -------
     int64, shape (m,); the first of equals
     """
-    found = np.zeros(len(asked_numeric), dtype=np.int64)
+    neighbours = np.zeros(len(asked_numeric), dtype=np.int64)
     for i in range(len(asked_numeric)):
         best = np.inf
         for j in range(len(numeric)):
@@ -494,5 +496,5 @@ def nearest_mixed(numeric, special, nominal, asked_numeric, asked_special, asked
                 if asked_nominal[i, c] >= 0 and asked_nominal[i, c] != nominal[j, c]:
                     distance += 1.0
             if distance < best:
-                best, found[i] = distance, j
-    return found
+                best, neighbours[i] = distance, j
+    return neighbours

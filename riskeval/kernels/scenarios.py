@@ -155,7 +155,7 @@ def mark_households(states, starts, marks):
 
 
 @kernel
-def find_households(states, starts, marks, known, begin, members, slots, count, found):
+def find_households(states, starts, marks, known, begin, members, slots, count, matches):
     """Look up households by all their members; `count` and `found` are changed in place.
 
     Parameters
@@ -179,19 +179,21 @@ def find_households(states, starts, marks, known, begin, members, slots, count, 
         lo = starts[h]
         hi = starts[h + 1]
         for j in range(lo, hi):
-            found[j] = -1
+            matches[j] = -1
         if marks[h] < 0:
             continue
         c = np.searchsorted(known, marks[h])
         if c == len(known) or known[c] != marks[h]:
             continue
-        mine = np.sort(states[lo:hi])
+        asked_members = np.sort(states[lo:hi])
         while c < len(known) and known[c] == marks[h]:
-            theirs = members[begin[c] : begin[c + 1]]
-            if len(theirs) == len(mine) and np.all(theirs == mine):
+            listed_members = members[begin[c] : begin[c + 1]]
+            if len(listed_members) == len(asked_members) and np.all(
+                listed_members == asked_members
+            ):
                 count[c] += 1
                 for j in range(lo, hi):
-                    found[j] = slots[begin[c] + np.searchsorted(theirs, states[j])]
+                    matches[j] = slots[begin[c] + np.searchsorted(listed_members, states[j])]
                 break
             c += 1
 

@@ -361,8 +361,8 @@ def target_cell(book, c, v, code, n_cells, words, cell_of_word):
 def lose_match(table, book, n_cells, c, v, code, k):
     """Take one match from the cells that match cell c but not with `code` in column v."""
     for other in range(n_cells):
-        own = book.codes[other, v]
-        if book.n_of[other] == 0 or own < 0 or own == code:
+        value = book.codes[other, v]
+        if book.n_of[other] == 0 or value < 0 or value == code:
             continue
         agree = True
         for j in range(book.codes.shape[1]):

@@ -32,20 +32,20 @@ def match_counts(
     f, F : float64 arrays, shape (K,)
     """
     holes = table.codes < 0
-    own = np.column_stack([table.counts, table.weights])
+    amounts = np.column_stack([table.counts, table.weights])
     if missing == "own-category" or not holes.any():
         return table.counts, table.weights
     complete = ~holes.any(axis=1)
-    given = own.copy()
+    matched = amounts.copy()
     by_alpha = {"wildcard": alpha, "conservative-2": 0.0}.get(missing, 1.0)
-    given[~complete] *= by_alpha
+    matched[~complete] *= by_alpha
     totals = _wildcard_totals(
-        table, given, shares_of(table) if missing == "category-size" else None
+        table, matched, shares_of(table) if missing == "category-size" else None
     )
     if by_alpha != 1.0:  # records with the very same key count in full, whatever alpha is
-        totals[~complete] += (1.0 - by_alpha) * own[~complete]
+        totals[~complete] += (1.0 - by_alpha) * amounts[~complete]
     if missing == "conservative":
-        totals[complete] = own[complete]
+        totals[complete] = amounts[complete]
     return totals[:, 0].copy(), totals[:, 1].copy()
 
 
@@ -59,7 +59,7 @@ def shares_of(table: KeyTable) -> list[np.ndarray]:
 
 
 def _wildcard_totals(
-    table: KeyTable, given: np.ndarray, shares: list[np.ndarray] | None
+    table: KeyTable, amounts: np.ndarray, shares: list[np.ndarray] | None
 ) -> np.ndarray:
     gaps = np.flatnonzero((table.codes < 0).any(axis=0))
     span = 1
@@ -67,9 +67,9 @@ def _wildcard_totals(
         span *= size + 1
     bits = (table.codes[:, gaps] >= 0).astype(np.int64) << np.arange(len(gaps))
     patterns, pattern_of = np.unique(bits.sum(axis=1), return_inverse=True)
-    if span <= LARGEST_TABLE and span * len(gaps) <= 8 * len(patterns) * len(given) + (1 << 16):
-        return _dense_totals(table, given, shares)
-    factors = np.ones((len(given), len(gaps)))
+    if span <= LARGEST_TABLE and span * len(gaps) <= 8 * len(patterns) * len(amounts) + (1 << 16):
+        return _dense_totals(table, amounts, shares)
+    factors = np.ones((len(amounts), len(gaps)))
     if shares is not None:
         for column, j in enumerate(gaps):
             factors[:, column] = np.append(shares[j], 1.0)[table.codes[:, j]]
@@ -77,26 +77,26 @@ def _wildcard_totals(
     for j in gaps:
         span_of *= table.sizes[j] + 1
     if span_of >= LARGEST or len(gaps) > 62:
-        return _pairwise_totals(table, given, factors, gaps)
+        return _pairwise_totals(table, amounts, factors, gaps)
     from riskeval.kernels.counts import match_patterns
 
     rest = np.setdiff1d(np.arange(len(table.names)), gaps)
     place, n_fixed = 1, 1
-    fixed = np.zeros(len(given), dtype=np.int64)
+    fixed = np.zeros(len(amounts), dtype=np.int64)
     if len(rest):
         fixed, n_fixed = cell_ids(table.codes[:, rest], [table.sizes[j] for j in rest])
     place = n_fixed
-    terms = np.empty((len(given), len(gaps)), dtype=np.int64)
+    terms = np.empty((len(amounts), len(gaps)), dtype=np.int64)
     for column, j in enumerate(gaps):
         terms[:, column] = (table.codes[:, j].astype(np.int64) + 1) * place
         place *= table.sizes[j] + 1
     order = np.argsort(pattern_of.reshape(-1), kind="stable")
     starts = np.searchsorted(pattern_of.reshape(-1)[order], np.arange(len(patterns) + 1))
-    sorted_out = np.empty_like(given)
+    sorted_out = np.empty_like(amounts)
     match_patterns(
-        terms[order], fixed[order], starts, patterns, given[order], factors[order], sorted_out
+        terms[order], fixed[order], starts, patterns, amounts[order], factors[order], sorted_out
     )
-    out = np.empty_like(given)
+    out = np.empty_like(amounts)
     out[order] = sorted_out
     return out
 
@@ -109,15 +109,15 @@ def _span_without_missing(table: KeyTable, gaps: np.ndarray) -> int:
 
 
 def _dense_totals(
-    table: KeyTable, given: np.ndarray, shares: list[np.ndarray] | None
+    table: KeyTable, amounts: np.ndarray, shares: list[np.ndarray] | None
 ) -> np.ndarray:
     """Sum over the full table, key by key: matching is a product of matchings of single keys."""
     shape = [size + 1 for size in table.sizes]
     place = np.ravel_multi_index(tuple((table.codes + 1).T), shape)
-    out = np.empty_like(given)
-    for v in range(given.shape[1]):
+    out = np.empty_like(amounts)
+    for v in range(amounts.shape[1]):
         full = np.zeros(int(np.prod(shape)))
-        full[place] = given[:, v]
+        full[place] = amounts[:, v]
         for j in np.flatnonzero((table.codes < 0).any(axis=0)):
             cube = full.reshape(int(np.prod(shape[:j])), shape[j], -1)
             total = cube.sum(axis=1)
@@ -129,18 +129,20 @@ def _dense_totals(
 
 
 def _pairwise_totals(
-    table: KeyTable, given: np.ndarray, factors: np.ndarray, gaps: np.ndarray
+    table: KeyTable, amounts: np.ndarray, factors: np.ndarray, gaps: np.ndarray
 ) -> np.ndarray:
     """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
-    out = np.zeros_like(given)
+    out = np.zeros_like(amounts)
     for targets, meetings in matching_patterns(table, "wildcard"):
         for shared, sources in meetings:
             dropped = np.flatnonzero(~np.isin(gaps, shared))
             observed = table.codes[np.ix_(targets, gaps[dropped])] >= 0
             factor = np.where(observed, factors[np.ix_(targets, dropped)], 1.0).prod(axis=1)
             ids, n_ids = shared_ids(table, shared, targets, sources)
-            for v in range(given.shape[1]):
-                sums = np.bincount(ids[len(targets) :], weights=given[sources, v], minlength=n_ids)
+            for v in range(amounts.shape[1]):
+                sums = np.bincount(
+                    ids[len(targets) :], weights=amounts[sources, v], minlength=n_ids
+                )
                 out[targets, v] += factor * sums[ids[: len(targets)]]
     return out
 

@@ -294,18 +294,18 @@ def _whole(column: pd.Series) -> bool:
 
 def _without_copies(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> list[ColumnRole]:
     """Take the role from keys and ids that tell the same as an earlier one of them."""
-    kept: list[ColumnRole] = []
+    distinct: list[ColumnRole] = []
     first = sorted(columns, key=lambda item: item.role != "household")
     for item in first:
         if item.role in ("key", "none") and item.n_values > 2:
-            for other in kept:
+            for other in distinct:
                 if other.role not in ("key", "household") or other.n_values != item.n_values:
                     continue
                 if len(tabulate(frame, [item.name, other.name]).counts) == item.n_values:
                     item = replace(item, role="none", why=f"tells the same as {other.name}")
                     break
-        kept.append(item)
-    by_name = {item.name: item for item in kept}
+        distinct.append(item)
+    by_name = {item.name: item for item in distinct}
     return [by_name[item.name] for item in columns]
 
 

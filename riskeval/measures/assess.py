@@ -123,9 +123,9 @@ def assess(
     chosen = list(MEASURES) if measures == "all" else _listed(measures)
     for name in chosen:
         check_choice(faults, "measures", name, MEASURES)
-    for name, given in (options or {}).items():
+    for name, arguments in (options or {}).items():
         check_choice(faults, "options", name, MEASURES)
-        for argument in given if name in MEASURES else ():
+        for argument in arguments if name in MEASURES else ():
             check_choice(faults, f"options.{name}", argument, MEASURES[name].options)
     accepted = _read_limits(faults, limits)
     size = _population_size(faults, len(frame), values, population_size)
@@ -319,28 +319,28 @@ def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> L
     if limits is None:
         return Limits()
     if isinstance(limits, Limits):
-        given = {field.name: getattr(limits, field.name) for field in fields(Limits)}
+        values = {field.name: getattr(limits, field.name) for field in fields(Limits)}
     else:
-        given = dict(limits)
+        values = dict(limits)
     allowed = {field.name for field in fields(Limits)}
-    for name, value in given.items():
+    for name, value in values.items():
         check_choice(faults, "limits", name, sorted(allowed))
         if name in allowed:
             check_limit(faults, f"limits.{name}", name, value)
-    return Limits() if faults else Limits(**given)
+    return Limits() if faults else Limits(**values)
 
 
 def _population_size(
-    faults: Faults, n: int, values: np.ndarray | None, given: float | None
+    faults: Faults, n: int, values: np.ndarray | None, value: float | None
 ) -> float | None:
-    if given is None:
+    if value is None:
         return None if values is None else max(float(np.sum(values)), n)
-    if not isinstance(given, (int, float)) or given < n:
+    if not isinstance(value, (int, float)) or value < n:
         faults.add(
-            "population_size", f"is {given!r} for {plural(n, 'record')}", remedy="It is at least n."
+            "population_size", f"is {value!r} for {plural(n, 'record')}", remedy="It is at least n."
         )
         return None
-    size = float(given)
+    size = float(value)
     total = float("nan") if values is None else float(np.sum(values))
     if abs(total - size) > 0.1 * size:
         faults.add(

@@ -69,10 +69,10 @@ class ClassificationRisk(Result):
 
     def summary(self) -> str:
         """Return what the measures mean, in sentences."""
-        kept = round(self.minimal * self.n)
+        n_minimal = round(self.minimal * self.n)
         how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
         return (
-            f"Classification risk: {count(kept)} of {count(self.n)} records "
+            f"Classification risk: {count(n_minimal)} of {count(self.n)} records "
             f"({short_percent(self.minimal)}) "
             "are unique on the keys both before and after masking (minimal risk "
             f"{number(self.minimal)}). An intruder who knows the keys of everybody and guesses "
@@ -231,19 +231,19 @@ def classification_risk(
         )
     elif len(before) == 0:
         faults.add("original", "has no rows")
-    given = _read_weights(faults, weights, len(before))
+    weight = _read_weights(faults, weights, len(before))
     faults.raise_if_any()
     j = np.rint(frequency_counts(before, keys, missing=missing).f).astype(np.int64)
     i = np.rint(frequency_counts(after, keys, missing=missing).f).astype(np.int64)
     matrix = pd.crosstab(pd.Series(i, name="released"), pd.Series(j, name="original"))
-    per_record = record_weights(i, j, given) / i
+    per_record = record_weights(i, j, weight) / i
     return ClassificationRisk(
         matrix=matrix.astype(np.int64),
         minimal=float((record_weights(i, j, "minimal") / i).mean()),
         maximal=float((record_weights(i, j, "maximal") / i).mean()),
         weighted=float(per_record.mean()),
         per_record=per_record,
-        weights=given,
+        weights=weight,
         n=len(i),
     )
 

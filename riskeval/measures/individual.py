@@ -431,21 +431,21 @@ def read_factors(faults: Faults, frame: pd.DataFrame, **factors: Any) -> np.ndar
     float64 array, shape (n,)
     """
     product = np.ones(len(frame))
-    for argument, given in factors.items():
-        product *= _read_factor(faults, frame, argument, given)
+    for argument, value in factors.items():
+        product *= _read_factor(faults, frame, argument, value)
     return product
 
 
-def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, given: Any) -> np.ndarray:
+def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, value: Any) -> np.ndarray:
     ones = np.ones(len(frame))
-    if given is None:
+    if value is None:
         return ones
-    if isinstance(given, str):
-        if not check_columns(faults, frame, [given], argument):
+    if isinstance(value, str):
+        if not check_columns(faults, frame, [value], argument):
             return ones
-        given = frame[given]
-    values = pd.to_numeric(pd.Series(np.ravel(given)), errors="coerce").to_numpy(dtype=np.float64)
-    if np.ndim(given) and len(values) != len(frame):
+        value = frame[value]
+    values = pd.to_numeric(pd.Series(np.ravel(value)), errors="coerce").to_numpy(dtype=np.float64)
+    if np.ndim(value) and len(values) != len(frame):
         faults.add(
             argument,
             f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
@@ -457,7 +457,7 @@ def _read_factor(faults: Faults, frame: pd.DataFrame, argument: str, given: Any)
         faults.add(
             argument,
             "is not a number from 0 to 1",
-            rows=np.flatnonzero(wrong) if np.ndim(given) else (),
+            rows=np.flatnonzero(wrong) if np.ndim(value) else (),
             remedy="It is a probability: lack of knowledge is 1, the worst case.",
         )
         return ones

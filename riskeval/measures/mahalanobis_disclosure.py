@@ -253,12 +253,12 @@ def crowded(y: np.ndarray, asked: np.ndarray, reach: float, neighbours: int) -> 
     result = np.zeros(len(y), dtype=np.bool_)
     rows_by_pattern, patterns = patterns_of(y)
     for number, rows in rows_by_pattern:
-        own, shared = rows[asked[rows]], np.flatnonzero(patterns[number])
+        records, shared = rows[asked[rows]], np.flatnonzero(patterns[number])
         others = y[~np.isnan(y[:, shared]).any(axis=1)][:, shared]
-        if len(own) and len(shared) and len(others) > neighbours:
+        if len(records) and len(shared) and len(others) > neighbours:
             # the row itself comes first
-            nearest, _ = KDTree(others).query(y[np.ix_(own, shared)], k=[neighbours + 1])
-            result[own] = nearest[:, 0] * np.sqrt(y.shape[1] / len(shared)) <= reach
+            nearest, _ = KDTree(others).query(y[np.ix_(records, shared)], k=[neighbours + 1])
+            result[records] = nearest[:, 0] * np.sqrt(y.shape[1] / len(shared)) <= reach
     return result
 
 

@@ -230,7 +230,7 @@ def _distances(
     variables: tuple[str, ...],
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None,
 ) -> dict[str, str | Hierarchy]:
-    found: dict[str, str | Hierarchy] = {}
+    by_variable: dict[str, str | Hierarchy] = {}
     named = isinstance(distance, Mapping) and bool(distance) and set(distance) <= set(variables)
     by_name: Any = distance if named else None
     for name in variables:
@@ -248,8 +248,8 @@ def _distances(
         elif one not in ("equal", "ordered"):
             remedy = did_you_mean(one, ["equal", "ordered", "a hierarchy"])
             faults.add("distance", f"{one!r} is not allowed", remedy=remedy)
-        found[name] = one
-    return found
+        by_variable[name] = one
+    return by_variable
 
 
 def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hierarchy) -> None:

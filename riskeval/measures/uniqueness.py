@@ -185,21 +185,21 @@ def _estimate(
     fraction = n / population if population else 1.0
     notes = dict.fromkeys(METHODS, "")
     if uniques == 0:
-        found = dict.fromkeys(METHODS, 0.0)
+        estimates = dict.fromkeys(METHODS, 0.0)
         notes = dict.fromkeys(METHODS, "no record is unique")
     elif fraction >= 1:
-        found = dict.fromkeys(METHODS, float(uniques))
+        estimates = dict.fromkeys(METHODS, float(uniques))
         notes = dict.fromkeys(METHODS, "the file is the population")
     else:
-        found = {
+        estimates = {
             "pitman": pitman_uniques(counts, population),
             "zayatz": zayatz_uniques(counts, population),
             "snb": snb_uniques(counts, population),
         }
-        for method, value in found.items():
+        for method, value in estimates.items():
             if not np.isfinite(value):
                 notes[method] = "the likelihood or the moments have no solution"
-    estimate = np.array([found[method] for method in METHODS])
+    estimate = np.array([estimates[method] for method in METHODS])
     both = np.minimum(estimate * fraction, uniques)
     table = pd.DataFrame(
         {
@@ -213,7 +213,7 @@ def _estimate(
     )
     return PopulationUniqueness(
         table=table,
-        chosen=_dankar(found, fraction),
+        chosen=_dankar(estimates, fraction),
         n_records=n,
         population_size=population,
         fraction=fraction,
@@ -223,10 +223,10 @@ def _estimate(
     )
 
 
-def _dankar(found: dict[str, float], fraction: float) -> str:
+def _dankar(estimates: dict[str, float], fraction: float) -> str:
     if fraction <= SMALL_FRACTION:
-        return "pitman" if np.isfinite(found["pitman"]) else "zayatz"
-    return "snb" if found["snb"] <= found["zayatz"] else "zayatz"
+        return "pitman" if np.isfinite(estimates["pitman"]) else "zayatz"
+    return "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
 
 
 def zayatz_uniques(counts: np.ndarray, population: float) -> float:

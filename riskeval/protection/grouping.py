@@ -104,15 +104,15 @@ def cluster_groups(
         rows = np.flatnonzero(labels == label)
         inside, note = z[rows], ""
         if within == "mdav":
-            found = mdav_groups(inside, k)
+            parts = mdav_groups(inside, k)
         elif within == "influence":
             axis = int(np.argmax(inside.var(axis=0)))
-            found = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
+            parts = consecutive(np.argsort(inside[:, axis], kind="stable"), k)
         else:
             kind = "robust" if within == "robust-pca" else "classical"
-            found, note = pca_groups(inside, k, kind)
-        groups[rows] = found + before
-        before += int(found.max()) + 1
+            parts, note = pca_groups(inside, k, kind)
+        groups[rows] = parts + before
+        before += int(parts.max()) + 1
         notes += [note] if note else []
     return groups, notes[0] if notes else ""
 

@@ -52,9 +52,9 @@ def plain_levels(levels: Any) -> Any:
 
 def read_hierarchy(faults: Faults, values: pd.Series, name: str, levels: Any) -> Hierarchy:
     """Code a column at all its levels; note levels that lack a value."""
-    codes, found = encode(values)
-    labels: list[list[Any]] = [[*found, None]]  # the last code is the missing value
-    steps = [np.where(codes < 0, len(found), codes).astype(np.int64)]
+    codes, present = encode(values)
+    labels: list[list[Any]] = [[*present, None]]  # the last code is the missing value
+    steps = [np.where(codes < 0, len(present), codes).astype(np.int64)]
     if isinstance(levels, pd.DataFrame):
         _check_table(faults, name, levels)
     for number, level in enumerate(plain_levels(levels), start=1):

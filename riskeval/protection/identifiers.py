@@ -76,9 +76,9 @@ def create_new_id(
         keys = encode_keys(frame, by)
         groups = cell_ids(keys.codes, [len(levels) for levels in keys.levels])[0]
     n = len(frame)
-    own = coded[:n]
-    pairs = groups * (len(uniques) + 1) + own
-    known = np.unique(pairs[own >= 0])
+    new_ids = coded[:n]
+    pairs = groups * (len(uniques) + 1) + new_ids
+    known = np.unique(pairs[new_ids >= 0])
     order = np.lexsort((rng.random(len(known)), known // (len(uniques) + 1)))
     of_group = known[order] // (len(uniques) + 1)
     starts = np.searchsorted(of_group, of_group)
@@ -89,12 +89,12 @@ def create_new_id(
         codes = coded[j * n : (j + 1) * n]
         wanted = groups * (len(uniques) + 1) + codes
         place = np.searchsorted(known, wanted).clip(max=max(len(known) - 1, 0))
-        found = (codes >= 0) & (len(known) > 0)
-        found[found] = known[place[found]] == wanted[found]
+        known_id = (codes >= 0) & (len(known) > 0)
+        known_id[known_id] = known[place[known_id]] == wanted[known_id]
         new = np.zeros(n, dtype=np.int64)
-        new[found] = numbers[place[found]]
+        new[known_id] = numbers[place[known_id]]
         result = pd.Series(new, index=frame.index)
-        released[name] = result if found.all() else result.astype("Int64").mask(~found)
+        released[name] = result if known_id.all() else result.astype("Int64").mask(~known_id)
     return protected(
         frame,
         released,

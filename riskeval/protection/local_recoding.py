@@ -204,15 +204,15 @@ def _join_class(
     weight: np.ndarray,
 ) -> float:  # fmt: skip
     """Join a record that found no free one to the nearest class, all of it; return the cost."""
-    own = group[rows[0]]
+    group_of_first = group[rows[0]]
     gap = (codes != codes[rows[0]]) @ weight
-    gap[np.isin(number, number[group == own])] = np.inf
+    gap[np.isin(number, number[group == group_of_first])] = np.inf
     nearest = int(np.argmin(gap))
     if not np.isfinite(gap[nearest]):
         return 0.0
     others = cell == cell[nearest]
     joined = np.unique(group[others])
-    group[others | np.isin(group, joined[joined >= 0])] = own
+    group[others | np.isin(group, joined[joined >= 0])] = group_of_first
     return float(gap[nearest]) * int(others.sum())
 
 

@@ -276,14 +276,14 @@ def _fill_each(
     job: Job, integers: str,
 ) -> float:  # fmt: skip
     """Put the group values of each variable in place; return the information loss."""
-    lost = kept = 0.0
+    lost = total = 0.0
     for j, name in enumerate(job.names):
         filled = groups[:, j] >= 0
         new = _aggregated(values[:, j], groups[:, j], filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
         loss = _lost(values[filled, j], new[filled])
-        lost, kept = lost + loss[0], kept + loss[1]
-    return 100.0 * lost / kept if kept else 0.0
+        lost, total = lost + loss[0], total + loss[1]
+    return 100.0 * lost / total if total else 0.0
 
 
 def _fill_all(
@@ -291,7 +291,7 @@ def _fill_all(
     job: Job, integers: str,
 ) -> float:  # fmt: skip
     """Put group values in place; return the information loss of the numbers."""
-    lost = kept = 0.0
+    lost = total = 0.0
     complete = (groups >= 0) & ~np.isnan(values).any(axis=1)
     for j, name in enumerate(job.names):
         filled = (groups >= 0) & ~np.isnan(values[:, j])
@@ -301,8 +301,8 @@ def _fill_all(
         new = _aggregated(values[:, j], groups, filled, job)
         released[name] = put_numbers(frame[name], new, filled, integers=integers)
         loss = _lost(values[complete, j], new[complete])
-        lost, kept = lost + loss[0], kept + loss[1]
-    return 100.0 * lost / kept if kept else 0.0
+        lost, total = lost + loss[0], total + loss[1]
+    return 100.0 * lost / total if total else 0.0
 
 
 def _aggregated(values: np.ndarray, groups: np.ndarray, filled: np.ndarray, job: Job) -> np.ndarray:

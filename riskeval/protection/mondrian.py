@@ -210,13 +210,13 @@ def _labelled(
 
 
 def _text(inside: np.ndarray, levels: tuple[Any, ...], dash: str | None) -> str | None:
-    found = inside[inside >= 0]
-    if len(found) == 0:
+    filled = inside[inside >= 0]
+    if len(filled) == 0:
         return None
-    if len(found) == 1:
-        text = str(levels[found[0]])
+    if len(filled) == 1:
+        text = str(levels[filled[0]])
     elif dash is not None:
-        text = f"{levels[found[0]]}{dash}{levels[found[-1]]}"
+        text = f"{levels[filled[0]]}{dash}{levels[filled[-1]]}"
     else:
-        text = ", ".join(str(levels[code]) for code in found)
-    return f"{text} or missing" if len(found) < len(inside) else text
+        text = ", ".join(str(levels[code]) for code in filled)
+    return f"{text} or missing" if len(filled) < len(inside) else text

@@ -279,9 +279,9 @@ def _noisy(
         far = np.zeros(len(values), dtype=bool)
         far[complete], extra = _outlying(x, job.noise.cutoff)
         new[far] += noise[far]
-        found = f"{int(far.sum())} outlying records of {n} got noise."
-        found += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
-        return new, None, [*notes, *extra, found, *left_notes]
+        sentence = f"{int(far.sum())} outlying records of {n} got noise."
+        sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
+        return new, None, [*notes, *extra, sentence, *left_notes]
     share = _variances(x) if job.method == "additive" else cloud.covariance
     noise = _noise(values, complete, job.level * share, names, job)
     shrink = _shrink(job, n)

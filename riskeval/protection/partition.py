@@ -106,9 +106,9 @@ def group_each(faults: Faults, values: np.ndarray, ids: np.ndarray, job: Job) ->
         for rows in strata_rows(faults, ids, filled, filled, job, name):
             inside = rows[filled[rows]]
             if len(inside):
-                found = former(values[inside, j], job.k)
-                groups[inside, j] = found + first
-                first += int(found.max()) + 1
+                parts = former(values[inside, j], job.k)
+                groups[inside, j] = parts + first
+                first += int(parts.max()) + 1
     return groups
 
 
@@ -131,9 +131,9 @@ def group_all(
         if len(inside) == 0:
             continue
         rng = job.streams.at("microaggregate", job.method, job.strata[ids[rows].min()])
-        found = _former(values, mixed, inside, job, rng)
-        groups[inside] = found + first
-        first += int(found.max()) + 1
+        parts = _former(values, mixed, inside, job, rng)
+        groups[inside] = parts + first
+        first += int(parts.max()) + 1
         others = rows[~complete[rows] & filled[rows]]
         groups[others] = _join(similar, inside, groups[inside], others, mixed)
         late += len(others)
@@ -199,11 +199,11 @@ def _join(
     joined = np.full(len(others), groups[0], dtype=np.int64)
     patterns, which = np.unique(np.isnan(similar[others]), axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
-        mine, filled = which.reshape(-1) == number, np.flatnonzero(~pattern)
+        of_pattern, filled = which.reshape(-1) == number, np.flatnonzero(~pattern)
         x = similar[np.ix_(inside, filled)]
         scale = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-        asked = similar[np.ix_(others[mine], filled)] / scale
-        joined[mine] = groups[KDTree(x / scale).query(asked)[1]]
+        asked = similar[np.ix_(others[of_pattern], filled)] / scale
+        joined[of_pattern] = groups[KDTree(x / scale).query(asked)[1]]
     return joined
 
 

@@ -155,8 +155,8 @@ def _check_shares(
     for argument, value in (("top", top), ("bottom", bottom)):
         if not (_is_share(value) and value < 0.5) and value != 0:
             faults.add(argument, f"is {value!r}", remedy="Give a share of the records below 0.5.")
-    given = [value for value in (p, keep_correlation, keep_means) if value is not None]
-    if len(given) > 1:
+    targets = [value for value in (p, keep_correlation, keep_means) if value is not None]
+    if len(targets) > 1:
         faults.add("p, keep_correlation, keep_means", "exclude each other", remedy="Give one.")
     if keep_correlation is not None:
         if not (_is_share(keep_correlation) or keep_correlation == 1):
@@ -229,7 +229,7 @@ def _notes(
         if row.not_swapped:
             notes.append(f"{plural(row.not_swapped, 'value')} of {row.variable} found no partner.")
     correlation = zip(ranks["variable"], ranks["correlation"].to_numpy(float), strict=True)
-    kept = ", ".join(
+    correlations = ", ".join(
         f"{name} {value:.4f}" if np.isfinite(value) else f"{name} undefined (it has one value)"
         for name, value in correlation
     )
@@ -242,7 +242,7 @@ def _notes(
     return [
         *notes,
         f"Ranks differ by at most {percent(p)} of the records (checked afterwards), {what}.",
-        f"Correlation with the original: {kept}.",
+        f"Correlation with the original: {correlations}.",
     ]
 
 

@@ -274,9 +274,9 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     ordered = categorical and bool(values.cat.ordered)
     old = values if categorical else values.astype("category")
     levels = list(old.cat.categories)
-    given = {new: _listed(members) for new, members in groups.items()}
-    plan = {new: [m for m in members if not _is_missing(m)] for new, members in given.items()}
-    takers = [new for new, members in given.items() if any(map(_is_missing, members))]
+    listed = {new: _listed(members) for new, members in groups.items()}
+    plan = {new: [m for m in members if not _is_missing(m)] for new, members in listed.items()}
+    takers = [new for new, members in listed.items() if any(map(_is_missing, members))]
     _check_groups(faults, column, plan, levels, ordered)
     if len(takers) > 1:
         faults.add("groups", f"missing values are in {len(takers)} groups")
@@ -292,7 +292,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         released,
         [column],
         method="group_categories",
-        parameters={"column": column, "groups": given},
+        parameters={"column": column, "groups": listed},
         notes=[
             f"{column} has {plural(len(dict.fromkeys(targets)), 'category', 'categories')}, had "
             f"{len(levels)}."

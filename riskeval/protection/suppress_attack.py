@@ -127,7 +127,7 @@ def suppress_under_attack(
     """
     locked, shared = _locks(codes, attack)
     start = start.copy()
-    told: dict[str, set[str]] = {}
+    telling: dict[str, set[str]] = {}
     fixed = np.zeros(codes.shape, dtype=bool)
     result, fresh = start, True
     for _ in range(MOST_ROUNDS):
@@ -150,14 +150,14 @@ def suppress_under_attack(
         rows = right["row"].to_numpy()
         columns = right["column"].map(attack.place).to_numpy(dtype=np.int64)
         for j, source in zip(columns, right["source"], strict=True):
-            told.setdefault(attack.names[int(j)], set()).add(source)
+            telling.setdefault(attack.names[int(j)], set()).add(source)
         tied = _with_members(rows, columns, shared, attack.homes, codes.shape)
         tied |= _told_keys(tied, hidden)
         fixed |= tied
         locked |= tied
         start[tied], result[tied] = codes[tied], codes[tied]
         fresh = False
-    return Outcome(result, attack.believed(codes, result, recovery), recovery, told)
+    return Outcome(result, attack.believed(codes, result, recovery), recovery, telling)
 
 
 def _told_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:

@@ -37,12 +37,12 @@ class SuppressRequest:
     @property
     def weights(self) -> np.ndarray:
         """What an incomplete match counts for a complete pattern and for an incomplete one."""
-        given = {
+        by_source = {
             "wildcard": (self.alpha, self.alpha),
             "conservative-2": (0.0, 0.0),
             "conservative": (0.0, 1.0),
         }
-        return np.array(given.get(self.missing, (1.0, 1.0)))
+        return np.array(by_source.get(self.missing, (1.0, 1.0)))
 
 
 def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressRequest) -> np.ndarray:
@@ -85,10 +85,10 @@ def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressReques
             if weight > 0:
                 both = np.frombuffer(shared, dtype=bool)
                 sources = np.concatenate([rows[b] for b in members])
-                found = weight * _sums(cells[:, both], counts, rows[a], sources)
+                matches = weight * _sums(cells[:, both], counts, rows[a], sources)
                 if factors is not None:
-                    found *= factors[np.ix_(rows[a], pattern & ~both)].prod(axis=1)
-                f[rows[a]] += found
+                    matches *= factors[np.ix_(rows[a], pattern & ~both)].prod(axis=1)
+                f[rows[a]] += matches
     return f[ids]
 
 
@@ -105,9 +105,9 @@ def _share_factors(codes: np.ndarray, strata: np.ndarray, cells: np.ndarray) -> 
     factors = np.ones(cells.shape)
     for stratum in range(int(strata.max(initial=-1)) + 1):
         shares = category_shares(codes[strata == stratum])
-        mine = np.flatnonzero(cells[:, -1] == stratum)
+        inside = np.flatnonzero(cells[:, -1] == stratum)
         for j in range(codes.shape[1]):
-            have = mine[cells[mine, j] >= 0]
+            have = inside[cells[inside, j] >= 0]
             factors[have, j] = shares[j, cells[have, j]]
     return factors
 
@@ -180,11 +180,11 @@ def _rescue(
     """Empty some incomplete records for those that have no key left and still match too few."""
     result = codes.copy()
     for stratum in np.unique(strata[stuck]):
-        mine = strata == stratum
+        inside = strata == stratum
         n_left = (codes >= 0).sum(axis=1)
-        helpers = np.flatnonzero(mine & (n_left > 0) & (n_left < codes.shape[1]))
+        helpers = np.flatnonzero(inside & (n_left > 0) & (n_left < codes.shape[1]))
         helpers = helpers[np.argsort(n_left[helpers], kind="stable")]
-        wanted = int(np.ceil(short[mine & stuck].max() - SLACK))
+        wanted = int(np.ceil(short[inside & stuck].max() - SLACK))
         result[helpers[:wanted]] = -1
     return result
 

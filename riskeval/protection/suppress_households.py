@@ -57,32 +57,36 @@ def widen(
     by : integer array, shape (n, m)
         Keys that order the members: those of the original.
     """
-    own = [j for j in range(codes.shape[1]) if j not in shared]
-    order = np.lexsort((*by[:, own[::-1]].T, homes.number)) if own else np.argsort(homes.number)
+    personal = [j for j in range(codes.shape[1]) if j not in shared]
+    order = (
+        np.lexsort((*by[:, personal[::-1]].T, homes.number))
+        if personal
+        else np.argsort(homes.number)
+    )
     starts = np.append(0, np.cumsum(homes.size))
     tables = []
     for size in np.unique(homes.size):
         which = np.flatnonzero(homes.size == size)
         members = order[starts[which][:, None] + np.arange(size)]
-        together = len(own) > 1 and size * len(own) + len(shared) > MOST_COLUMNS
+        together = len(personal) > 1 and size * len(personal) + len(shared) > MOST_COLUMNS
         parts = [codes[members[:, 0]][:, list(shared)]]
         keys, place = [[j] for j in shared], [-1] * len(shared)
         if together:
-            parts.append(_joined(codes, members, own))
-            keys += [own] * int(size)
+            parts.append(_joined(codes, members, personal))
+            keys += [personal] * int(size)
             place += list(range(int(size)))
         else:
             for i in range(int(size)):
-                parts.append(codes[members[:, i]][:, own])
-                keys += [[j] for j in own]
-                place += [i] * len(own)
+                parts.append(codes[members[:, i]][:, personal])
+                keys += [[j] for j in personal]
+                place += [i] * len(personal)
         tables.append(Wide(which, members, np.column_stack(parts), keys, place))
     return tables
 
 
-def _joined(codes: np.ndarray, members: np.ndarray, own: Sequence[int]) -> np.ndarray:
+def _joined(codes: np.ndarray, members: np.ndarray, personal: Sequence[int]) -> np.ndarray:
     """One code for all keys of a member, alike for all members; shape (h, size)."""
-    block = codes[members.reshape(-1)][:, list(own)]
+    block = codes[members.reshape(-1)][:, list(personal)]
     ids = cell_ids(block, (block.max(axis=0, initial=0) + 1).tolist())[0]
     return ids.reshape(members.shape)
 

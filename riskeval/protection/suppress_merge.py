@@ -86,8 +86,8 @@ def _meet(columns: np.ndarray, k: int, size: int, rank: np.ndarray, cost: np.nda
             target = columns[rows]
             target[:, keys] = -1
             places, n_places = _numbered(np.vstack([target, safe]))
-            there = np.bincount(places[len(rows) :], counts[counts >= k], n_places)
-            total = there + np.bincount(places[: len(rows)], minlength=n_places)
+            n_places_filled = np.bincount(places[len(rows) :], counts[counts >= k], n_places)
+            total = n_places_filled + np.bincount(places[: len(rows)], minlength=n_places)
             solved = total[places[: len(rows)]] >= k
             worth = solved.sum() / cost[keys].sum()
             if worth > best:
@@ -120,14 +120,14 @@ def _join(columns: np.ndarray, k: int, keys: list[int], budget: float) -> np.nda
     members = np.flatnonzero(concerned[places])
     members = members[np.argsort(places[members], kind="stable")]
     for rows in np.split(members, np.flatnonzero(np.diff(places[members])) + 1):
-        mine = rows[risky[rows]]
+        needy = rows[risky[rows]]
         at_target = (columns[rows] == target[rows]).all(axis=1) & ~risky[rows]
-        need = k - len(mine) - int(at_target.sum())
-        if need > 0 and len(mine) + need > budget * len(mine):
+        need = k - len(needy) - int(at_target.sum())
+        if need > 0 and len(needy) + need > budget * len(needy):
             continue
         helpers = _helpers(ids, counts, rows[~risky[rows] & ~at_target], k, need, budget)
         if len(helpers) >= need:
-            columns[np.concatenate([mine, helpers])[:, None], keys] = -1
+            columns[np.concatenate([needy, helpers])[:, None], keys] = -1
     return columns
 
 

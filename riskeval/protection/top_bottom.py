@@ -213,13 +213,13 @@ def _check_ends(
 def _check_limits(
     faults: Faults, values: pd.Series, column: str, upper: Any, lower: Any, replacement: Any
 ) -> None:
-    given = [
+    limits = [
         (name, limit) for name, limit in (("lower", lower), ("upper", upper)) if limit is not None
     ]
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = list(values.cat.categories)
-        known = [(name, limit) for name, limit in given if limit in levels]
-        for name, limit in given:
+        known = [(name, limit) for name, limit in limits if limit in levels]
+        for name, limit in limits:
             if (name, limit) not in known:
                 faults.add(name, f"{limit!r} is no category", remedy=did_you_mean(limit, levels))
         if replacement is not None:
@@ -228,11 +228,11 @@ def _check_limits(
                 "an ordered column takes the limit itself",
                 remedy="Rename the category with group_categories afterwards.",
             )
-        given = [(name, levels.index(limit)) for name, limit in known]
-    elif not all(_is_number(limit) for _, limit in given):
+        limits = [(name, levels.index(limit)) for name, limit in known]
+    elif not all(_is_number(limit) for _, limit in limits):
         faults.add(column, "is numeric and needs numbers as limits")
         return
-    if len(given) == 2 and given[0][1] > given[1][1]:
+    if len(limits) == 2 and limits[0][1] > limits[1][1]:
         faults.add("lower, upper", f"lower {lower!r} is above upper {upper!r}")
 
 

@@ -118,7 +118,7 @@ def weights(
     released[column] = pd.Series(after, index=frame.index)
     # 2. what they tell, and what is lost
     rows = slice(None) if homes is None else homes.first  # members share a weight anyway
-    told = [share_told(values[rows], stratum[rows]) for values in (before, after)]
+    shares = [share_told(values[rows], stratum[rows]) for values in (before, after)]
     design = _design(frame, watched, (before, after), stratum, homes)
     effects = tuple(_kish(values) for values in (before, after))
     return protected(
@@ -131,9 +131,9 @@ def weights(
             "household": household, "seed": drawn,
         },
         seed=drawn,
-        notes=_notes(told, design, effects, by, used),
+        notes=_notes(shares, design, effects, by, used),
         details={
-            "told_before": told[0], "told_after": told[1], "design": design,
+            "told_before": shares[0], "told_after": shares[1], "design": design,
             "design_effect": effects, "base": used,
         },
     )  # fmt: skip
@@ -155,7 +155,7 @@ def share_told(values: np.ndarray, stratum: np.ndarray) -> float:
     highest = np.full(len(sizes), -1)
     np.minimum.at(lowest, group, stratum)
     np.maximum.at(highest, group, stratum)
-    told = (lowest == highest)[group] & (sizes[group] > 1)
+    tells = (lowest == highest)[group] & (sizes[group] > 1)
     alone = np.flatnonzero(sizes[group] == 1)
     if len(alone) and len(values) > NEIGHBOURS:
         order = np.argsort(values, kind="stable")
@@ -163,8 +163,8 @@ def share_told(values: np.ndarray, stratum: np.ndarray) -> float:
         place[order] = np.arange(len(values))
         start = np.clip(place[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
         window = stratum[order[start[:, None] + np.arange(NEIGHBOURS)]]
-        told[alone] = (window == window[:, :1]).all(axis=1)
-    return float(told.mean()) if len(told) else 0.0
+        tells[alone] = (window == window[:, :1]).all(axis=1)
+    return float(tells.mean()) if len(tells) else 0.0
 
 
 def _changed(
@@ -267,15 +267,15 @@ def _kish(values: np.ndarray) -> float:
 
 
 def _notes(
-    told: Sequence[float],
+    shares: Sequence[float],
     design: pd.DataFrame,
     effects: tuple[float, ...],
     by: Sequence[str],
     used: float | None,
 ) -> list[str]:
     notes = [
-        f"The weight told {join(by)} of {percent(told[0])} of the records, it tells "
-        f"{percent(told[1])} now.",
+        f"The weight told {join(by)} of {percent(shares[0])} of the records, it tells "
+        f"{percent(shares[1])} now.",
         f"Design effect of the weights {number(effects[0])} before, {number(effects[1])} after.",
     ]
     if used is not None:

@@ -199,10 +199,10 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         for column in numbers:
             if column is target or len(column.levels) <= len(target.levels):
                 continue
-            found = _intervals(column, target)
-            if found is None:
+            intervals = _intervals(column, target)
+            if intervals is None:
                 continue
-            lows, highs, classes, cases = found
+            lows, highs, classes, cases = intervals
             x = _numbers(column)[target.holes]
             place = np.searchsorted(lows, x, side="right") - 1
             inside = (place >= 0) & (x <= highs[np.maximum(place, 0)])

@@ -312,12 +312,12 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
     for row in suda.attribute_contribution.sort_values(
         "contribution", ascending=False
     ).itertuples():
-        own = levels[levels["variable"] == row.variable].sort_values(
+        part = levels[levels["variable"] == row.variable].sort_values(
             "contribution", ascending=False
         )
         top = [
             f"{item.level} ({percent(item.contribution / 100, 0)})"
-            for item in own.head(3).itertuples()
+            for item in part.head(3).itertuples()
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))

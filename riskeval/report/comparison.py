@@ -137,14 +137,14 @@ def write_comparison(
 
 def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
     """The maps that have at least one release on them; one in any case."""
-    found = []
+    maps = []
     for risks, utilities, text in MAPS:
         known = set(comparison.measures["measure"])
         risk = [name for name in risks if name in known and comparison.has(name)]
         utility = [name for name in utilities if comparison.has(name)]
         if risk and utility:
-            found.append((text, comparison.risk_utility_map(risk=risk[0], utility=utility[0])))
-    return found or [("Risk and utility", comparison.risk_utility_map())]
+            maps.append((text, comparison.risk_utility_map(risk=risk[0], utility=utility[0])))
+    return maps or [("Risk and utility", comparison.risk_utility_map())]
 
 
 def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
@@ -167,7 +167,7 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     released = comparison.measures[comparison.measures["release"] != "original"]
     asked = released[released["within"].notna()]
     broken = asked.loc[asked["within"] == False, "release"].nunique()  # noqa: E712 - objects
-    kept = asked["release"].nunique() - broken
+    n_within = asked["release"].nunique() - broken
     front = int(first.frame["pareto"].sum())
     return [
         {
@@ -181,7 +181,7 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
             "note": f"{int((table['kind'] == 'synthetic').sum())} synthetic, "
             f"{int((table['kind'] == 'perturbed').sum())} perturbed",
         },
-        {"title": "Meet every limit", "value": str(kept), "note": "of the releases"},
+        {"title": "Meet every limit", "value": str(n_within), "note": "of the releases"},
         {
             "title": "On the Pareto front",
             "value": str(front),
@@ -244,13 +244,13 @@ def _worst(comparison: Comparison) -> list[dict[str, str]]:
     """Return the limits that releases exceed, those of most releases first."""
     rows = comparison.measures[[within is False for within in comparison.measures["within"]]]
     rows = rows[rows["release"] != "original"]
-    found = []
+    worst = []
     for _, part in rows.groupby("name", sort=False):
         who = join(part["release"].astype(str))
         text = f"{part.iloc[0]['title']} exceeds its limit in {who}"
-        found.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
-    found.sort(key=lambda item: -item[0])
-    return [item for _, item in found[:MOST_FINDINGS]]
+        worst.append((len(part), finding(text, "#risk", advice_on(str(part.iloc[0]["measure"])))))
+    worst.sort(key=lambda item: -item[0])
+    return [item for _, item in worst[:MOST_FINDINGS]]
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
@@ -317,50 +317,50 @@ def _roles(comparison: Comparison) -> list[tuple[str, str]]:
         "keys": "Keys", "numeric": "Numbers", "sensitive": "Sensitive", "weights": "Weights",
         "household": "Household", "strata": "Strata",
     }  # fmt: skip
-    found = []
+    rows = []
     for role, title in titles.items():
         value: Any = comparison.roles[role]
         if value:
-            found.append((title, value if isinstance(value, str) else ", ".join(value)))
-    return found
+            rows.append((title, value if isinstance(value, str) else ", ".join(value)))
+    return rows
 
 
 def _caveats(comparison: Comparison) -> list[str]:
     table, roles = comparison.table, comparison.roles
-    found = [
+    sentences = [
         "Every number depends on the variables that were named as keys, numbers and sensitive.",
         "A number that a release does not allow is missing, with the reason below; releases are "
         "then compared on fewer numbers, not on better ones.",
     ]
     coarse = comparison.shared[comparison.shared["how"].str.contains("count as")]
     if len(coarse):
-        found.append(
+        sentences.append(
             "Recoded variables are compared on the coarser levels: what was lost by the recoding "
             "shows in “detail kept”, not in the distances of tables."
         )
     if (table["kind"] == "synthetic").any():
-        found.append(
+        sentences.append(
             "No person stands behind a record of a synthetic file: k-anonymity and individual risk "
             "do not apply to it. Attribution, prediction and nearness do."
         )
     if (table["kind"] == "perturbed").any():
-        found.append(
+        sentences.append(
             "Attribution counts values that are right, also those that everybody with these keys "
             "has or that follow from common knowledge. Where keys were exchanged at random, counts "
             "on the keys do not know that a match may be wrong."
         )
     if not comparison.holdout:
-        found.append(
+        sentences.append(
             "Without persons outside the original, what keys tell about anybody is counted as risk "
             "too, and membership was not measured."
         )
     if roles["weights"] is None:
-        found.append("No weights were given: the original counts as the whole population.")
-    found.append(
+        sentences.append("No weights were given: the original counts as the whole population.")
+    sentences.append(
         "Intervals overlap little for two reasons, bias and other precision; a release drawn with "
         "error of its own cannot overlap fully."
     )
-    return found
+    return sentences
 
 
 def _overlaps_lead(comparison: Comparison) -> str:
@@ -381,7 +381,7 @@ def _overlaps_lead(comparison: Comparison) -> str:
 
 def _made(comparison: Comparison, external: bool) -> list[str]:
     sizes = comparison.sample_sizes
-    found = [
+    sentences = [
         f"Slow measures take a random part of larger files: {count(sizes.linkage)} records "
         "to link, "
         f"{count(sizes.outliers)} for the Mahalanobis distance, {count(sizes.prediction)} to "
@@ -394,5 +394,5 @@ def _made(comparison: Comparison, external: bool) -> list[str]:
         "The propensity score gives both files the weight 0.5, whatever their length.",
     ]
     if not external:
-        found.append(f"Seed {comparison.seed} repeats every number.")
-    return found
+        sentences.append(f"Seed {comparison.seed} repeats every number.")
+    return sentences

@@ -136,7 +136,7 @@ def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
 
     A release with coarser levels has a model of its own, to which the original is fitted too.
     """
-    found: list[dict[str, Any]] = []
+    tables: list[dict[str, Any]] = []
     for place, part in comparison.regressions.groupby(["formula", "family"], sort=False):
         formula, family = (str(text) for text in place)
         models: dict[str, list[str]] = {}
@@ -147,19 +147,19 @@ def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
             title = f"{family.capitalize()}: {formula}"
             if len(models) > 1:
                 title += f" ({', '.join(releases)})"
-            found.append({"title": title, **_model(part, releases)})
-    return found
+            tables.append({"title": title, **_model(part, releases)})
+    return tables
 
 
 def _model(part: pd.DataFrame, releases: list[str]) -> dict[str, Any]:
-    mine: Any = {name: part[part["release"] == name].set_index("term") for name in releases}
-    first = mine[releases[0]]
+    by_release: Any = {name: part[part["release"] == name].set_index("term") for name in releases}
+    first = by_release[releases[0]]
     rows = []
     for term in first.index[first.index != ""]:
-        cells = [_coefficient(mine[name], term) for name in releases]
+        cells = [_coefficient(by_release[name], term) for name in releases]
         rows.append((term, number(float(first.loc[term, "original"])), *cells))
-    notes = [f"{name}: {mine[name]['note'].iloc[0]}." for name in releases
-             if mine[name]["note"].iloc[0]]  # fmt: skip
+    notes = [f"{name}: {by_release[name]['note'].iloc[0]}." for name in releases
+             if by_release[name]["note"].iloc[0]]  # fmt: skip
     return {"table": _table(["Coefficient", "Original", *releases], 1, rows), "notes": notes}
 
 
@@ -216,10 +216,10 @@ def notes_table(comparison: Comparison) -> Table:
 def _alike(part: pd.DataFrame) -> list[tuple[list[str], str]]:
     """Releases with the same numbers under a note, in one row."""
     titles = part.groupby("release", sort=False)["title"].agg(lambda it: "; ".join(it))
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for release, text in titles.items():
-        found.setdefault(str(text), []).append(str(release))
-    return [(names, text) for text, names in found.items()]
+        groups.setdefault(str(text), []).append(str(release))
+    return [(names, text) for text, names in groups.items()]
 
 
 def meanings_table(comparison: Comparison) -> Table:

@@ -188,7 +188,7 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
 
 def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
     """Return the attacks that find clearly more on participants than on strangers."""
-    found: list[tuple[float, dict[str, str]]] = []
+    findings: list[tuple[float, dict[str, str]]] = []
     for attack, target, one in _numbers(risk):
         if not one.is_above or one.excess is None:
             continue
@@ -200,9 +200,9 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         text += f": {value} of the original, {usual} of strangers" if value != BLANK else (
             " is higher for the original than for strangers")  # fmt: skip
         link = f"#{row_id(_key(attack, target, _measure_key(measured)))}"
-        found.append((-one.excess.difference, finding(text, link, _advice(attack, name))))
-    found.sort(key=lambda item: item[0])
-    return [item for _, item in found[:MOST_FINDINGS]]
+        findings.append((-one.excess.difference, finding(text, link, _advice(attack, name))))
+    findings.sort(key=lambda item: item[0])
+    return [item for _, item in findings[:MOST_FINDINGS]]
 
 
 def _advice(attack: str, name: str) -> str:

@@ -145,7 +145,7 @@ def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
     now = visible(both["current"].values(), external)
-    found = [
+    findings = [
         finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
                 advice(one))
         for one in now if one.within is False
@@ -156,8 +156,8 @@ def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
             continue
         if one.info.direction == "low" and one.value > first.value * (1 + NOTABLE_CHANGE) + 1e-12:
             texts = f"from {shown(first, external)} to {shown(one, external)}"
-            found.append(finding(f"{one.title} went up, {texts}", "#risk", advice(one)))
-    return found[:MOST_FINDINGS]
+            findings.append(finding(f"{one.title} went up, {texts}", "#risk", advice(one)))
+    return findings[:MOST_FINDINGS]
 
 
 def _names(value: Any) -> str:
@@ -258,31 +258,31 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
 
 def _caveats(session: ProtectionSession) -> list[str]:
     roles, verbs = session.roles, {step.verb for step in session.steps}
-    found = [
+    sentences = [
         "Every number of the risk depends on the keys: they stand for what an intruder is thought "
         "to know. Nothing is said about an intruder who knows more.",
         "A missing value agrees with every value when records are counted. Key values that can be "
         "read back from household members, weights or other columns are counted apart.",
     ]
     if roles.weights is None:
-        found.append(
+        sentences.append(
             "No weights were given: the file counts as the whole population, and a record that is "
             "unique in it has the risk 1."
         )
     if roles.household is None:
-        found.append("No household was declared: risk through other members is not counted.")
+        sentences.append("No household was declared: risk through other members is not counted.")
     if verbs & {"pram", "record_swap"}:
-        found.append(
+        sentences.append(
             "Values were exchanged at random. Counts on the keys do not know that a match may be "
             "wrong: where keys were exchanged, the true risk is lower than the numbers say."
         )
     if roles.numeric:
-        found.append(
+        sentences.append(
             "Interval disclosure assumes that the intruder's values are exact and that records "
             "are compared one by one; it is no probability of a correct link."
         )
-    found.append(
+    sentences.append(
         "Means and deviations are those of the records, not estimates of the population. Judge "
         "the use of the file by the estimates that matter to its users."
     )
-    return found
+    return sentences

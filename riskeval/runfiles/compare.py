@@ -98,7 +98,9 @@ class ComparePlan:
 
     def sources(self) -> list[Path]:
         """Return every file that is read: the original, the releases and the hold-out."""
-        releases = [file for given, _ in self.releases for file in (given.file, *given.replicates)]
+        releases = [
+            file for release, _ in self.releases for file in (release.file, *release.replicates)
+        ]
         names = [self.data.file, *releases, self.holdout]
         return [self.folder / name for name in names if name]
 
@@ -116,13 +118,13 @@ class ComparePlan:
         """
         used = resolve_seed(self.seed if seed is None else seed)
         original = read_data(self.data, self.folder)
-        held = None if self.holdout is None else read_table(self.folder / self.holdout)
+        outside = None if self.holdout is None else read_table(self.folder / self.holdout)
         return compare(
             original,
             self._releases(original, used),
             **self.roles.model_dump(),
             **self.options,
-            holdout=held,
+            holdout=outside,
             workers=workers,
             seed=used,
             on_event=on_event,
@@ -130,53 +132,53 @@ class ComparePlan:
 
     def _releases(self, original: pd.DataFrame, seed: int) -> dict[str, Release]:
         frames: dict[str, pd.DataFrame] = {}
-        found: dict[str, Release] = {}
-        for given, steps in self.releases:
-            if given.file is not None:
-                frame = read_table(self.folder / given.file)
+        by_name: dict[str, Release] = {}
+        for entry, steps in self.releases:
+            if entry.file is not None:
+                frame = read_table(self.folder / entry.file)
             else:
-                base = original if given.base is None else frames[given.base]
-                frame = self._protect(base, given.name, steps, seed)
-            frames[given.name] = frame
-            kind: str | None = given.kind
-            if given.file is None:
-                kind = kind or _kind_of(given.base, found)
-            found[given.name] = Release(
-                frame, kind, given.family, given.parameter, given.weights, given.linkable,
-                given.identifier, given.levels,
-                [read_table(self.folder / file) for file in given.replicates],
+                base = original if entry.base is None else frames[entry.base]
+                frame = self._protect(base, entry.name, steps, seed)
+            frames[entry.name] = frame
+            kind: str | None = entry.kind
+            if entry.file is None:
+                kind = kind or _kind_of(entry.base, by_name)
+            by_name[entry.name] = Release(
+                frame, kind, entry.family, entry.parameter, entry.weights, entry.linkable,
+                entry.identifier, entry.levels,
+                [read_table(self.folder / file) for file in entry.replicates],
             )  # fmt: skip
-        return found
+        return by_name
 
     def _protect(self, base: pd.DataFrame, name: str, steps: Steps, seed: int) -> pd.DataFrame:
-        own = self.roles
+        roles = self.roles
 
         def there(names: Names) -> Names:
             return [name for name in names if name in base]
 
         session = ProtectionSession(
             base,
-            keys=there(own.keys),
-            numeric=there(own.numeric),
-            sensitive=there(own.sensitive),
-            weights=own.weights if own.weights in base else None,
-            household=own.household if own.household in base else None,
+            keys=there(roles.keys),
+            numeric=there(roles.numeric),
+            sensitive=there(roles.sensitive),
+            weights=roles.weights if roles.weights in base else None,
+            household=roles.household if roles.household in base else None,
         )
         for number, (verb, arguments) in enumerate(steps, 1):
-            given = dict(arguments)
-            if "seed" not in given and takes_seed(verb):
-                given["seed"] = int(Streams(seed).at("release", name, number).integers(2**62))
+            options = dict(arguments)
+            if "seed" not in options and takes_seed(verb):
+                options["seed"] = int(Streams(seed).at("release", name, number).integers(2**62))
             try:
-                session.apply(verb, **given)
+                session.apply(verb, **options)
             except InputError as problem:
                 where = f"[[release]] {name}, step {number}"
                 raise RunFileError(f"{where}: {problem.subject}", problem.faults) from None
         return session.data
 
 
-def _kind_of(base: str | None, found: Mapping[str, Release]) -> str | None:
+def _kind_of(base: str | None, releases: Mapping[str, Release]) -> str | None:
     """Steps keep the rows of what they start from."""
-    return "perturbed" if base is None else found[base].kind
+    return "perturbed" if base is None else releases[base].kind
 
 
 def load_compare_plan(path: Path | str) -> ComparePlan:
@@ -218,27 +220,27 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     releases = _read_releases(faults, data.get("release", []))
     options = _options(faults, data)
-    held = _holdout(faults, data.get("holdout"))
+    outside = _holdout(faults, data.get("holdout"))
     seed = data.get("seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0.")
     faults.raise_if_any()
-    return ComparePlan(source, roles, releases, options, held, seed, report, file.parent)
+    return ComparePlan(source, roles, releases, options, outside, seed, report, file.parent)
 
 
 def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `compare` that need no reading; it checks them itself."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name in ("limits", "sample_sizes"):
         if name in data:
             if not isinstance(data[name], Mapping):
                 faults.add(f"[{name}]", f"is {data[name]!r}, no table")
                 continue
-            found[name] = {key: None if v == "none" else v for key, v in data[name].items()}
+            options[name] = {key: None if v == "none" else v for key, v in data[name].items()}
     for name in ("indicators", "regressions", "level"):
         if name in data:
-            found[name] = data[name]
-    return found
+            options[name] = data[name]
+    return options
 
 
 def _holdout(faults: Faults, table: Any) -> str | None:
@@ -254,27 +256,27 @@ def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Ste
     if not isinstance(tables, list) or not tables:
         faults.add("[[release]]", "there is none", remedy="Give one, with name and file or steps.")
         return ()
-    found: list[tuple[ReleaseInput, Steps]] = []
+    releases: list[tuple[ReleaseInput, Steps]] = []
     names: list[str] = []
     for number, table in enumerate(tables, 1):
         where = f"[[release]] {number}"
-        given = validate(faults, where, ReleaseInput, table)
-        if given is None:
+        release = validate(faults, where, ReleaseInput, table)
+        if release is None:
             continue
-        if given.name in names or given.name == ORIGINAL:
-            faults.add(where, f"the name {given.name!r} is taken", remedy="Give another one.")
+        if release.name in names or release.name == ORIGINAL:
+            faults.add(where, f"the name {release.name!r} is taken", remedy="Give another one.")
         steps: Steps = ()
-        if (given.file is None) == (given.step is None):
+        if (release.file is None) == (release.step is None):
             faults.add(where, "needs file or [[release.step]]", remedy="Give exactly one of them.")
-        elif given.step is not None:
-            steps = read_steps(faults, given.step, where)
-        if given.base is not None and given.file is not None:
+        elif release.step is not None:
+            steps = read_steps(faults, release.step, where)
+        if release.base is not None and release.file is not None:
             faults.add(where, "a file has no base", remedy="Leave base out.")
-        elif given.replicates and given.file is None:
+        elif release.replicates and release.file is None:
             faults.add(where, "steps have no replicates", remedy="Give a file beside them.")
-        elif given.base is not None and given.base not in names:
-            what = f"base {given.base!r} is no release before this one"
-            faults.add(where, what, remedy=did_you_mean(given.base, names))
-        names.append(given.name)
-        found.append((given, steps))
-    return tuple(found)
+        elif release.base is not None and release.base not in names:
+            what = f"base {release.base!r} is no release before this one"
+            faults.add(where, what, remedy=did_you_mean(release.base, names))
+        names.append(release.name)
+        releases.append((release, steps))
+    return tuple(releases)

@@ -176,13 +176,13 @@ def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRole
 def describe(values: pd.Series) -> dict[str, float]:
     """Count filled and distinct values; mean and deviation of numbers."""
     number = pd.api.types.is_numeric_dtype(values.dtype)
-    found = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
+    numbers_of = {"filled": float(values.notna().sum()), "distinct": float(values.nunique())}
     if number and not pd.api.types.is_bool_dtype(values.dtype):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         if not np.isnan(numbers).all():
-            found["mean"] = float(np.nanmean(numbers))
-            found["standard deviation"] = float(np.nanstd(numbers))
-    return found
+            numbers_of["mean"] = float(np.nanmean(numbers))
+            numbers_of["standard deviation"] = float(np.nanstd(numbers))
+    return numbers_of
 
 
 def _losses(

@@ -86,7 +86,7 @@ class SessionRoles:
 
 
 def fill_from_roles(
-    verb: str, given: dict[str, Any], allowed: Sequence[str], roles: SessionRoles
+    verb: str, values: dict[str, Any], allowed: Sequence[str], roles: SessionRoles
 ) -> dict[str, Any]:
     """Return the arguments of a verb with those that roles answer.
 
@@ -95,7 +95,7 @@ def fill_from_roles(
     >>> fill_from_roles("mondrian", {"k": 3}, ["keys", "k"], SessionRoles(("age",)))
     {'k': 3, 'keys': ['age']}
     """
-    filled = dict(given)
+    filled = dict(values)
     for name, role in FROM_ROLES.get(verb, {}).items():
         value = roles.argument(role)
         if name in filled or name not in allowed or value is None:

@@ -36,9 +36,9 @@ def write_script(
                 f"weights={roles.weights!r}, household={roles.household!r})"
             )
             rest = {name: value for name, value in step.parameters.items() if name != "risk"}
-            given = f"{arguments(rest)}, risk=risk"
+            call = f"{arguments(rest)}, risk=risk"
         else:
-            given = arguments(step.parameters)
-        lines.append(f"data = protect.{step.verb}(data, {given}).data")
+            call = arguments(step.parameters)
+        lines.append(f"data = protect.{step.verb}(data, {call}).data")
     lines.append(f"data.to_parquet({target_path!r})")
     return "\n".join(lines) + "\n"

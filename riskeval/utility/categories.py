@@ -114,7 +114,7 @@ def missing_loss(
     faults.raise_if_any()
     paired = sides.paired and rows != "unpaired"
     wx, wy = ones(len(sides.x), sides.wx), ones(len(sides.y), sides.wy)
-    found = []
+    records = []
     for name in names:
         a, b = sides.x[name].isna().to_numpy(), sides.y[name].isna().to_numpy()
         share_a, share_b = 100 * wx[a].sum() / wx.sum(), 100 * wy[b].sum() / wy.sum()
@@ -122,7 +122,7 @@ def missing_loss(
         if paired:
             new, filled = int((b & ~a).sum()), int((a & ~b).sum())
             percent = 100 * wx[b & ~a].sum() / wx.sum()
-        found.append(
+        records.append(
             {
                 "variable": name,
                 "original": int(a.sum()),
@@ -134,7 +134,7 @@ def missing_loss(
                 "percent_released": float(share_b),
             }
         )
-    table = pd.DataFrame(found)
+    table = pd.DataFrame(records)
     return MissingLoss(table, int(table["new"].sum()) if paired else -1, paired)
 
 
@@ -218,11 +218,11 @@ def entropy(
     check_both(faults, sides, names, "variable")
     check_option(faults, "missing", missing, ("level", "drop", "total"))
     faults.raise_if_any()
-    found = []
+    rows = []
     for name in names:
         a, levels_a = _entropy(sides.x[name], sides.wx, missing)
         b, levels_b = _entropy(sides.y[name], sides.wy, missing)
-        found.append(
+        rows.append(
             {
                 "variable": name,
                 "original": a,
@@ -233,7 +233,7 @@ def entropy(
                 "categories_released": levels_b,
             }
         )
-    return Entropy(pd.DataFrame(found), missing)
+    return Entropy(pd.DataFrame(rows), missing)
 
 
 def _entropy(column: pd.Series, weights: np.ndarray | None, missing: str) -> tuple[float, int]:
@@ -241,6 +241,6 @@ def _entropy(column: pd.Series, weights: np.ndarray | None, missing: str) -> tup
     w = ones(len(codes), weights)
     counts = np.bincount(codes.astype(np.int64) + 1, weights=w, minlength=len(levels) + 1)
     total = counts[1:].sum() if missing == "drop" else counts.sum()
-    kept = counts if missing == "level" else counts[1:]
-    shares = kept[kept > 0] / total if total > 0 else np.zeros(0)
+    used = counts if missing == "level" else counts[1:]
+    shares = used[used > 0] / total if total > 0 else np.zeros(0)
     return float(-(shares * np.log(shares)).sum()) + 0.0, len(shares)

@@ -112,7 +112,7 @@ def hellinger(
         ]
         check_numbers(faults, sides, numeric, "variable")
     faults.raise_if_any()
-    found = []
+    rows = []
     for name in names:
         a, b = _cut(sides, name, classes) if name in numeric else _levels(sides, name)
         size = int(max(a.max(), b.max())) + 1
@@ -120,8 +120,8 @@ def hellinger(
         q = np.bincount(b, ones(len(b), sides.wy), size)
         root = np.sqrt(p / p.sum()) - np.sqrt(q / q.sum())
         distance = float(np.sqrt((root**2).sum() / 2))
-        found.append({"variable": name, "distance": distance, "classes": size - 1})
-    return _result("Hellinger", found)
+        rows.append({"variable": name, "distance": distance, "classes": size - 1})
+    return _result("Hellinger", rows)
 
 
 def _cut(sides: FilePair, name: str, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ def kolmogorov_smirnov(
     names = as_names(faults, variables, "variables")
     check_numbers(faults, sides, names, "variable")
     faults.raise_if_any()
-    found = []
+    rows = []
     for name in names:
         distance, place = _largest_gap(
             numbers(sides.x, [name])[:, 0],
@@ -193,8 +193,8 @@ def kolmogorov_smirnov(
             ones(len(sides.x), sides.wx),
             ones(len(sides.y), sides.wy),
         )
-        found.append({"variable": name, "distance": distance, "at": place})
-    return _result("Kolmogorov-Smirnov", found)
+        rows.append({"variable": name, "distance": distance, "at": place})
+    return _result("Kolmogorov-Smirnov", rows)
 
 
 def _largest_gap(

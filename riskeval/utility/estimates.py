@@ -110,8 +110,8 @@ def estimate(
         options.update(gender=frame[request.gender], men=request.men, women=request.women)
     if threshold is not None:
         options["threshold"] = threshold
-    found = STATISTICS[statistic](values, weights, **options)
-    return found.with_variance(
+    value = STATISTICS[statistic](values, weights, **options)
+    return value.with_variance(
         strata=None if request.strata is None else frame[request.strata],
         cluster=None if request.cluster is None else frame[request.cluster],
         level=request.level,
@@ -129,13 +129,13 @@ def domain_table(
     second = estimate(request, statistic, y, 1, threshold)
     domains = [*first.domains, *[d for d in second.domains if d not in first.domains]]
     columns: dict[str, Any] = {"term": term, "domain": [OVERALL, *domains]}
-    for found, side in ((first, "original"), (second, "released")):
-        at = {domain: j + 1 for j, domain in enumerate(found.domains)}
+    for estimates, side in ((first, "original"), (second, "released")):
+        at = {domain: j + 1 for j, domain in enumerate(estimates.domains)}
         rows = np.array([0, *[at.get(domain, -1) for domain in domains]])
-        errors = found.standard_errors
-        bounds = found.intervals
+        errors = estimates.standard_errors
+        bounds = estimates.intervals
         assert errors is not None and bounds is not None  # noqa: PT018
-        columns[side] = np.where(rows >= 0, found.values[rows], np.nan)
+        columns[side] = np.where(rows >= 0, estimates.values[rows], np.nan)
         columns[f"se_{side}"] = np.where(rows >= 0, errors[rows], np.nan)
         columns[f"lower_{side}"] = np.where(rows >= 0, bounds[rows, 0], np.nan)
         columns[f"upper_{side}"] = np.where(rows >= 0, bounds[rows, 1], np.nan)

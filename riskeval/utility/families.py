@@ -79,9 +79,12 @@ def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -
     # columns in units of their size: variables of very different size stay well conditioned
     scale = np.sqrt(np.maximum((weights[:, None] * x**2).sum(axis=0), np.finfo(float).tiny))
     fit = {"linear": _linear, "logistic": _logistic, "ordered": _ordered}.get(family)
-    found = fit(x / scale, y, weights) if fit else _log_link(x / scale, y, weights, family)
+    solution = fit(x / scale, y, weights) if fit else _log_link(x / scale, y, weights, family)
     return Estimate(
-        found.coefficients / scale, found.values, found.influence / scale, found.r_squared
+        solution.coefficients / scale,
+        solution.values,
+        solution.influence / scale,
+        solution.r_squared,
     )
 
 

@@ -132,8 +132,8 @@ def gower(
         "special": special or {},
         "importance": importance or {},
     }
-    for argument, given in marks.items():
-        for name in given:
+    for argument, columns in marks.items():
+        for name in columns:
             if name not in names:
                 faults.add(argument, f"{name!r} is not among the variables",
                            remedy=did_you_mean(name, names))  # fmt: skip
@@ -193,9 +193,9 @@ def _contribution(
         return (a != b).astype(np.float64), 0, int(((a < 0) != (b < 0)).sum())
     if kind == "ordinal":
         codes, levels = encode(sides.x[name])
-        found, unknown = recode_to(sides.y[name], levels)
+        released_codes, unknown = recode_to(sides.y[name], levels)
         a = np.where(codes < 0, np.nan, codes.astype(np.float64))
-        b = np.where(found < 0, np.nan, found.astype(np.float64))
+        b = np.where(released_codes < 0, np.nan, released_codes.astype(np.float64))
         delta, _, alone = _scaled(a, b, max(len(levels) - 1, 1), "range")
         return np.where(unknown, 1.0, delta), 0, alone - int((unknown & (codes >= 0)).sum())
     a, b = numbers(sides.x, [name])[:, 0], numbers(sides.y, [name])[:, 0]

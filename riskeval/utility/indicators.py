@@ -170,16 +170,16 @@ def indicator_comparison(
 
 def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
     """Add differences of estimates and variances, and the two kinds of mean squared error."""
-    found = table.rename(columns={"term": "indicator"})
-    bias = found["released"] - found["original"]
-    vx, vy = found["se_original"] ** 2, found["se_released"] ** 2
+    result = table.rename(columns={"term": "indicator"})
+    bias = result["released"] - result["original"]
+    vx, vy = result["se_original"] ** 2, result["se_released"] ** 2
     columns = {
-        "indicator": found["indicator"],
-        "domain": found["domain"],
-        "original": found["original"],
-        "released": found["released"],
+        "indicator": result["indicator"],
+        "domain": result["domain"],
+        "original": result["original"],
+        "released": result["released"],
         "difference": bias,
-        "relative": _percent(bias, found["original"]),
+        "relative": _percent(bias, result["original"]),
         "variance_original": vx,
         "variance_released": vy,
         "relative_variance": _percent(vy - vx, vx),
@@ -187,11 +187,11 @@ def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
         "mse_kind": bias**2 + (vx - vy),
     }
     rest = ["lower_original", "upper_original", "lower_released", "upper_released"]
-    return pd.DataFrame(columns).join(found[[*rest, "overlap", "coverage"]])
+    return pd.DataFrame(columns).join(result[[*rest, "overlap", "coverage"]])
 
 
 def _percent(difference: pd.Series, base: pd.Series) -> np.ndarray:
     a, b = difference.to_numpy(float), base.to_numpy(float)
-    found = np.full(len(a), np.nan)
-    np.divide(100 * np.abs(a), np.abs(b), out=found, where=b != 0)
-    return found
+    result = np.full(len(a), np.nan)
+    np.divide(100 * np.abs(a), np.abs(b), out=result, where=b != 0)
+    return result

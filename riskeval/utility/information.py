@@ -178,10 +178,10 @@ def _cells(
     for j, name in enumerate(names):
         both = ~np.isnan(x[:, j]) & ~np.isnan(y[:, j])
         a, b, v = x[both, j], y[both, j], w[both]
-        own = ~np.isnan(x[:, j])
+        filled = ~np.isnan(x[:, j])
         moved = np.abs(a - b)
         nonzero = a != 0
-        deviation = _deviation(x[own, j], w[own])
+        deviation = _deviation(x[filled, j], w[filled])
         scaled = NAN
         if both.any() and deviation > 0:
             scaled = float(v @ moved / (v.sum() * np.sqrt(2) * deviation))

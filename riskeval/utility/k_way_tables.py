@@ -109,7 +109,7 @@ def table_distances(
     faults.raise_if_any()
     rows = []
     for chosen in combinations(names, int(size)):
-        found = table_distance(
+        distance = table_distance(
             sides.x,
             sides.y,
             chosen,
@@ -121,7 +121,7 @@ def table_distances(
             zeros=zeros,
         )
         numbers = [*MEASURES, "n_cells", "empty_original", "empty_released"]
-        rows.append({"variables": " x ".join(chosen), **{k: getattr(found, k) for k in numbers}})
+        rows.append({"variables": " x ".join(chosen), **{k: getattr(distance, k) for k in numbers}})
     table = pd.DataFrame(rows).sort_values("total_variation", ascending=False, kind="stable")
     moved = table["total_variation"]
     return TableDistances(

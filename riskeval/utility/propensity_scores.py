@@ -277,8 +277,8 @@ class _Case:
     def effective(self) -> tuple[float, float]:
         """Kish's effective number of records of original and release."""
         parts = [self.raw[self.labels == side] for side in (0, 1)]
-        found = [float(part.sum() ** 2 / (part**2).sum()) for part in parts]
-        return found[0], found[1]
+        sizes = [float(part.sum() ** 2 / (part**2).sum()) for part in parts]
+        return sizes[0], sizes[1]
 
 
 def _case(sides: FilePair, share: float | None) -> _Case:
@@ -300,15 +300,15 @@ def _scaled(raw: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
 def _draw(sides: FilePair, max_rows: int | None, streams: Streams) -> tuple[FilePair, bool]:
     if max_rows is None or max(len(sides.x), len(sides.y)) <= max_rows:
         return sides, False
-    kept = []
+    parts = []
     for frame, weights, side in ((sides.x, sides.wx, "original"), (sides.y, sides.wy, "released")):
         n = len(frame)
         rows = np.arange(n)
         if n > max_rows:
             rows = np.sort(streams.at("rows", side).choice(n, max_rows, replace=False))
         part = frame.iloc[rows].reset_index(drop=True)
-        kept.append((part, None if weights is None else weights[rows]))
-    (x, wx), (y, wy) = kept
+        parts.append((part, None if weights is None else weights[rows]))
+    (x, wx), (y, wy) = parts
     return FilePair(x, y, wx, wy), True
 
 
@@ -323,9 +323,9 @@ def _fitter(model: Any, z: np.ndarray) -> tuple[Fit, str, list[bool]]:
         design = np.column_stack([np.ones(len(z)), z])
 
         def logistic(labels: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
-            found = fit_logistic(design, labels, weights)
-            converged.append(found.converged)
-            return found.probabilities, found.rank
+            fitted_model = fit_logistic(design, labels, weights)
+            converged.append(fitted_model.converged)
+            return fitted_model.probabilities, fitted_model.rank
 
         return logistic, "logistic regression", converged
     from sklearn.base import clone
@@ -338,12 +338,12 @@ def _fitter(model: Any, z: np.ndarray) -> tuple[Fit, str, list[bool]]:
         base = model
 
     def learner(labels: np.ndarray, weights: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
-        found = clone(base)
-        if "random_state" in found.get_params():
-            found.set_params(random_state=seed)
-        found.fit(z, labels.astype(int), sample_weight=weights)
-        leaves = found.get_n_leaves() if hasattr(found, "get_n_leaves") else 0
-        return np.asarray(found.predict_proba(z)[:, 1], dtype=np.float64), int(leaves)
+        fitted_model = clone(base)
+        if "random_state" in fitted_model.get_params():
+            fitted_model.set_params(random_state=seed)
+        fitted_model.fit(z, labels.astype(int), sample_weight=weights)
+        leaves = fitted_model.get_n_leaves() if hasattr(fitted_model, "get_n_leaves") else 0
+        return np.asarray(fitted_model.predict_proba(z)[:, 1], dtype=np.float64), int(leaves)
 
     return learner, "tree" if isinstance(model, str) else type(base).__name__, converged
 

@@ -254,13 +254,13 @@ def _columns(
         return (factor.label,), (x[:, None], y[:, None])
     both, single = common_levels(sides.x[name], sides.y[name])
     levels = both + single
-    found = []
+    columns = []
     for frame in (sides.x, sides.y):
         codes = recode_to(frame[name], levels)[0].astype(np.int64)
         dummies = (codes[:, None] == np.arange(1, max(len(levels), 1))).astype(np.float64)
         dummies[codes < 0] = np.nan
-        found.append(dummies)
-    return tuple(f"{name}={level}" for level in levels[1:]), (found[0], found[1])
+        columns.append(dummies)
+    return tuple(f"{name}={level}" for level in levels[1:]), (columns[0], columns[1])
 
 
 def _fit(

@@ -101,8 +101,8 @@ class TableDistance(Result):
             new = plural(self.empty_original, "cell is", "cells are")
             text += f" {new} new in the release and not part of UT2."
         if self.left_out:
-            found = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in self.left_out.items())
-            text += f" Levels that only one file has were left out ({found})."
+            pairs = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in self.left_out.items())
+            text += f" Levels that only one file has were left out ({pairs})."
         return text
 
 
@@ -199,14 +199,14 @@ def common_levels(x: pd.Series, y: pd.Series) -> tuple[tuple[Any, ...], tuple[An
 
     Levels of the original come first, in their order.
     """
-    found = []
+    parts = []
     for column in (x, y):
         codes, levels = encode(column)
         present = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
-        found.append([level for level, there in zip(levels, present, strict=True) if there])
-    both = tuple(level for level in found[0] if level in set(found[1]))
-    single = [level for level in found[0] if level not in set(found[1])]
-    single += [level for level in found[1] if level not in set(found[0])]
+        parts.append([level for level, occurs in zip(levels, present, strict=True) if occurs])
+    both = tuple(level for level in parts[0] if level in set(parts[1]))
+    single = [level for level in parts[0] if level not in set(parts[1])]
+    single += [level for level in parts[1] if level not in set(parts[0])]
     return both, tuple(single)
 
 
@@ -218,21 +218,21 @@ def _code(sides: FilePair, names: Sequence[str], levels: str, missing: str) -> _
     left_out: dict[str, tuple[Any, ...]] = {}
     for j, name in enumerate(names):
         both, single = common_levels(sides.x[name], sides.y[name])
-        kept = both if levels == "shared" else both + single
+        used = both if levels == "shared" else both + single
         if single and levels == "shared":
             left_out[name] = single
         gap = False
         for frame, codes, use in ((sides.x, x, use_x), (sides.y, y, use_y)):
-            column, unknown = recode_to(frame[name], kept)
+            column, unknown = recode_to(frame[name], used)
             codes[:, j] = column
             use &= ~unknown
             absent = (column == MISSING) & ~unknown
             if missing == "drop":
                 use &= ~absent
             elif absent.any():
-                codes[absent, j] = len(kept)
+                codes[absent, j] = len(used)
                 gap = True
-        known.append((*kept, MISSING_LABEL) if gap else kept)
+        known.append((*used, MISSING_LABEL) if gap else used)
     return _Coded(x, y, tuple(known), use_x, use_y, left_out)
 
 

@@ -78,19 +78,19 @@ def draw_records(
     >>> draw_records(table, "synthetic", ["sex"], 9, np.random.default_rng(1)).index.tolist()
     [0, 1, 2]
     """
-    kept: list[pd.DataFrame] = []
+    frames: list[pd.DataFrame] = []
     marks: list[np.ndarray] = []
     offset = 0
     for block in open_chunks(population, name, columns):
         faults = Faults(name)
         check_columns(faults, block, columns, f"column of the {name} file")
         faults.raise_if_any()
-        kept.append(block[list(columns)].set_axis(range(offset, offset + len(block)), axis=0))
+        frames.append(block[list(columns)].set_axis(range(offset, offset + len(block)), axis=0))
         marks.append(rng.random(len(block)))
         offset += len(block)
-        if sum(map(len, kept)) > 2 * most:
-            kept, marks = _smallest(kept, marks, most)
-    return _smallest(kept, marks, most)[0][0]
+        if sum(map(len, frames)) > 2 * most:
+            frames, marks = _smallest(frames, marks, most)
+    return _smallest(frames, marks, most)[0][0]
 
 
 def reads_blocks(population: Any) -> bool:

@@ -80,9 +80,9 @@ def matched_cells(released: Cells, pairs: Pairs, missing_level: int) -> Cells:
     # a record without a value of the target says nothing beside those with one
     has_value = np.zeros(len(released.total), dtype=np.bool_)
     has_value[of_class[level != missing_level]] = True
-    kept = (level != missing_level) | ~has_value[of_class]
-    keys, inverse = np.unique(pair_up(of_class[kept], level[kept]), return_inverse=True)
-    summed = np.bincount(inverse.reshape(-1), weights=count[kept], minlength=len(keys))
+    counted = (level != missing_level) | ~has_value[of_class]
+    keys, inverse = np.unique(pair_up(of_class[counted], level[counted]), return_inverse=True)
+    summed = np.bincount(inverse.reshape(-1), weights=count[counted], minlength=len(keys))
     classes, levels = unpair(keys)
     total = np.bincount(classes, weights=summed, minlength=len(released.total))
     return Cells(classes, levels, summed.astype(np.int64), total.astype(np.int64))

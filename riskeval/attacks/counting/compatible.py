@@ -45,9 +45,9 @@ def compatible_rows(real: np.ndarray, released: np.ndarray, missing: np.ndarray)
     everything = (1 << real.shape[1]) - 1
     patterns = [p for p in set(released_pattern.tolist()) if p != everything]
     pairs: list[Pairs] = []
-    for own in set(real_pattern.tolist()):
-        waiting = np.flatnonzero(real_pattern == own)
-        fitting = sorted((p for p in patterns if p & own == own), key=int.bit_count)
+    for pattern in set(real_pattern.tolist()):
+        waiting = np.flatnonzero(real_pattern == pattern)
+        fitting = sorted((p for p in patterns if p & pattern == pattern), key=int.bit_count)
         # 1. patterns with few holes first; 2. who is matched by fewer holes waits no longer
         for _, level in groupby(fitting, key=int.bit_count):
             step = [_joined(real, released, waiting, released_pattern, p) for p in level]
@@ -88,15 +88,15 @@ def compatible_pairs(
     real_pattern, released_pattern = (_hole_patterns(rows, missing) for rows in (real, released))
     everything = (1 << real.shape[1]) - 1
     steps = [
-        ((p & ~own).bit_count(), own, p)
-        for own in set(real_pattern.tolist())
+        ((p & ~pattern).bit_count(), pattern, p)
+        for pattern in set(real_pattern.tolist())
         for p in set(released_pattern.tolist())
-        if p != everything and p & own == own
+        if p != everything and p & pattern == pattern
     ]
     for n_holes, level in groupby(sorted(steps), key=lambda step: step[0]):
         pairs = [
-            _joined(real, released, np.flatnonzero(real_pattern == own), released_pattern, p)
-            for _, own, p in level
+            _joined(real, released, np.flatnonzero(real_pattern == pattern), released_pattern, p)
+            for _, pattern, p in level
         ]
         yield n_holes, *(np.concatenate([part[k] for part in pairs]) for k in range(2))
 
@@ -117,11 +117,11 @@ def _joined(
     keys = np.array([k for k in range(real.shape[1]) if not pattern >> k & 1], dtype=np.int64)
     rows = np.flatnonzero(patterns == pattern)
     numbers = RowIndexer([1 << 12] * len(keys))
-    theirs = numbers.number(released[np.ix_(rows, keys)].T)
-    own = numbers.number(real[np.ix_(waiting, keys)].T)
-    order = np.argsort(theirs, kind="stable")
-    low = np.searchsorted(theirs[order], own, side="left")
-    count = np.searchsorted(theirs[order], own, side="right") - low
+    released_ids = numbers.number(released[np.ix_(rows, keys)].T)
+    real_ids = numbers.number(real[np.ix_(waiting, keys)].T)
+    order = np.argsort(released_ids, kind="stable")
+    low = np.searchsorted(released_ids[order], real_ids, side="left")
+    count = np.searchsorted(released_ids[order], real_ids, side="right") - low
     left = np.repeat(np.arange(len(waiting)), count)
     place = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
     return waiting[left], rows[order[np.repeat(low, count) + place]]
@@ -178,16 +178,20 @@ def household_holes(
     parts = [np.empty((3, 0), dtype=np.int64)]
     sizes = [np.array([len(home) for home in homes], dtype=np.int64) for homes in (real, released)]
     for size in np.intersect1d(sizes[0], sizes[1]):
-        mine, every = (np.flatnonzero(of == size) for of in sizes)
+        real_homes, every = (np.flatnonzero(of == size) for of in sizes)
         every = every[[not (released[h] == missing).all() for h in every]]
-        own = np.stack([real[h] for h in mine])
-        step = max(1, PAIRS_AT_ONCE // len(mine))
+        real_members = np.stack([real[h] for h in real_homes])
+        step = max(1, PAIRS_AT_ONCE // len(real_homes))
         for begin in range(0, len(every), step):
-            theirs = every[begin : begin + step]
-            holes = np.empty((len(mine), len(theirs)), dtype=np.int64)
-            count_holes(own, np.stack([released[h] for h in theirs]), missing, holes)
+            released_homes = every[begin : begin + step]
+            holes = np.empty((len(real_homes), len(released_homes)), dtype=np.int64)
+            count_holes(
+                real_members, np.stack([released[h] for h in released_homes]), missing, holes
+            )
             first, second = np.nonzero(holes > 0)
-            parts.append(np.stack([mine[first], theirs[second], holes[first, second]]))
+            parts.append(
+                np.stack([real_homes[first], released_homes[second], holes[first, second]])
+            )
     together = np.concatenate(parts, axis=1)
     return together[0], together[1], together[2]
 

@@ -239,17 +239,20 @@ class _Reader:
             if self.request.targets:
                 values = files[role][self.request.targets[0]]
                 level = self.target.code(values).astype(np.int64)
-            own, asked, unit = true[role], believed[role], part.unit
+            codes, asked, unit = true[role], believed[role], part.unit
             if self.request.household is not None:
-                bag, asked_bag = (self._bag(rows, unit) for rows in (own, asked))
+                bag, asked_bag = (self._bag(rows, unit) for rows in (codes, asked))
                 self.real_bags.append((asked_bag, asked, unit))
                 if self.request.targets:
-                    own, asked = self._member(bag[unit], own), self._member(asked_bag[unit], asked)
+                    codes, asked = (
+                        self._member(bag[unit], codes),
+                        self._member(asked_bag[unit], asked),
+                    )
                     judged = level != self.target.n_known
                 else:
-                    own, asked, unit = bag, asked_bag, np.arange(part.n)
+                    codes, asked, unit = bag, asked_bag, np.arange(part.n)
                     level, judged = level[: part.n], np.ones(part.n, dtype=np.bool_)
-            result[role] = FileClasses(part, unit, level, judged, own, asked)
+            result[role] = FileClasses(part, unit, level, judged, codes, asked)
         return result
 
     def released(self) -> Cells:
@@ -285,15 +288,19 @@ class _Reader:
         asked_bag = unpair(pair[asked])[0] if with_target else asked
         # 1. distinct households on both sides, told by their multiset
         incomplete = np.bincount(self.home, weights=has_hole[self.home_rows]) > 0
-        bags, theirs = _distinct(np.where(incomplete, self.bag, -1), self.home_rows, self.home)
+        bags, released_homes = _distinct(
+            np.where(incomplete, self.bag, -1), self.home_rows, self.home
+        )
         wanted = np.empty(0, np.int64)
-        mine: list[np.ndarray] = []
+        first_homes: list[np.ndarray] = []
         for bag, rows, unit in self.real_bags:
             new = np.isin(bag, asked_bag) & ~np.isin(bag, wanted)
             more, members = _distinct(np.where(new, bag, -1), rows, unit)
-            wanted, mine = np.append(wanted, more), mine + members
+            wanted, first_homes = np.append(wanted, more), first_homes + members
         first, second = compatible_households(
-            [codes[rows] for rows in mine], [codes[rows] for rows in theirs], self.missing
+            [codes[rows] for rows in first_homes],
+            [codes[rows] for rows in released_homes],
+            self.missing,
         )
         bag_pairs = pd.DataFrame({"asked": wanted[first], "released": bags[second]})
         if not with_target:
@@ -303,10 +310,10 @@ class _Reader:
         other = pd.DataFrame({"other": present, "released": unpair(pair[present])[0],
                               "other_row": unpair(pair[present])[1]})  # fmt: skip
         both = real.merge(bag_pairs, on="asked").merge(other, on="released")
-        own, their = codes[both["row"].to_numpy()], codes[both["other_row"].to_numpy()]
-        fits = ((own == their) | (their == self.missing)).all(axis=1)
+        first_codes, their = codes[both["row"].to_numpy()], codes[both["other_row"].to_numpy()]
+        fits = ((first_codes == their) | (their == self.missing)).all(axis=1)
         # 3. of several members of one released household those with the fewest holes
-        n_holes = ((their == self.missing) & (own != self.missing)).sum(axis=1)
+        n_holes = ((their == self.missing) & (first_codes != self.missing)).sum(axis=1)
         both = both.assign(holes=n_holes)[fits]
         fewest = both.groupby(["class", "released"])["holes"].transform("min")
         both = both[both["holes"] == fewest]

@@ -361,9 +361,11 @@ def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, floa
     values = []
     for real in _REAL:
         shares = []
-        for own, other in ((real, "synthetic"), ("synthetic", real)):
-            across = space.nearest(other, own, rows[own], among=rows[other])[:, 0]
-            inside = space.nearest(own, own, rows[own], among=rows[own], leave_out=True)[:, 0]
+        for table, other in ((real, "synthetic"), ("synthetic", real)):
+            across = space.nearest(other, table, rows[table], among=rows[other])[:, 0]
+            inside = space.nearest(table, table, rows[table], among=rows[table], leave_out=True)[
+                :, 0
+            ]
             ties = np.abs(across - inside) <= TINY
             shares.append(np.where(ties, 0.5, across > inside).mean())
         values.append(float(np.mean(shares)))

@@ -201,7 +201,7 @@ def draw_households(
     homes = HouseholdNumbers()
     marks = np.empty(0)
     cut = np.inf
-    kept: list[pd.DataFrame] = []
+    frames: list[pd.DataFrame] = []
     for block in open_chunks(population, name, [*columns, household]):
         faults = Faults(name)
         check_columns(faults, block, columns, f"column of the {name} file")
@@ -210,11 +210,11 @@ def draw_households(
         home = homes.number(block[household])
         marks = np.concatenate([marks, rng.random(homes.size - len(marks))])
         frame = block[[*columns, household]].assign(**{_HOME: home})
-        kept.append(frame[marks[home] <= cut])
+        frames.append(frame[marks[home] <= cut])
         if (marks <= cut).sum() > most:
             cut = np.partition(marks, most - 1)[most - 1]
-            kept = [part[marks[part[_HOME].to_numpy()] <= cut] for part in kept]
-    drawn = pd.concat(kept, ignore_index=True)
+            frames = [part[marks[part[_HOME].to_numpy()] <= cut] for part in frames]
+    drawn = pd.concat(frames, ignore_index=True)
     return drawn.drop(columns=_HOME), drawn[_HOME].drop_duplicates().to_numpy()
 
 

@@ -173,9 +173,9 @@ class PopulationLookup:
             person, cell = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
             for pair in at:
                 c, h = which[pair], home[pair]
-                mine, theirs = member_pairs(real[c], released[h], self.missing)
+                real_rows, released_rows = member_pairs(real[c], released[h], self.missing)
                 slots = self.finder.slots[begin[waiting[c]] : begin[waiting[c] + 1]]
-                distinct = np.unique(np.stack([slots[mine], people[h][theirs]]), axis=1)
+                distinct = np.unique(np.stack([slots[real_rows], people[h][released_rows]]), axis=1)
                 cell.append(distinct[0])
                 person.append(distinct[1])
             result.append(BlockMatches(int(n_holes), np.concatenate(person), np.concatenate(cell)))

@@ -45,9 +45,9 @@ class TermModel:
         """Return fitted outcomes, shape (n, r), of codes, shape (n, m)."""
         total = np.tile(self.intercept, (len(codes), 1))
         for term, (levels, effects) in zip(self.terms, self.tables, strict=True):
-            own = _packed(codes, term)
-            at = np.minimum(np.searchsorted(levels, own), len(levels) - 1)
-            total += np.where((levels[at] == own)[:, None], effects[at], 0.0)
+            cells = _packed(codes, term)
+            at = np.minimum(np.searchsorted(levels, cells), len(levels) - 1)
+            total += np.where((levels[at] == cells)[:, None], effects[at], 0.0)
         return total
 
 
@@ -128,16 +128,16 @@ class _NormalEquations:
     def gain(self, gram: np.ndarray, cross: np.ndarray, term: int) -> tuple[float, int]:
         """Fall of the RSS, and new coefficients, when a term is added to what was swept out."""
         columns = self.columns[term]
-        own, with_outcome = gram[np.ix_(columns, columns)].copy(), cross[columns].copy()
+        crossproducts, with_outcome = gram[np.ix_(columns, columns)].copy(), cross[columns].copy()
         fall, df = 0.0, 0
         for j in range(len(columns)):
-            pivot = own[j, j]
+            pivot = crossproducts[j, j]
             if pivot <= ALIASED:
                 continue
-            row, value = own[j].copy(), with_outcome[j].copy()
+            row, value = crossproducts[j].copy(), with_outcome[j].copy()
             fall += float((value**2).sum() / pivot)
             df += 1
-            own -= np.outer(row, row / pivot)
+            crossproducts -= np.outer(row, row / pivot)
             with_outcome -= np.outer(row / pivot, value)
         return fall, df
 

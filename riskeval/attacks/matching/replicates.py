@@ -179,15 +179,15 @@ open_interval, holdout, model
             open_interval=open_interval, holdout=holdout, model=model, on_event=on_event,
             seed=int(Streams(used).at("population", number).integers(1 << 62)),
         )  # fmt: skip
-        found, others = attack(request)
-        tables.append(risk_table(request, found, others).assign(population=number))
+        of_first, others = attack(request)
+        tables.append(risk_table(request, of_first, others).assign(population=number))
         if not first:
             first = {
-                "n_sample": found.targets.n,
+                "n_sample": of_first.targets.n,
                 "scenario": request.scenario,
                 "target": ", ".join(request.scenario.targets),
             }
-            n_asked = int(found.targets.eligible.sum())
+            n_asked = int(of_first.targets.eligible.sum())
         on_event(Event("progress", "scenario_replicates", number + 1, detail="populations"))
     if not tables:
         faults.add("populations", "holds no population")

@@ -273,15 +273,17 @@ def _check_scenarios(faults: Faults, scenarios: tuple[int, ...], without: list[s
         )
 
 
-def _check_uniqueness(faults: Faults, scenario: Scenario, given: Any) -> None:
+def _check_uniqueness(faults: Faults, scenario: Scenario, uniqueness: Any) -> None:
     """The estimate must be one of persons with the same keys."""
-    if given is None:
+    if uniqueness is None:
         return
-    if not all(hasattr(given, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")):
+    if not all(
+        hasattr(uniqueness, name) for name in ("tau1", "n_sample_uniques", "chosen", "keys")
+    ):
         remedy = "Give the result of population_uniqueness."
-        faults.add("uniqueness", f"{given!r} is no estimate", remedy=remedy)
-    elif set(given.keys) != set(scenario.keys):
-        what = f"is for the keys {', '.join(given.keys)}, not {', '.join(scenario.keys)}"
+        faults.add("uniqueness", f"{uniqueness!r} is no estimate", remedy=remedy)
+    elif set(uniqueness.keys) != set(scenario.keys):
+        what = f"is for the keys {', '.join(uniqueness.keys)}, not {', '.join(scenario.keys)}"
         faults.add("uniqueness", what, remedy="Estimate it with the keys of the intruder.")
     if scenario.unit == "household":
         faults.add("uniqueness", "is for persons, the attack is on households")

@@ -155,15 +155,15 @@ def _rows(
 ) -> list[dict[str, Any]]:
     skipped = scenario in request.skipped(target)
     coverage = request.scenario.coverage
-    own = None if skipped else by_unit(request, sample, target, scenario)
+    unit_risk = None if skipped else by_unit(request, sample, target, scenario)
     other = None if skipped or others is None else by_unit(request, others, target, scenario)
     rows = []
     for a, p in enumerate(accuracies(request, target)):
         row: dict[str, Any] = {"target": target, "scenario": scenario, "accuracy": p, "note": ""}
-        if own is None:
+        if unit_risk is None:
             row["note"] = "it needs the intervals of the synthetic values"
         else:
-            row |= _measures(request, sample, own, scenario, a)
+            row |= _measures(request, sample, unit_risk, scenario, a)
         if others is not None:
             row["n_holdout"] = int(others.targets.eligible.sum())
         if other is not None:
@@ -207,20 +207,23 @@ def accuracies(request: ScenarioRequest, target: str) -> tuple[float, ...]:
 
 
 def _measures(
-    request: ScenarioRequest, sample: FileEvidence, own: UnitRisk, scenario: int, a: int
+    request: ScenarioRequest, sample: FileEvidence, unit_risk: UnitRisk, scenario: int, a: int
 ) -> dict[str, float]:
     coverage = request.scenario.coverage
     n = int(sample.targets.eligible.sum())
-    risk = coverage * own.risk[:, a]
+    risk = coverage * unit_risk.risk[:, a]
     tau = float(risk.sum())
-    literal = tau + (coverage * float(own.empty.sum()) if scenario in (3, 4) else 0.0)
-    guessed = coverage * float(own.baseline.sum())
-    low, high = wilson(float(own.risk[:, a].sum()), n, CONFIDENCE)
+    literal = tau + (coverage * float(unit_risk.empty.sum()) if scenario in (3, 4) else 0.0)
+    guessed = coverage * float(unit_risk.baseline.sum())
+    low, high = wilson(float(unit_risk.risk[:, a].sum()), n, CONFIDENCE)
     row = {"tau": tau, "rate": tau / n, "lower": coverage * low, "upper": coverage * high}
     row |= {"tau_literal": literal, "rate_literal": literal / n}
-    row |= {"tau_zero": float(risk[own.zero].sum()), "n_attacked": int(own.attacked.sum())}
+    row |= {
+        "tau_zero": float(risk[unit_risk.zero].sum()),
+        "n_attacked": int(unit_risk.attacked.sum()),
+    }
     row |= {"tau_baseline": guessed, "rate_baseline": guessed / n}
-    at = own.unit
+    at = unit_risk.unit
     if request.uniqueness is not None:
         share = request.uniqueness.tau1 / max(request.uniqueness.n_sample_uniques, 1)
         unique = share * float(risk[sample.targets.frequency[at] == 1].sum())
@@ -229,11 +232,11 @@ def _measures(
         weight = sample.targets.mean(request.weights)
         right, wrong = alone_in_register(weight[at], sample.targets.frequency[at], coverage)
         stood_for = float(risk @ weight[at])
-        expected = float(own.risk[:, a] @ right)
+        expected = float(unit_risk.risk[:, a] @ right)
         every = float(weight[sample.targets.eligible].sum())
         row |= {"tau_weighted": stood_for, "rate_weighted": stood_for / every}
         row |= {"tau_expected": expected, "rate_expected": expected / n}
-        row |= {"false_matches": float(wrong[own.attacked].sum())}
+        row |= {"false_matches": float(wrong[unit_risk.attacked].sum())}
     return row
 
 

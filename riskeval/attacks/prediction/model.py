@@ -157,9 +157,11 @@ class TargetModel:
         coder = LevelCoder(())  # code 0 is missing, those of the training records come first
         codes = coder.code(self.train[self.target]).astype(np.int64) - 1
         n_levels = coder.size - 1
-        own = coder.code(self.original[self.target])
+        original_codes = coder.code(self.original[self.target])
         truth = coder.code(true)
-        shares = np.bincount(own[own > 0], minlength=coder.size) / max((own > 0).sum(), 1)
+        shares = np.bincount(original_codes[original_codes > 0], minlength=coder.size) / max(
+            (original_codes > 0).sum(), 1
+        )
         learnt = codes if order is None else codes[order]
         if n_levels == 1:
             chances = np.ones((len(points), 1))

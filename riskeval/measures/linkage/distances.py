@@ -87,10 +87,10 @@ def rank_by_tree(
         More combinations of missing variables than can be searched.
     """
     ranks = Ranks.empty(len(y))
-    own = partial_distances(x, y, truth, norm, transform)
-    ranks.own[:] = own
+    true_distance = partial_distances(x, y, truth, norm, transform)
+    ranks.own[:] = true_distance
     asked, patterns_y = patterns_of(y)
-    kept, patterns_x = patterns_of(x)
+    patterns, patterns_x = patterns_of(x)
     if len(patterns_x) * len(patterns_y) > MOST_PATTERNS:
         faults = Faults("record_linkage")
         faults.add(
@@ -100,11 +100,13 @@ def rank_by_tree(
         )
         faults.raise_if_any()
     for released in asked:
-        for original in kept:
+        for original in patterns:
             shared = np.flatnonzero(patterns_y[released[0]] & patterns_x[original[0]])
             if len(shared):
-                _add_pairs(ranks, x, y, own, original[1], released[1], shared, norm, transform)
-    known = ~np.isnan(own)
+                _add_pairs(
+                    ranks, x, y, true_distance, original[1], released[1], shared, norm, transform
+                )
+    known = ~np.isnan(true_distance)
     ranks.ties[:] = np.where(known, np.maximum(ranks.ties, 1), 0)
     return ranks
 
@@ -151,7 +153,7 @@ def partial_distances(
     x: np.ndarray, y: np.ndarray, truth: np.ndarray, norm: int, transform: Transform
 ) -> np.ndarray:
     """Distance of each released record to its own original: float64, NaN where none is known."""
-    own = np.full(len(y), np.nan)
+    result = np.full(len(y), np.nan)
     linked = np.flatnonzero(truth >= 0)
     both = ~np.isnan(x[truth[linked]]) & ~np.isnan(y[linked])
     patterns, number = np.unique(both, axis=0, return_inverse=True)
@@ -161,8 +163,8 @@ def partial_distances(
             continue
         rows = linked[number.reshape(-1) == p]
         points_x, points_y = transform(x[truth[rows]], y[rows], shared)
-        own[rows] = _distance(points_x, points_y, norm) * _scale(x.shape[1], len(shared), norm)
-    return own
+        result[rows] = _distance(points_x, points_y, norm) * _scale(x.shape[1], len(shared), norm)
+    return result
 
 
 def _scale(p: int, q: int, norm: int) -> float:
@@ -174,7 +176,7 @@ def _add_pairs(
     ranks: Ranks,
     x: np.ndarray,
     y: np.ndarray,
-    own: np.ndarray,
+    true_distance: np.ndarray,
     original: np.ndarray,
     released: np.ndarray,
     shared: np.ndarray,
@@ -196,7 +198,7 @@ def _add_pairs(
     ranks.best[released[better]] = rows[better]
     ranks.score[released[better]] = near[better, 0]
     # 2. Originals that are nearer than the own one (from 2 on no exact count)
-    target = own[released]
+    target = true_distance[released]
     farther = near * (1 + SLACK) < target[:, None]
     ranks.nearer[released] += (
         farther[:, 0] * copies[np.minimum(who[:, 0], len(first) - 1)] + farther[:, 1]
@@ -281,9 +283,9 @@ def link_by_cost(
     ranks.score[released] = cost[rows, columns]
     place = np.full(max(truth.max(initial=-1), kept.max(initial=-1)) + 2, -1)  # [-1]: no original
     place[kept] = np.arange(len(kept))
-    own = place[truth[asked]]
+    true_place = place[truth[asked]]
     ranks.own[asked] = np.where(
-        (truth[asked] >= 0) & (own >= 0), cost[np.arange(len(asked)), own], np.nan
+        (truth[asked] >= 0) & (true_place >= 0), cost[np.arange(len(asked)), true_place], np.nan
     )
     right = original == truth[released]
     ranks.ties[released[right]] = 1

@@ -273,8 +273,8 @@ def _check_options(
         ("agreement", agreement is not None, ("probabilistic",)),
         ("threshold", threshold is not None, ("probabilistic",)),
     ]
-    for name, given, used_by in unused:
-        if given and method in METHODS and method not in used_by:
+    for name, is_set, used_by in unused:
+        if is_set and method in METHODS and method not in used_by:
             faults.add(name, f"is not used by method {method!r}", remedy="Leave it out.")
 
 
@@ -345,11 +345,11 @@ def _blocks(sides: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
     ids, n_blocks = cell_ids(sides.blocks.codes, [len(level) for level in sides.blocks.levels])
     rows = np.argsort(ids, kind="stable")
     place = np.full(n_o + 1, -1)
-    found = []
+    blocks = []
     for members in np.split(rows, np.cumsum(np.bincount(ids, minlength=n_blocks))[:-1]):
         o, r = members[members < n_o], members[members >= n_o] - n_o
         if len(o) and len(r):
             place[o] = np.arange(len(o))
-            found.append((o, r, place[sides.truth[r]]))
+            blocks.append((o, r, place[sides.truth[r]]))
             place[o] = -1
-    return found
+    return blocks

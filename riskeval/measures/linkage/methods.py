@@ -77,8 +77,8 @@ def read_sides(
         fine = check_columns(faults, frame, block, f"block of the {side}") and fine
         if identifier is not None:
             fine = check_columns(faults, frame, [identifier], f"identifier of the {side}") and fine
-    for argument, given in (("weights", weights), ("agreement", agreement)):
-        for name, value in (given or {}).items():
+    for argument, by_column in (("weights", weights), ("agreement", agreement)):
+        for name, value in (by_column or {}).items():
             if name not in names:
                 faults.add(argument, f"{name!r} is not one of the variables")
             elif not (isinstance(value, (int, float)) and 0 <= value < np.inf):
@@ -95,13 +95,13 @@ def read_sides(
     check_finite(faults, r_numbers, numeric, "release")
     faults.raise_if_any()
     keys = _stacked(o, r, coded)
-    given = weights or {}
+    by_column = weights or {}
     return LinkageFiles(
         o_numbers, r_numbers,
         keys.codes[: len(o)].astype(np.int64), keys.codes[len(o) :].astype(np.int64), keys.levels,
         numeric, coded,
-        np.array([given.get(name, 1.0) for name in numeric], dtype=np.float64),
-        np.array([given.get(name, 1.0) for name in coded], dtype=np.float64),
+        np.array([by_column.get(name, 1.0) for name in numeric], dtype=np.float64),
+        np.array([by_column.get(name, 1.0) for name in coded], dtype=np.float64),
         _stacked(o, r, block) if block else None, truth, dict(agreement or {}),
     )  # fmt: skip
 
@@ -144,11 +144,11 @@ def rank_by_gower(
         ranks = Ranks.empty(len(r))
         link_by_cost(ranks, cost, np.arange(len(r)), np.arange(len(o)), truth)
         return ranks
-    found = gower_ranks(
+    nearest = gower_ranks(
         sides.o_numbers[o], sides.r_numbers[r], ranges, sides.number_weights,
         sides.o_codes[o], sides.r_codes[r], sides.code_weights, truth, SLACK,
     )  # fmt: skip
-    return Ranks(*found)
+    return Ranks(*nearest)
 
 
 def ranges_of(sides: LinkageFiles) -> np.ndarray:
@@ -210,12 +210,12 @@ def rank_by_weight(
             check_pairs(len(r), len(o))
             cost = np.empty((len(r), len(o)))
             pair_weights(*(*pairs, weights, cost))
-            found = Ranks.empty(len(r))
-            link_by_cost(found, -cost, np.arange(len(r)), np.arange(len(o)), truth)
-            found = replace(found, score=-found.score, own=-found.own)
+            ranks = Ranks.empty(len(r))
+            link_by_cost(ranks, -cost, np.arange(len(r)), np.arange(len(o)), truth)
+            ranks = replace(ranks, score=-ranks.score, own=-ranks.own)
         else:
-            found = Ranks(*weight_ranks(*(*pairs, weights, truth)))
-        whole.put(r, o, found)
+            ranks = Ranks(*weight_ranks(*(*pairs, weights, truth)))
+        whole.put(r, o, ranks)
     names = (*sides.numeric, *sides.coded)
     parameters = {
         "share": share,
@@ -227,16 +227,16 @@ def rank_by_weight(
 
 def _agreement_rules(sides: LinkageFiles) -> tuple[np.ndarray, ...]:
     """Reach of numbers; agreement of codes as one flat table, with its starts and widths."""
-    given = sides.agreement
+    rules = sides.agreement
     spreads = [np.nanstd(c) if not np.isnan(c).all() else 0.0 for c in sides.o_numbers.T]
     reach = np.array(
-        [given.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)]
+        [rules.get(name, 0.1 * sd) for name, sd in zip(sides.numeric, spreads, strict=True)]
     )
     tables = []
     for name, levels in zip(sides.coded, sides.levels, strict=True):
         table = np.eye(len(levels), dtype=np.bool_)
-        if name in given and all(isinstance(level, str) for level in levels):
-            table = _alike(levels, given[name])
+        if name in rules and all(isinstance(level, str) for level in levels):
+            table = _alike(levels, rules[name])
         tables.append(table)
     width = np.array([len(table) for table in tables], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(width * width)])[:-1].astype(np.int64)

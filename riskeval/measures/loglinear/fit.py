@@ -88,10 +88,10 @@ def cell_places(codes: np.ndarray, keys: Sequence[int], sizes: Sequence[int]) ->
 
 def poisson_deviance(counts: np.ndarray, mean: np.ndarray, total: float) -> float:
     """Return the deviance over all cells; `total` is the sum of the means of all cells."""
-    held = counts > 0
+    positive = counts > 0
     with np.errstate(divide="ignore"):
-        ratio = np.log(counts[held] / mean[held])
-    return float(2 * ((counts[held] * ratio).sum() - counts.sum() + total))
+        ratio = np.log(counts[positive] / mean[positive])
+    return float(2 * ((counts[positive] * ratio).sum() - counts.sum() + total))
 
 
 def fit_margins(
@@ -168,8 +168,10 @@ def _proportional_fit(
         for axes, target in zip(others, targets, strict=True):
             present = fitted.sum(axis=axes, keepdims=True)
             factor = np.divide(target, present, out=np.zeros_like(target), where=present > 0)
-            held = target > 0
-            worst = max(worst, float(np.abs(present[held] / target[held] - 1).max(initial=0.0)))
+            positive = target > 0
+            worst = max(
+                worst, float(np.abs(present[positive] / target[positive] - 1).max(initial=0.0))
+            )
             fitted *= factor
         if worst < tolerance:
             return fitted, True, rounds

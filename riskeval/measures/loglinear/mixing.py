@@ -140,5 +140,5 @@ def estimated_dispersion(distribution: str, f: np.ndarray, mean: np.ndarray) -> 
         none = log_transform(distribution, a, np.zeros(len(f)), mean)
         return -float((inside - np.log(-np.expm1(np.minimum(none, -1e-300)))).sum())
 
-    found = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded")
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded")
+    return float(np.exp(minimum.x))

@@ -113,14 +113,14 @@ def fit_model(
 
 
 def _numbers_of(
-    frame: pd.DataFrame, table: Table, categorical: set[int], method: str, given: bool
+    frame: pd.DataFrame, table: Table, categorical: set[int], method: str, is_named: bool
 ) -> list[np.ndarray | None]:
     """Return the values of the keys that enter as numbers."""
     numbers: list[np.ndarray | None] = []
     for j, name in enumerate(table.names):
         dtype = frame[name].dtype
         number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-        if number and given and method != "ipf" and j not in categorical:
+        if number and is_named and method != "ipf" and j not in categorical:
             numbers.append(np.array(table.levels[j], dtype=np.float64))
         else:
             numbers.append(None)
@@ -223,7 +223,7 @@ def loglinear_risk(
     frame = as_frame(data)
     keys = [keys] if isinstance(keys, str) else list(keys)
     faults = Faults("log-linear risk")
-    found = check_columns(faults, frame, keys, "key")
+    exist = check_columns(faults, frame, keys, "key")
     if not keys or len(set(keys)) < len(keys):
         faults.add("keys", "name each key once, and at least one")
     if len(frame) == 0:
@@ -244,7 +244,7 @@ def loglinear_risk(
     categorical: set[int] = set()
     if formula is not None and keys:
         terms, categorical = read_terms(faults, formula, keys) or (terms, categorical)
-    if found and not faults and frame[keys].isna().any(axis=1).all():
+    if exist and not faults and frame[keys].isna().any(axis=1).all():
         faults.add("data", "has no record with all keys")
     faults.raise_if_any()
     assert values is not None

@@ -44,17 +44,17 @@ def design_columns(
     -------
     CSR matrix, shape (product of the levels, n_columns)
     """
-    held: set[Term] = {*terms, frozenset()}
+    margins: set[Term] = {*terms, frozenset()}
     grid = np.indices(shape).reshape(len(shape), -1)
     coded = [
-        None if x is None else _scaled_number(x, all(t - {j} in held for t in terms if j in t))
+        None if x is None else _scaled_number(x, all(t - {j} in margins for t in terms if j in t))
         for j, x in enumerate(numbers)
     ]
     columns = []
     for term in terms:
         block = sparse.csr_matrix(np.ones((grid.shape[1], 1)))
         for j in sorted(term):
-            block = _crossed(block, _coded(grid[j], shape[j], coded[j], term - {j} in held))
+            block = _crossed(block, _coded(grid[j], shape[j], coded[j], term - {j} in margins))
         columns.append(block)
     return sparse.csr_matrix(sparse.hstack(columns, format="csr"))
 
@@ -64,10 +64,10 @@ def _coded(
 ) -> sparse.csr_matrix:
     """Return the columns of one key over the cells of a part."""
     if numbers is None:
-        held = sparse.csr_matrix(
+        indicators = sparse.csr_matrix(
             (np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), size)
         )
-        return held[:, 1:] if contrast else held
+        return indicators[:, 1:] if contrast else indicators
     return sparse.csr_matrix(numbers[place][:, None])
 
 
@@ -279,6 +279,6 @@ class _System:
         for part, total, design, where in zip(
             parts, sums, self.designs, self.slices(), strict=True
         ):
-            own = (design.T @ design.multiply(part[:, None])).toarray()
-            out[where, where] = whole / total * own
+            block = (design.T @ design.multiply(part[:, None])).toarray()
+            out[where, where] = whole / total * block
         return out

@@ -212,7 +212,7 @@ def _read(
     max_interactions: int | None,
 ) -> tuple[Table, float]:
     faults = Faults("model choice")
-    found = check_columns(faults, frame, keys, "key")
+    exist = check_columns(faults, frame, keys, "key")
     if len(keys) < 2 or len(set(keys)) < len(keys):
         faults.add("keys", "name each key once, and at least two")
     if weights is None:
@@ -221,7 +221,7 @@ def _read(
     check_choice(faults, "criterion", criterion, ("tau1", "tau2"))
     if max_interactions is not None and max_interactions < 0:
         faults.add("max_interactions", f"is {max_interactions}", remedy="Give 0 or more.")
-    if found and not faults and frame[list(keys)].isna().any(axis=1).all():
+    if exist and not faults and frame[list(keys)].isna().any(axis=1).all():
         faults.add("data", "has no record with all keys")
     faults.raise_if_any()
     assert values is not None

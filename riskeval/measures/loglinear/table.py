@@ -56,27 +56,27 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
     """Count the cells of a key table (records that miss a key are in none)."""
     columns, levels = [], []
     for key in keys:
-        codes, found = encode(frame[key])
+        codes, key_levels = encode(frame[key])
         present = np.unique(codes[codes >= 0])
-        rank = np.full(len(found) + 1, -1, dtype=np.int64)
+        rank = np.full(len(key_levels) + 1, -1, dtype=np.int64)
         rank[present] = np.arange(len(present))
         columns.append(rank[codes])
-        levels.append([found[code] for code in present])
+        levels.append([key_levels[code] for code in present])
     matrix = np.column_stack(columns)
     complete = (matrix >= 0).all(axis=1)
-    ids, n_cells = cell_ids(matrix[complete], [len(found) for found in levels])
+    ids, n_cells = cell_ids(matrix[complete], [len(key_levels) for key_levels in levels])
     first = np.empty(n_cells, dtype=np.int64)
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     cell_of = np.full(len(frame), -1, dtype=np.int64)
     cell_of[complete] = ids
-    held = weights[complete]
+    weight = weights[complete]
     return Table(
         names=tuple(keys),
         levels=tuple(levels),
         codes=matrix[complete][first],
         counts=np.bincount(ids, minlength=n_cells).astype(np.float64),
-        weights=np.bincount(ids, weights=held, minlength=n_cells),
-        inverse=np.bincount(ids, weights=1 / held, minlength=n_cells),
+        weights=np.bincount(ids, weights=weight, minlength=n_cells),
+        inverse=np.bincount(ids, weights=1 / weight, minlength=n_cells),
         cell_of=cell_of,
         total=float(len(frame)),
         population=float(weights.sum()),
