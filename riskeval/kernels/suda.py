@@ -34,6 +34,96 @@ def grown(values, size):
 
 
 @kernel
+def count_items(
+    items, absent, copies, rows, n_current, depth, prefix, wildcard,
+    alive, count, lone, candidates, owner, na_count, touched,
+):  # fmt: skip
+    """Step 1: support of the items in a table. Returns its records and its number of items."""
+    n_cols, n_items = items.shape[1], count.shape[1]
+    stride = n_cols + 1
+    records = n_seen = 0
+    na_count[depth, :] = 0
+    for e in range(n_current):
+        row = rows[e] // stride
+        amount = int(copies[row])
+        candidate = amount == 1 and absent[row] & prefix == 0
+        records += amount
+        for c in range(rows[e] - row * stride, n_cols):
+            item = items[row, c]
+            if item == n_items:
+                break
+            if depth > 0 and not alive[depth - 1, item]:
+                continue
+            if count[depth, item] == 0:
+                touched[depth, n_seen] = item
+                n_seen += 1
+                lone[depth, item] = 0
+                candidates[depth, item] = 0
+            count[depth, item] += amount
+            lone[depth, item] += amount == 1
+            candidates[depth, item] += candidate
+            owner[depth, item] = row
+        if wildcard:
+            for c in range(n_cols):
+                if (absent[row] >> c) & 1:
+                    na_count[depth, c] += amount
+    touched[depth, :n_seen].sort()
+    return records, n_seen
+
+
+@kernel
+def add_set(row, mask, size, weight, score, share, n_sets, sizes, smallest):
+    """Step 3: score a minimal sample unique of a row."""
+    for c in range(share.shape[1]):
+        if (mask >> c) & 1:
+            share[row, c] += weight[size]
+    score[row] += weight[size]
+    n_sets[row] += 1
+    if smallest[row] == 0 or size < smallest[row]:
+        smallest[row] = size
+    sizes[size] += 1
+
+
+@kernel
+def list_rows(items, absent, rows, n_current, depth, wildcard, alive, ends, na_ends, entries):
+    """Step 4: list the rows of each item that goes on, behind the lists of the tables above."""
+    n_cols, n_items = items.shape[1], alive.shape[1]
+    stride = n_cols + 1
+    for e in range(n_current):
+        row = rows[e] // stride
+        for c in range(rows[e] - row * stride, n_cols):
+            item = items[row, c]
+            if item == n_items:
+                break
+            if alive[depth, item]:
+                entries[ends[depth, item]] = row * stride + c + 1
+                ends[depth, item] += 1
+        if wildcard:
+            for c in range(n_cols):
+                if (absent[row] >> c) & 1:
+                    entries[na_ends[depth, c]] = row * stride
+                    na_ends[depth, c] += 1
+
+
+@kernel
+def rows_below(items, item, entries, first, last, na_first, na_last, rows):
+    """Step 5: rows that hold an item, and those that may hold it. Returns how many."""
+    n_cols = items.shape[1]
+    n_current = 0
+    for e in range(first, last):
+        rows[n_current] = entries[e]
+        n_current += 1
+    for e in range(na_first, na_last):
+        row = entries[e] // (n_cols + 1)
+        c = 0
+        while c < n_cols and items[row, c] <= item:
+            c += 1
+        rows[n_current] = row * (n_cols + 1) + c
+        n_current += 1
+    return n_current
+
+
+@kernel
 def minimal_uniques(
     items,
     absent,
@@ -93,12 +183,11 @@ def minimal_uniques(
     n_touched = np.zeros(n_levels, dtype=np.int64)
     top = np.zeros(n_levels, dtype=np.int64)  # first entry above the lists of the table
     prefix_mask = np.zeros(n_levels + 1, dtype=np.int64)  # keys of the prefix
-    head = np.full(n_rows, -1, dtype=np.int32)  # sets found, a chain for each row
+    head = np.full(n_rows, -1, dtype=np.int32)  # sets of each row, as a chain
     following = np.empty(n_rows, dtype=np.int32)
     masks = np.empty(n_rows, dtype=np.int64)
-    n_found = 0
+    n_masks = 0
     one = np.int64(1)
-
     for r in range(n_rows):
         rows[r] = r * stride
     n_current = n_rows
@@ -108,40 +197,15 @@ def minimal_uniques(
     while depth >= 0:
         if fresh:
             fresh = False
-            # support of the items in this table
-            records = 0
-            n_seen = 0
-            na_count[depth, :] = 0
-            for e in range(n_current):
-                row = rows[e] // stride
-                amount = int(copies[row])
-                candidate = amount == 1 and absent[row] & prefix_mask[depth] == 0
-                records += amount
-                for c in range(rows[e] - row * stride, n_cols):
-                    item = items[row, c]
-                    if item == n_items:
-                        break
-                    if depth > 0 and not alive[depth - 1, item]:
-                        continue
-                    if count[depth, item] == 0:
-                        touched[depth, n_seen] = item
-                        n_seen += 1
-                        lone[depth, item] = 0
-                        candidates[depth, item] = 0
-                    count[depth, item] += amount
-                    lone[depth, item] += amount == 1
-                    candidates[depth, item] += candidate
-                    owner[depth, item] = row
-                if wildcard:
-                    for c in range(n_cols):
-                        if (absent[row] >> c) & 1:
-                            na_count[depth, c] += amount
-            touched[depth, :n_seen].sort()
+            # 1. support of the items in this table
+            records, n_seen = count_items(
+                items, absent, copies, rows, n_current, depth, prefix_mask[depth], wildcard,
+                alive, count, lone, candidates, owner, na_count, touched,
+            )  # fmt: skip
             n_touched[depth] = n_seen
-            # sets that end here, and items that go on
-            deeper = depth + 2 <= max_size
             place = bottom
             for t in range(n_seen):
+                # 2. items that go on to larger sets
                 item = touched[depth, t]
                 column = column_of[item]
                 support = count[depth, item] + na_count[depth, column]
@@ -149,35 +213,27 @@ def minimal_uniques(
                 fits = fits and candidates[depth, item] > 0
                 if depth > 0:
                     fits = fits and support < count[depth - 1, item] + na_count[depth - 1, column]
-                alive[depth, item] = fits and support > 1 and deeper
+                alive[depth, item] = fits and support > 1 and depth + 2 <= max_size
                 if alive[depth, item]:
                     starts[depth, item] = place
                     ends[depth, item] = place
                     place += (count[depth, item] + lone[depth, item]) // 2
                 elif fits and support == 1:
+                    # 3. sets that end here: unique, with none of those met before inside
                     row = owner[depth, item]
                     mask = prefix_mask[depth] | (one << column)
                     if not contains_found(mask, row, head, following, masks):
-                        if n_found == len(masks):
-                            masks = grown(masks, n_found + 1)
-                            following = grown(following, n_found + 1)
-                        masks[n_found] = mask
-                        following[n_found] = head[row]
-                        head[row] = n_found
-                        n_found += 1
-                        for c in range(n_cols):
-                            if (mask >> c) & 1:
-                                share[row, c] += weight[depth + 1]
-                        score[row] += weight[depth + 1]
-                        n_sets[row] += 1
-                        if smallest[row] == 0 or depth + 1 < smallest[row]:
-                            smallest[row] = depth + 1
-                        sizes[depth + 1] += 1
-            # rows of each item that goes on
-            cursor[depth] = n_seen
-            if place == bottom:
-                cursor[depth] = 0  # none
-            elif wildcard:
+                        if n_masks == len(masks):
+                            masks = grown(masks, n_masks + 1)
+                            following = grown(following, n_masks + 1)
+                        masks[n_masks] = mask
+                        following[n_masks] = head[row]
+                        head[row] = n_masks
+                        n_masks += 1
+                        add_set(row, mask, depth + 1, weight, score, share, n_sets, sizes, smallest)
+            # 4. rows of each item that goes on
+            cursor[depth] = 0 if place == bottom else n_seen
+            if wildcard and place > bottom:
                 for c in range(n_cols):
                     na_starts[depth, c] = place
                     na_ends[depth, c] = place
@@ -186,44 +242,26 @@ def minimal_uniques(
             if place > len(entries):
                 entries = grown(entries, place)
             if cursor[depth] > 0:
-                for e in range(n_current):
-                    row = rows[e] // stride
-                    for c in range(rows[e] - row * stride, n_cols):
-                        item = items[row, c]
-                        if item == n_items:
-                            break
-                        if alive[depth, item]:
-                            entries[ends[depth, item]] = row * stride + c + 1
-                            ends[depth, item] += 1
-                    if wildcard:
-                        for c in range(n_cols):
-                            if (absent[row] >> c) & 1:
-                                entries[na_ends[depth, c]] = row * stride
-                                na_ends[depth, c] += 1
-        # down to the next item that goes on, or back up
+                list_rows(
+                    items, absent, rows, n_current, depth, wildcard, alive, ends, na_ends, entries
+                )
+        # 5. down to the next item that goes on, the most frequent one first
         while cursor[depth] > 0 and not fresh:
             cursor[depth] -= 1
             item = touched[depth, cursor[depth]]
             if not alive[depth, item]:
                 continue
-            n_current = 0
-            for e in range(starts[depth, item], ends[depth, item]):
-                rows[n_current] = entries[e]
-                n_current += 1
             column = column_of[item]
-            if wildcard:
-                for e in range(na_starts[depth, column], na_ends[depth, column]):
-                    row = entries[e] // stride
-                    c = 0
-                    while c < n_cols and items[row, c] <= item:
-                        c += 1
-                    rows[n_current] = row * stride + c
-                    n_current += 1
+            n_current = rows_below(
+                items, item, entries, starts[depth, item], ends[depth, item],
+                na_starts[depth, column], na_ends[depth, column], rows,
+            )  # fmt: skip
             if n_current > 1:
                 prefix_mask[depth + 1] = prefix_mask[depth] | (one << column)
                 bottom = top[depth]
                 depth += 1
                 fresh = True
+        # 6. or back up, with the counts of the table cleared
         if not fresh:
             for t in range(n_touched[depth]):
                 count[depth, touched[depth, t]] = 0
