@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.compared import N_GROUPS
+from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
-from riskeval.attacks.registry import ATTACKS, N_GROUPS, AttackInput, AttackNumber
+from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.checks import as_frame, check_choice, check_columns

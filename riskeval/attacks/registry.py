@@ -5,227 +5,25 @@ A new attack is one more entry of `ATTACKS`; nothing else has to know it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from riskeval.attacks.compared import IN_COMPARISONS, N_GROUPS, ComparedAttack
+from riskeval.attacks.compared import IN_COMPARISONS
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
 from riskeval.attacks.distance.membership import distance_screen, membership
+from riskeval.attacks.entry import AttackEntry, AttackInput, AttackNumber
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess
-from riskeval.attacks.values import is_amount, number_groups
 from riskeval.measurement import MeasureInfo, Measurement
-from synthpop.microdata.chunks import open_chunks
-from synthpop.microdata.events import Listener, silent
-from synthpop.microdata.frames import as_numbers
-from synthpop.microdata.text import percent
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
 UNIQUE = ("key_errors", "coverage", "who", "rows", "unit", "household")
 PREDICTED = (*COUNTED, "accuracy")
 COMPARED = ("unit", "household", "categorical")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AttackInput:
-    """What is attacked; `synthetic` can be read more than once.
-
-    Attributes
-    ----------
-    original : DataFrame
-    synthetic : anything that `synthpop.microdata.chunks.open_chunks` reads
-    keys, targets : tuple of str
-    holdout : DataFrame or None
-    seed : int
-    scenario : Scenario or None
-        Says more than keys and targets: whom the intruder looks for, wrong keys, households ...
-    replicates : tuple
-        Further synthetic files of the same fit.
-    categorical : tuple of str
-        Numeric columns that are codes of categories, without a scenario.
-    n_groups : int
-        Groups in which measures that count compare a numeric target.
-    workers : int
-    on_event : callable
-    """
-
-    original: pd.DataFrame
-    synthetic: Any
-    keys: tuple[str, ...]
-    targets: tuple[str, ...]
-    holdout: pd.DataFrame | None
-    seed: int
-    scenario: Scenario | None = None
-    replicates: tuple[Any, ...] = ()
-    categorical: tuple[str, ...] = ()
-    n_groups: int = N_GROUPS
-    workers: int = 1
-    on_event: Listener = silent
-
-    def scenario_about(self, honours: Sequence[str], targets: Sequence[str]) -> Any:
-        """Return keys, or the scenario about some targets with the fields an attack honours."""
-        if self.scenario is None:
-            return self.keys
-        plain = self.scenario.to_dict()
-        fields = {name: plain[name] for name in honours if name in plain}
-        if "categorical" in fields:
-            fields["categorical"] = [name for name in fields["categorical"] if name in targets]
-        if fields.get("unit") != "household":
-            fields.pop("members", None)
-        return Scenario(self.keys, tuple(targets), **fields)
-
-    def named(self, target: str) -> str | None:
-        """Return the target as an argument: a scenario holds its own."""
-        return target if self.scenario is None else None
-
-    def codes(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of some columns that are declared codes, as an argument beside plain keys."""
-        return tuple(name for name in self.categorical if name in names)
-
-    def with_groups(self) -> tuple[AttackInput, tuple[str, ...]]:
-        """Return the same with amounts among the keys in groups, and the keys that are amounts.
-
-        Amounts are numeric keys with values that are not whole. The groups are cut at quantiles of
-        the original.
-        """
-        breaks = {}
-        for key in self.keys:
-            if key not in self.categorical and is_amount(self.original[key]):
-                values = as_numbers(self.original[key].dropna())
-                cuts = np.quantile(values, np.arange(1, self.n_groups) / self.n_groups)
-                breaks[key] = np.unique(cuts)
-
-        def grouped(frame: pd.DataFrame) -> pd.DataFrame:
-            return frame.assign(
-                **{key: number_groups(frame[key], cuts) for key, cuts in breaks.items()}
-            )
-
-        if not breaks:
-            return self, ()
-        files = [GroupedFile(file, grouped) for file in (self.synthetic, *self.replicates)]
-        holdout = None if self.holdout is None else grouped(self.holdout)
-        inputs = replace(
-            self, original=grouped(self.original), synthetic=files[0],
-            replicates=tuple(files[1:]), holdout=holdout,
-        )  # fmt: skip
-        return inputs, tuple(breaks)
-
-    def left_out(self, honours: Sequence[str]) -> list[str]:
-        """Return the fields of the scenario that say something and have no part in an attack."""
-        if self.scenario is None:
-            return []
-        plain = self.scenario.to_dict()
-        return [name for name in plain if name not in ("keys", "targets", *honours)]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupedFile:
-    """A release whose frames are changed one by one as they are read."""
-
-    file: Any
-    change: Callable[[pd.DataFrame], pd.DataFrame]
-
-    def iter_blocks(self) -> Iterator[pd.DataFrame]:
-        """Yield the frames."""
-        return (self.change(frame) for frame in open_chunks(self.file, "synthetic"))
-
-
-@dataclass(frozen=True, slots=True)
-class AttackNumber:
-    """One number of an attack, and what it is read against.
-
-    Attributes
-    ----------
-    measurement : Measurement
-        Its baseline is what an intruder reaches on persons who were not in the original, without
-        the release, or with the original itself.
-    kind : {"strangers", "original", ""}
-        What the baseline is. "original": the value is a part of what the original itself tells.
-    excess : Excess or None
-        The attack on the original beyond that on strangers; only this allows a verdict.
-    """
-
-    measurement: Measurement
-    kind: str = ""
-    excess: Excess | None = None
-
-    @property
-    def is_above(self) -> bool:
-        """Whether strangers are clearly attacked with less success."""
-        return self.excess is not None and self.excess.is_above
-
-    def reading(self) -> str:
-        """Say in a few words how the value stands to its baseline; empty where nothing can be said.
-
-        Examples
-        --------
-        >>> info = MeasureInfo("auc", "attribution risk", "low", "probability", "...")
-        >>> beyond = Excess(0.7, 0.5, 0.2, 0.1, 0.3, 90, 90, 0.95)
-        >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()
-        'above the hold-out'
-        >>> AttackNumber(Measurement(info, 0.01, baseline=0.04), "original").reading()
-        '25 % of what the original tells; no verdict without a hold-out'
-        """
-        one = self.measurement
-        if np.isnan(one.value):
-            return ""
-        verdict = "no verdict without a hold-out"
-        if self.excess is not None:
-            verdict = "above the hold-out" if self.is_above else "not clearly above the hold-out"
-        if self.kind == "original" and one.baseline > 0:
-            return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
-        return verdict
-
-
-@dataclass(frozen=True, slots=True)
-class AttackEntry:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    title, story : str
-    target : {"none", "categorical", "any"}
-        Kinds of target it is run on, once for each; "none": once for the file. "categorical"
-        compares numbers in groups.
-    needs_holdout : bool
-    honours : tuple of str
-        Fields of a Scenario, beside keys and targets, that it follows.
-    replicates : bool
-        Whether it makes use of further synthetic files.
-    run : function of an AttackInput and a target to a result
-    numbers : function of the result to a list of AttackNumber
-    blind_spot : str
-        What it cannot see.
-    exact_keys : bool
-        Whether it looks for the very same keys, so that amounts among them are compared in groups.
-    blind_to : tuple of str
-        Of "half" (half of the records copied), "holes" (one suppressed cell a record) and "noise"
-        (of 0.1 %): files that give persons away and that it does not see. The self-test of
-        the attacks asks for all others.
-    compared : ComparedAttack or bool
-        How a comparison of releases runs it: with sample sizes of its own, as it is (True), or
-        not at all (False).
-    """
-
-    title: str
-    story: str
-    target: str
-    needs_holdout: bool
-    honours: tuple[str, ...]
-    replicates: bool
-    run: Callable[[AttackInput, str], Any]
-    numbers: Callable[[Any], Sequence[AttackNumber]]
-    blind_spot: str
-    exact_keys: bool = False
-    blind_to: tuple[str, ...] = ()
-    compared: ComparedAttack | bool = True
 
 
 def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share") -> MeasureInfo:

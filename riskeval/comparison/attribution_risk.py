@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from riskeval.attacks.compared import ComparedFiles
-from riskeval.attacks.registry import ATTACKS, AttackEntry, AttackInput
+from riskeval.attacks.entry import AttackEntry, AttackInput
+from riskeval.attacks.registry import ATTACKS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.measurement import MeasureInfo, Measurement, attempt, not_measured

@@ -152,7 +152,7 @@ def domains_of(item: Indicators) -> tuple[str, ...]:
 
 def columns_of(item: Regression) -> tuple[str, ...]:
     """Columns of a formula, response first."""
-    from riskeval.utility.regressions import ALLOWED
+    from riskeval.utility.regression_models import ALLOWED
 
     formula = read_formula(Faults("formula"), item.formula, ALLOWED)
     if formula is None:
@@ -216,7 +216,7 @@ def read_indicators(
 def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
     """Return the regressions; a text is the formula of a linear one."""
     from riskeval.utility.families import FAMILIES
-    from riskeval.utility.regressions import ALLOWED
+    from riskeval.utility.regression_models import ALLOWED
 
     records = []
     for item in _items(faults, given, "regressions", (str, Regression, Mapping)):

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from riskeval.measures.frequencies import FrequencyCounts
-from riskeval.measures.individual import IndividualRisk
+from riskeval.measures.individual_result import IndividualRisk
 from synthpop.microdata.pictures import HALF, POPULATION, RC, SAMPLE, SOFT, WIDE, new_figure
 from synthpop.microdata.text import number, tick
 

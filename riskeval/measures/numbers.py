@@ -7,7 +7,7 @@ from typing import Any
 
 from riskeval.measurement import MeasureInfo, Measurement
 from riskeval.measures.frequencies import FrequencyCounts
-from riskeval.measures.individual import IndividualRisk
+from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import KAnonymity, n_blank
 from riskeval.measures.l_diversity import LDiversity
 from riskeval.measures.outlier_risk import OutlierRisk

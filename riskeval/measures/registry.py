@@ -14,7 +14,8 @@ import pandas as pd
 from riskeval.measures import numbers
 from riskeval.measures.alpha_k import alpha_k_anonymity
 from riskeval.measures.beta_likeness import beta_likeness
-from riskeval.measures.individual import FORMULAS, IndividualRisk, read_factors, risk_of_counts
+from riskeval.measures.individual import FORMULAS, read_factors, risk_of_counts
+from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import anonymity_of_counts
 from riskeval.measures.l_diversity import l_diversity
 from riskeval.measures.loglinear.numbers import of_loglinear

@@ -212,7 +212,7 @@ def _join_mixed(
     mixed: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
     """The same with Gower distances over what both records have."""
-    from riskeval.kernels.microaggregation import nearest_mixed
+    from riskeval.kernels.gower_groups import nearest_mixed
 
     numeric, special, nominal = mixed
     known = np.where(special[inside], np.nan, numeric[inside])

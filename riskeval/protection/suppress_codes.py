@@ -196,7 +196,8 @@ def _greedy(
     shares: np.ndarray,
     locked: np.ndarray | None,
 ) -> np.ndarray:
-    from riskeval.kernels.suppression import Book, suppress
+    from riskeval.kernels.suppression_cells import CellBook
+    from riskeval.kernels.suppression_greedy import suppress
 
     n, n_keys = codes.shape
     several = int(strata.max(initial=0)) > 0
@@ -220,7 +221,7 @@ def _greedy(
     tier = np.unique(request.rank - request.cost, return_inverse=True)[1].astype(np.int64)
     room = n_cells + n // 4 + 64
     while True:
-        book = Book(
+        book = CellBook(
             codes=np.empty((room, width), dtype=np.int32),
             n_of=np.zeros(room, dtype=np.int64),
             risky_of=np.zeros(room, dtype=np.bool_),

@@ -11,7 +11,7 @@ from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import number
 
 if TYPE_CHECKING:
-    from riskeval.measures.individual import IndividualRisk
+    from riskeval.measures.individual_result import IndividualRisk
 
 MOST_ROWS = 10
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from pydantic import Field
 
 from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
-from riskeval.attacks.registry import ATTACKS, N_GROUPS
+from riskeval.attacks.compared import N_GROUPS
+from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from riskeval.runfiles.attack_files import (
     ReleasedFile,

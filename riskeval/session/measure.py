@@ -19,7 +19,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, number, plural
 
 if TYPE_CHECKING:
-    from riskeval.measures.individual import IndividualRisk
+    from riskeval.measures.individual_result import IndividualRisk
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from synthpop.microdata.text import join, plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from riskeval.measures.individual import IndividualRisk
+    from riskeval.measures.individual_result import IndividualRisk
 
 REMEMBERED = 32
 

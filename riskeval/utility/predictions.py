@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.files import check_option, ones, read_files
 from riskeval.utility.families import MEANS
-from riskeval.utility.regressions import build_model
+from riskeval.utility.regression_models import build_model
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -11,35 +10,16 @@ import numpy as np
 import pandas as pd
 
 from riskeval.files import (
-    FilePair,
     check_both,
     check_level,
-    check_numbers,
     check_option,
-    ones,
     read_files,
 )
-from riskeval.utility.families import FAMILIES, fit_family
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
-from riskeval.utility.tables import common_levels
-from synthpop.microdata.codes import recode_to
-from synthpop.microdata.design_variance import sampled_units
+from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.formula import Allowed, Formula, FormulaFactor, read_formula
-from synthpop.microdata.frames import is_number, numbers
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import percent, plural
-
-ALLOWED = Allowed(responses=(1, 1), functions=("log", "C"))
-INTERCEPT = "(Intercept)"
-LOWEST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "linear": lambda values: np.zeros(len(values), dtype=np.bool_),
-    "poisson": lambda values: values < 0,
-    "gamma": lambda values: values <= 0,
-}
-"""Family -> which values its response cannot have."""
-WANTED = {"poisson": "counts below 0", "gamma": "values of 0 or less"}
-DEPENDENT = 1e-9
+from synthpop.microdata.text import percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,224 +74,6 @@ class RegressionComparison(Result):
         if self.dropped:
             text += f" Not estimable in both files: {', '.join(self.dropped)}."
         return text
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedRegression:
-    """A regression of one file.
-
-    Attributes
-    ----------
-    coefficients, errors : float64, shape (k,)
-        NaN where a column depends on those before it or is zero throughout.
-    rows : int array
-        Records that entered.
-    values : float64, shape (rows,)
-        FittedRegression values (of the logarithm where the response is one; probabilities; linear
-        predictors of an ordered response).
-    r_squared : float
-    """
-
-    coefficients: np.ndarray
-    errors: np.ndarray
-    rows: np.ndarray
-    values: np.ndarray
-    r_squared: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """Response and matrices of both files, with the same columns."""
-
-    labels: tuple[str, ...]
-    z: tuple[np.ndarray, np.ndarray]
-    response: tuple[np.ndarray, np.ndarray]
-    sides: FilePair
-    family: str
-
-    def fit(
-        self, side: int, strata: str | None = None, cluster: str | None = None
-    ) -> FittedRegression:
-        """Fit to one file (0: original, 1: release)."""
-        frame = self.sides.y if side else self.sides.x
-        weights = self.sides.wy if side else self.sides.wx
-        z, y = self.z[side], self.response[side]
-        rows = np.flatnonzero(~np.isnan(y) & ~np.isnan(z).any(axis=1))
-        design = {
-            name: None if column is None else frame[column].iloc[rows]
-            for name, column in (("strata", strata), ("cluster", cluster))
-        }
-        return _fit(z[rows], y[rows], ones(len(frame), weights)[rows], rows, self.family, design)
-
-
-def build_model(faults: Faults, sides: FilePair, text: object, family: str) -> Model | None:
-    """Parse, check and build; None where faults were noted."""
-    formula = read_formula(faults, text, ALLOWED)
-    check_option(faults, "family", family, FAMILIES)
-    if formula is None:
-        return None
-    response, factors = formula.responses[0], (*formula.responses, *formula.factors)
-    names = tuple(dict.fromkeys(factor.column for factor in factors))
-    if not check_both(faults, sides, names, "formula"):
-        return None
-    logs = tuple(dict.fromkeys(factor.column for factor in factors if factor.function == "log"))
-    numeric = [n for n in names if is_number(sides.x[n]) and is_number(sides.y[n])]
-    if family == "ordered" and (sides.wx is not None or sides.wy is not None):
-        faults.add("weights", "an ordered regression has none", remedy="Leave them out.")
-    measured = (response.column,) if family in ("linear", "poisson", "gamma") else ()
-    needed = {*numeric, *logs, *measured}
-    if check_numbers(faults, sides, [n for n in names if n in needed], "formula"):
-        for name in logs:
-            for frame, side in ((sides.x, "original"), (sides.y, "release")):
-                rows = np.flatnonzero(numbers(frame, [name])[:, 0] <= 0)
-                if len(rows):
-                    faults.add(name, f"logarithm of values <= 0 in the {side}", rows=rows)
-    if faults:
-        return None
-    values = _response(faults, sides, response, family)
-    if values is None:
-        return None
-    labels, x, y = _matrices(sides, formula, intercept=family != "ordered")
-    return Model(labels, (x, y), values, sides, family)
-
-
-def _response(
-    faults: Faults, sides: FilePair, factor: FormulaFactor, family: str
-) -> tuple[np.ndarray, np.ndarray] | None:
-    if family in LOWEST:
-        values = _numeric(sides.x, factor), _numeric(sides.y, factor)
-        for side, part in zip(("original", "release"), values, strict=True):
-            rows = np.flatnonzero(LOWEST[family](part))
-            if len(rows):
-                faults.add(factor.label, f"{WANTED[family]} in the {side}", rows=rows)
-        return values
-    both, single = common_levels(sides.x[factor.column], sides.y[factor.column])
-    levels = both + single
-    if family == "ordered":
-        levels = tuple(_in_order(sides, factor.column, [*both, *single]))
-    if len(levels) < 2 or (family == "logistic" and len(levels) > 2):
-        needs = "two" if family == "logistic" else "two or more"
-        faults.add(
-            factor.column,
-            f"{plural(len(levels), 'level')}; {'a' if family == 'logistic' else 'an'} {family} "
-            f"response needs {needs}",
-        )
-        return None
-    ordered = levels if single or family == "ordered" else both
-    one, two = (recode_to(frame[factor.column], ordered)[0] for frame in (sides.x, sides.y))
-    return np.where(one < 0, np.nan, one.astype(float)), np.where(
-        two < 0, np.nan, two.astype(float)
-    )
-
-
-def _in_order(sides: FilePair, name: str, levels: list[Any]) -> list[Any]:
-    """Levels of an ordered response: as its categories are ordered, or sorted."""
-    dtype = sides.x[name].dtype
-    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
-        rank = {str(level): j for j, level in enumerate(dtype.categories)}
-        return sorted(levels, key=lambda level: rank.get(str(level), len(rank)))
-    numeric = pd.to_numeric(pd.Series(levels, dtype=object), errors="coerce")
-    keys = list(numeric) if numeric.notna().all() else [str(level) for level in levels]
-    return [levels[j] for j in sorted(range(len(levels)), key=lambda j: keys[j])]
-
-
-def _numeric(frame: pd.DataFrame, factor: FormulaFactor) -> np.ndarray:
-    values = numbers(frame, [factor.column])[:, 0]
-    return np.log(values) if factor.function == "log" else values
-
-
-def _matrices(
-    sides: FilePair, formula: Formula, intercept: bool
-) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Intercept, then the columns of each term; the first common level is the reference."""
-    parts = {factor: _columns(sides, factor) for factor in formula.factors}
-    labels = [INTERCEPT] if intercept else []
-    columns: list[list[np.ndarray]] = [
-        [np.ones((len(f), int(intercept)))] for f in (sides.x, sides.y)
-    ]
-    for term in formula.terms:
-        names, matrices = parts[term[0]]
-        for factor in term[1:]:
-            more, others = parts[factor]
-            names = tuple(f"{a}:{b}" for a in names for b in more)
-            matrices = tuple(
-                (one[:, :, None] * two[:, None, :]).reshape(len(one), -1)
-                for one, two in zip(matrices, others, strict=True)
-            )
-        labels += names
-        for side in (0, 1):
-            columns[side].append(matrices[side])
-    return tuple(labels), np.hstack(columns[0]), np.hstack(columns[1])
-
-
-def _columns(
-    sides: FilePair, factor: FormulaFactor
-) -> tuple[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
-    name = factor.column
-    as_numbers = is_number(sides.x[name]) and is_number(sides.y[name]) and factor.function != "C"
-    if factor.function == "log" or as_numbers:
-        x, y = _numeric(sides.x, factor), _numeric(sides.y, factor)
-        return (factor.label,), (x[:, None], y[:, None])
-    both, single = common_levels(sides.x[name], sides.y[name])
-    levels = both + single
-    columns = []
-    for frame in (sides.x, sides.y):
-        codes = recode_to(frame[name], levels)[0].astype(np.int64)
-        dummies = (codes[:, None] == np.arange(1, max(len(levels), 1))).astype(np.float64)
-        dummies[codes < 0] = np.nan
-        columns.append(dummies)
-    return tuple(f"{name}={level}" for level in levels[1:]), (columns[0], columns[1])
-
-
-def _fit(
-    z: np.ndarray,
-    y: np.ndarray,
-    w: np.ndarray,
-    rows: np.ndarray,
-    family: str,
-    design: dict[str, Any],
-) -> FittedRegression:
-    k = z.shape[1]
-    beta, errors = np.full(k, np.nan), np.full(k, np.nan)
-    if not len(rows):
-        return FittedRegression(beta, errors, rows, np.zeros(0), np.nan)
-    constant = np.ones((len(z), int(family == "ordered")))  # the thresholds
-    whole = np.hstack([constant, z])
-    regular = independent_columns((whole * w[:, None]).T @ whole) - constant.shape[1]
-    regular = regular[regular >= 0]
-    x = z[:, regular]
-    estimate = fit_family(x, y, w, family)
-    beta[regular] = estimate.coefficients
-    if len(rows) > len(regular):
-        units = sampled_units(len(rows), **design)
-        variances = [units.variance(column, None) for column in estimate.influence.T]
-        factor = (len(rows) - 1) / (len(rows) - len(regular))
-        errors[regular] = np.sqrt(np.array(variances) * factor)
-    return FittedRegression(beta, errors, rows, estimate.values, estimate.r_squared)
-
-
-def independent_columns(cross: np.ndarray) -> np.ndarray:
-    """Positions of columns that do not depend on those before them, from Z'WZ.
-
-    Examples
-    --------
-    >>> z = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-    >>> independent_columns(z.T @ z).tolist()
-    [0, 1]
-    """
-    regular: list[int] = []
-    scale = np.sqrt(np.maximum(np.diag(cross), np.finfo(float).tiny))
-    unit = cross / np.outer(scale, scale)
-    for j in range(len(cross)):
-        if cross[j, j] <= 0:
-            continue
-        inner = unit[np.ix_(regular, regular)]
-        rest = 1.0
-        if regular:
-            rest -= unit[j, regular] @ np.linalg.solve(inner, unit[regular, j])
-        if rest > DEPENDENT:
-            regular.append(j)
-    return np.array(regular, dtype=np.int64)
 
 
 def regression_comparison(

@@ -27,7 +27,7 @@ from riskeval.measures.loglinear.mixing import (
 from riskeval.measures.loglinear.newton import fit_newton
 from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import (
-    Table,
+    CellCounts,
     check_size,
     program_measures,
     tabulate_cells,
@@ -64,7 +64,7 @@ def unique_risks(mean: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def fit_model(
-    table: Table,
+    table: CellCounts,
     terms: Sequence[Term],
     numbers: Sequence[np.ndarray | None],
     method: str,
@@ -75,7 +75,7 @@ def fit_model(
 
     Parameters
     ----------
-    table : Table
+    table : CellCounts
     terms : terms of the model
     numbers : for each key its values by level, or None for a category
     method, fit : str
@@ -113,7 +113,7 @@ def fit_model(
 
 
 def _numbers_of(
-    frame: pd.DataFrame, table: Table, categorical: set[int], method: str, is_named: bool
+    frame: pd.DataFrame, table: CellCounts, categorical: set[int], method: str, is_named: bool
 ) -> list[np.ndarray | None]:
     """Return the values of the keys that enter as numbers."""
     numbers: list[np.ndarray | None] = []
@@ -294,7 +294,7 @@ def _household_risk(risk: np.ndarray, homes: np.ndarray | None) -> np.ndarray | 
 
 
 def _assemble(
-    table: Table,
+    table: CellCounts,
     fitted: Fit,
     text: str,
     terms: Sequence[Term],

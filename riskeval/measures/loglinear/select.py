@@ -20,7 +20,7 @@ from riskeval.measures.frequencies import read_weights
 from riskeval.measures.loglinear.fit import Fit
 from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_risks
 from riskeval.measures.loglinear.result import LogLinearRisk
-from riskeval.measures.loglinear.table import Table, check_size, tabulate_cells
+from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
@@ -92,7 +92,7 @@ class ModelChoice(Result):
         return text + f" {self.risk.summary()}"
 
 
-def estimated_error(table: Table, fit: Fit, pi: float) -> ErrorEstimate:
+def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
     """Estimate the error of tau1 and tau2 under a fitted model, over all cells of the table.
 
     With h(x) = exp(-(1 - pi) x) for tau1 and (1 - exp(-(1 - pi) x)) / ((1 - pi) x) for tau2, cells
@@ -103,7 +103,7 @@ def estimated_error(table: Table, fit: Fit, pi: float) -> ErrorEstimate:
 
     Parameters
     ----------
-    table : Table
+    table : CellCounts
     fit : Fit
         Without offset or covariate.
     pi : float
@@ -210,7 +210,7 @@ def _read(
     weights: Any,
     criterion: str,
     max_interactions: int | None,
-) -> tuple[Table, float]:
+) -> tuple[CellCounts, float]:
     faults = Faults("model choice")
     exist = check_columns(faults, frame, keys, "key")
     if len(keys) < 2 or len(set(keys)) < len(keys):
@@ -240,13 +240,15 @@ def _read(
     return table, pi
 
 
-def _too_large(table: Table, terms: Sequence[Term]) -> bool:
+def _too_large(table: CellCounts, terms: Sequence[Term]) -> bool:
     faults = Faults("model choice")
     check_size(faults, table, terms, [None] * len(table.sizes), "poisson")
     return bool(faults)
 
 
-def _row(table: Table, terms: Sequence[Term], pi: float, step: int, added: str) -> dict[str, Any]:
+def _row(
+    table: CellCounts, terms: Sequence[Term], pi: float, step: int, added: str
+) -> dict[str, Any]:
     fit = fit_model(table, terms, [None] * len(table.sizes), "poisson", tolerance=SEARCH_TOLERANCE)
     error = estimated_error(table, fit, pi)
     unique, match = unique_risks(fit.mean / pi, np.full(len(fit.mean), pi))

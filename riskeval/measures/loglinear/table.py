@@ -18,7 +18,7 @@ from synthpop.microdata.text import count, plural
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CellCounts:
     """The observed cells of a key table.
 
     Attributes
@@ -52,7 +52,7 @@ class Table:
         return [len(levels) for levels in self.levels]
 
 
-def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> Table:
+def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> CellCounts:
     """Count the cells of a key table (records that miss a key are in none)."""
     columns, levels = [], []
     for key in keys:
@@ -70,7 +70,7 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
     cell_of = np.full(len(frame), -1, dtype=np.int64)
     cell_of[complete] = ids
     weight = weights[complete]
-    return Table(
+    return CellCounts(
         names=tuple(keys),
         levels=tuple(levels),
         codes=matrix[complete][first],
@@ -85,7 +85,7 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
 
 def check_size(
     faults: Faults,
-    table: Table,
+    table: CellCounts,
     terms: Sequence[Term],
     numbers: Sequence[np.ndarray | None],
     method: str,
@@ -115,7 +115,7 @@ def check_size(
 
 
 def program_measures(
-    table: Table, sample_mean: np.ndarray, bound: float
+    table: CellCounts, sample_mean: np.ndarray, bound: float
 ) -> tuple[float, float, int]:
     """Return what the R function ``modRisk`` calls gr1 and gr2, which the book prints as tau.
 

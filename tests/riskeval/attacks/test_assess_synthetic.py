@@ -8,7 +8,8 @@ import pytest
 
 from riskeval.attacks.assess_synthetic import assess_synthetic
 from riskeval.attacks.counting.attribution import disco, tcap
-from riskeval.attacks.registry import ATTACKS, AttackInput
+from riskeval.attacks.entry import AttackInput
+from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event

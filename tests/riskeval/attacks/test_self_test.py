@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from riskeval.attacks.assess_synthetic import SyntheticRisk, assess_synthetic
-from riskeval.attacks.registry import ATTACKS, INFOS, AttackEntry, AttackNumber
+from riskeval.attacks.entry import AttackEntry, AttackNumber
+from riskeval.attacks.registry import ATTACKS, INFOS
 from riskeval.attacks.shares import Excess
 from riskeval.measurement import Measurement
 from synthpop.microdata.frames import is_number

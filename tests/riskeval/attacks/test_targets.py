@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.attacks import targets
+from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.prediction.rapid import rapid
-from riskeval.attacks.registry import ATTACKS, AttackInput
+from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.targets import (
     attack_targets,

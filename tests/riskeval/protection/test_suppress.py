@@ -351,15 +351,16 @@ def test_a_seventieth_pattern_of_missing_keys_does_not_stop_the_search():
 
 
 def test_kernel_and_its_plain_form_agree(monkeypatch):
-    from riskeval.kernels import suppression
+    from riskeval.kernels import suppression_cells, suppression_greedy
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 5, (40, 3)), columns=[*"abc"])
     compiled = local_suppression(frame, [*"abc"], k=3).data
-    for name in dir(suppression):
-        plain = getattr(getattr(suppression, name), "py_func", None)
-        if plain is not None:
-            monkeypatch.setattr(suppression, name, plain)
+    for module in (suppression_cells, suppression_greedy):
+        for name in dir(module):
+            plain = getattr(getattr(module, name), "py_func", None)
+            if plain is not None:
+                monkeypatch.setattr(module, name, plain)
     with np.errstate(over="ignore"):  # hash words wrap around
         pd.testing.assert_frame_equal(local_suppression(frame, [*"abc"], k=3).data, compiled)
 
