@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.truth import People, coded, gini, household_distances, poverty
-from synthpop import Pipeline, Survey, load_demo_population, weighted
+from synthpop import Categorical, Continuous, Pipeline, Survey, load_demo_population, weighted
 from synthpop.runfiles.demo import demo_runfile
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile
@@ -129,7 +129,9 @@ def demo_recipe(by_household: str | None) -> Pipeline:
     """The recipe of the demo with its members drawn in one way."""
     recipe = demo_runfile()
     stages = [
-        replace(stage, by_household=by_household) if hasattr(stage, "by_household") else stage
+        replace(stage, by_household=by_household)
+        if isinstance(stage, (Categorical, Continuous))
+        else stage
         for stage in recipe.stages
     ]
     return Pipeline(stages, rules=recipe.rules)

@@ -15,6 +15,7 @@ from synthpop.microdata.weighted.columns import Missing as Missing
 from synthpop.microdata.weighted.columns import as_numbers as as_numbers
 from synthpop.microdata.weighted.columns import check_option as check_option
 from synthpop.microdata.weighted.columns import clean as clean
+from synthpop.microdata.weighted.distribution import distribution
 from synthpop.microdata.weighted.moments import (
     correlation,
     covariance,
@@ -31,6 +32,7 @@ __all__ = [
     "contingency",
     "correlation",
     "covariance",
+    "distribution",
     "mean",
     "quantile",
     "standard_deviation",
