@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,14 +110,14 @@ def apply(mutation: Mutation, tree: Path) -> str:
     return text
 
 
-def is_killed(tree: Path, tests: list[str], seconds: float) -> bool:
-    """Run tests until one fails."""
+def outcome(tree: Path, tests: list[str], seconds: float) -> str:
+    """Run tests until one fails: "killed", "SURVIVED", or "timed out", which is told apart."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     try:
         done = subprocess.run(command, cwd=tree, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return "timed out"
+    return "killed" if done.returncode else "SURVIVED"
 
 
 def main() -> None:
@@ -133,19 +134,22 @@ def main() -> None:
         for file in sorted((ROOT / room).rglob("*.py"))
         for mutation in mutations(file.relative_to(ROOT))
     ]
-    killed = 0
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         ignore = shutil.ignore_patterns(".git", ".mypy_cache", ".ruff_cache")
         shutil.copytree(ROOT, tree, ignore=ignore)
+        for room in {tuple(tests) for _, tests in every}:
+            if outcome(tree, list(room), arguments.seconds) != "SURVIVED":
+                raise SystemExit(f"tests fail, or take too long, without a mutation: {room}")
         chosen = rng.sample(every, min(arguments.mutants, len(every)))
         for number, (mutation, tests) in enumerate(chosen, 1):
             before = apply(mutation, tree)
-            dead = is_killed(tree, tests, arguments.seconds)
+            result = outcome(tree, tests, arguments.seconds)
             (tree / mutation.file).write_text(before, encoding="utf-8")
-            killed += dead
-            print(f"{number:3d} {'killed  ' if dead else 'SURVIVED'} {mutation}", flush=True)
-    print(f"{killed} of {len(chosen)} mutants killed")
+            counts[result] += 1
+            print(f"{number:3d} {result:9} {mutation}", flush=True)
+    print(f"{counts['killed']} of {len(chosen)} mutants killed, {counts['timed out']} timed out")
 
 
 if __name__ == "__main__":

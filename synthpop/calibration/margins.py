@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.calibration.margin_cells import SHARE_TOLERANCE, match_margin
 from synthpop.microdata.checks import as_frame, check_choice
-from synthpop.microdata.codes import DENSE_CELLS, MISSING, encode, level_text
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.text import count as count_text
-from synthpop.microdata.text import number, plural
 
 LEVELS = ("person", "household")
-SHARE_TOLERANCE = 1e-6
-SHOWN_CELLS = 8
-LARGEST_ID = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +223,8 @@ def resolve_margins(
     if not fine:
         return None
     parts = [
-        _match(frame, margin, codings, faults, household_index, keep_all) for margin in margins
+        match_margin(frame, margin, codings, faults, household_index, keep_all)
+        for margin in margins
     ]
     offset, cells = 0, []
     for part in parts:
@@ -282,203 +278,6 @@ def _check_present(
             faults.add(margin.label, what, remedy="Convert it first.")
             fine = False
     return fine
-
-
-@dataclass(frozen=True, slots=True)
-class _Matched:
-    """One margin matched: control of each person within the margin, and its controls."""
-
-    cell: np.ndarray
-    values: np.ndarray | None
-    targets: np.ndarray
-    labels: list[str]
-    keys: np.ndarray
-
-
-def _match(
-    frame: pd.DataFrame,
-    margin: Margin,
-    codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]],
-    faults: Faults,
-    household_index: np.ndarray | None,
-    keep_all: bool,
-) -> _Matched:
-    n_persons, n_cells = len(frame), len(margin.frame)
-    ids = np.zeros(n_persons, dtype=np.int64)
-    table_ids = np.zeros(n_cells, dtype=np.int64)
-    keys = np.zeros((n_cells, len(margin.columns)), dtype=np.int64)
-    known = np.ones(n_cells, dtype=bool)
-    product = 1
-    for j, name in enumerate(margin.columns):
-        if name not in codings:
-            codings[name] = encode(frame[name])
-        codes, levels = codings[name]
-        codes_of_table = _table_codes(margin.frame[name], levels)
-        known &= codes_of_table > MISSING - 1
-        keys[:, j] = codes_of_table
-        radix = len(levels) + 1
-        if product > LARGEST_ID // radix:
-            both, compact = np.unique(np.concatenate([ids, table_ids]), return_inverse=True)
-            ids, table_ids = compact[:n_persons], compact[n_persons:]
-            product = len(both)
-        ids = ids * radix + np.where(codes < 0, len(levels), codes)
-        table_ids = table_ids * radix + np.where(
-            codes_of_table == MISSING, len(levels), np.maximum(codes_of_table, 0)
-        )
-        product *= radix
-    if household_index is not None and margin.level == "household":
-        _check_constant(ids, household_index, margin, "/".join(margin.columns), faults)
-    cell = _look_up(ids, table_ids, known, product)
-    values = None
-    if margin.variable is not None:
-        values = frame[margin.variable].to_numpy(dtype=np.float64, na_value=np.nan)
-        if household_index is not None and margin.level == "household":
-            filled = np.nan_to_num(values, nan=-np.inf)
-            _check_constant(filled, household_index, margin, margin.variable, faults)
-    if keep_all:
-        if (cell < 0).all():
-            what = f"no category of {', '.join(margin.columns)} occurs in the data as given"
-            faults.add(margin.label, what, remedy=_levels_there(margin, codings))
-        return _Matched(cell, values, margin.targets, margin.cell_labels(), keys)
-    return _check_cells(margin, cell, values, keys, faults, _levels_there(margin, codings))
-
-
-def _levels_there(margin: Margin, codings: dict[str, tuple[np.ndarray, tuple[Any, ...]]]) -> str:
-    """Say which categories the data have."""
-    sentences = []
-    for name in margin.columns:
-        levels = codings[name][1]
-        more = ", ..." if len(levels) > SHOWN_CELLS else ""
-        sentences.append(
-            f"{name!r} has {', '.join(map(str, levels[:SHOWN_CELLS])) or 'none'}{more}."
-        )
-    return " ".join(sentences)
-
-
-def _table_codes(column: pd.Series, levels: tuple[Any, ...]) -> np.ndarray:
-    """Position of each table value among the levels: -1 missing, -2 not among them."""
-    position = {level: code for code, level in enumerate(levels)}
-    missing = column.isna().to_numpy()
-    values = column.astype(object).tolist()
-    codes = np.array([position.get(value, -2) for value in values], dtype=np.int64)
-    if (codes[~missing] < 0).all():
-        for text in (str, level_text):
-            by_text = {text(level): code for code, level in enumerate(levels)}
-            if len(by_text) == len(levels) and (codes[~missing] < 0).all():
-                codes = np.array([by_text.get(text(value), -2) for value in values], dtype=np.int64)
-    codes[missing] = MISSING
-    return codes
-
-
-def _look_up(ids: np.ndarray, table_ids: np.ndarray, known: np.ndarray, product: int) -> np.ndarray:
-    positions = np.flatnonzero(known)
-    if product <= DENSE_CELLS:
-        table = np.full(product, -1, dtype=np.int32)
-        table[table_ids[positions]] = positions
-        return table[ids]
-    order = positions[np.argsort(table_ids[positions], kind="stable")]
-    cell = np.full(len(ids), -1, dtype=np.int32)
-    if len(order):
-        place = np.minimum(np.searchsorted(table_ids[order], ids), len(order) - 1)
-        cell = np.where(table_ids[order][place] == ids, order[place], -1).astype(np.int32)
-    return cell
-
-
-def _check_constant(
-    values: np.ndarray, household_index: np.ndarray, margin: Margin, what: str, faults: Faults
-) -> None:
-    first = np.empty(int(household_index.max()) + 1, dtype=values.dtype)
-    first[household_index[::-1]] = values[::-1]
-    differs = values != first[household_index]
-    if differs.any():
-        n = len(np.unique(household_index[differs]))
-        faults.add(
-            margin.label,
-            f"{what} differs within {plural(n, 'household')}",
-            rows=np.flatnonzero(differs),
-            remedy="Count households by what all members share, or use level='person'.",
-        )
-
-
-def _check_cells(
-    margin: Margin,
-    cell: np.ndarray,
-    values: np.ndarray | None,
-    keys: np.ndarray,
-    faults: Faults,
-    there: str,
-) -> _Matched:
-    """Note cells that the sample cannot meet; drop empty cells with a total of zero."""
-    targets, labels = margin.targets, margin.cell_labels()
-    inside = np.flatnonzero(cell >= 0)
-    counts = np.bincount(cell[inside], minlength=len(targets))
-    absent = (counts == 0) & (targets != 0)
-    if absent.any() and (counts == 0).all():
-        where = ", ".join(margin.columns)
-        what = f"no category of {where} occurs in the sample as given"
-        faults.add(margin.label, what, remedy=there)
-    _note(
-        faults,
-        margin,
-        absent,
-        targets,
-        labels,
-        "total {total}, but nobody of the sample is in it",
-        "Put cells together, or leave them out.",
-    )
-    if values is None:
-        forced = (counts > 0) & (targets == 0) & (margin.importance is None)
-        what, remedy = (
-            "total 0, but {n} persons of the sample are in it",
-            ("Drop these persons, or leave the cell out: weights must be positive."),
-        )
-        _note(faults, margin, forced, targets, labels, what, remedy, counts)
-    else:
-        amount = np.nan_to_num(values[inside])
-        low = np.bincount(cell[inside], np.minimum(amount, 0.0), minlength=len(targets))
-        high = np.bincount(cell[inside], np.maximum(amount, 0.0), minlength=len(targets))
-        wrong = (counts > 0) & (
-            ((targets >= 0) & (high == 0) & ~((targets == 0) & (low == 0)))
-            | ((targets <= 0) & (low == 0) & ~((targets == 0) & (high == 0)))
-        )
-        what = f"total {{total}}, which no sum of {margin.variable} in the sample can reach"
-        _note(faults, margin, wrong, targets, labels, what, "Correct the total or its sign.")
-    keep = (counts > 0) & ~((targets == 0) & _blank(cell, values, len(targets)))
-    new = np.full(len(targets) + 1, -1, dtype=np.int32)
-    new[:-1][keep] = np.arange(keep.sum())
-    cells = np.flatnonzero(keep)
-    return _Matched(new[cell], values, targets[cells], [labels[k] for k in cells], keys[cells])
-
-
-def _blank(cell: np.ndarray, values: np.ndarray | None, n_cells: int) -> np.ndarray:
-    """Cells whose values are all zero or missing, so that a total of zero is met anyway."""
-    if values is None:
-        return np.zeros(n_cells, dtype=bool)
-    inside = cell >= 0
-    return np.bincount(cell[inside], np.abs(np.nan_to_num(values[inside])), n_cells) == 0
-
-
-def _note(
-    faults: Faults,
-    margin: Margin,
-    where: np.ndarray,
-    targets: np.ndarray,
-    labels: list[str],
-    what: str,
-    remedy: str,
-    counts: np.ndarray | None = None,
-) -> None:
-    rows = np.flatnonzero(where)
-    for k in rows[:SHOWN_CELLS]:
-        n = 0 if counts is None else int(counts[k])
-        text = what.format(total=f"{number(targets[k], 6)}", n=f"{count_text(n)}")
-        faults.add(f"{margin.label}: {labels[k]}", text, remedy=remedy)
-    if len(rows) > SHOWN_CELLS:
-        rest = rows[SHOWN_CELLS:]
-        text = (
-            f"{len(rest)} more cells of this kind, totals {number(targets[rest].sum(), 6)} in all"
-        )
-        faults.add(margin.label, text, remedy=remedy)
 
 
 def margin_list(margins: Any) -> list[Margin]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from synthpop.conditional.class_models import coded_field, codes_of
-from synthpop.conditional.members_before import GIVEN_MEMBERS
-from synthpop.conditional.predictors import resolve_terms
+from synthpop.evaluation.candidates import Candidate, check_options, labelled, steps_before
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, InputError
@@ -20,15 +18,8 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
-from synthpop.stages.categorical import Categorical
 from synthpop.stages.continuous.stage import Continuous
-from synthpop.stages.id_columns import SIZE_NAME
 from synthpop.stages.recipe import check_recipe, make_layout, make_sample, storable, take_apart
-from synthpop.stages.relation import Relation
-from synthpop.stages.structure import Structure
-
-Candidate = Categorical | Relation | Continuous
-KIND = "kind of step"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,39 +126,6 @@ def others_told(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Candidate]:
-    """Return the stage with every combination of the options, by label.
-
-    Examples
-    --------
-    >>> found = grid(Categorical("status"), {"model": ["tree", "forest"], "predictors": [["age"]]})
-    >>> list(found)
-    ["model='tree', predictors=['age']", "model='forest', predictors=['age']"]
-    """
-    faults = Faults("candidates")
-    known = {item.name for item in fields(stage)}
-    for option, values in options.items():
-        if option not in known:
-            what = f"{type(stage).__name__} has no option {option!r}"
-            faults.add(option, what, remedy=f"Options are {', '.join(sorted(known))}.")
-        if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-            faults.add(option, f"is {values!r}", remedy="Give a list of values to try.")
-    faults.raise_if_any()
-    found = {}
-    for chosen in itertools.product(*options.values()):
-        pairs = dict(zip(options, chosen, strict=True))
-        label = ", ".join(f"{option}={_told(value)}" for option, value in pairs.items())
-        found[label] = replace(stage, **pairs)
-    return found
-
-
-def _told(value: Any) -> str:
-    """Return an option as it is written in Python, a tuple as a list, in one line."""
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_told, value))}]"
-    return " ".join(repr(value).split())
-
-
 def cross_validate(
     survey: Survey,
     name: str,
@@ -251,11 +209,11 @@ def cross_validate(
     'age'
     """
     seed = resolve_seed(seed)
-    named = _labelled(candidates)
-    _check_options(named, name, folds, draws, smallest_probability)
+    named = labelled(candidates)
+    check_options(named, name, folds, draws, smallest_probability)
     if isinstance(survey, Survey):
         survey = storable(survey)
-    steps = _steps_before(survey, named.values()) if before is None else list(before)
+    steps = steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1
     n_units = len(np.unique(sample.unit_of_persons))
@@ -291,141 +249,6 @@ def cross_validate(
 
 
 # checks and survey_stage
-
-
-def _labelled(candidates: Any) -> dict[str, Any]:
-    """Candidates by label; those of a list are called by the options that tell them apart."""
-    faults = Faults("cross-validation")
-    if isinstance(candidates, Mapping):
-        found = {str(label): _of_one_name(stage) for label, stage in candidates.items()}
-    elif isinstance(candidates, Sequence) and not isinstance(candidates, str):
-        stages = [_of_one_name(stage) for stage in candidates]
-        labels = _labels(stages)
-        again = {label for label in labels if labels.count(label) > 1}
-        for label in sorted(again):
-            faults.add("candidates", f"{label} is there twice", remedy="Leave one of them.")
-        found = dict(zip(labels, stages, strict=True))
-    else:
-        found = {}
-    if not found:
-        faults.add("candidates", "there are none", remedy="Give a dict or a list of stages.")
-    faults.raise_if_any()
-    return found
-
-
-def _of_one_name(stage: Any) -> Any:
-    """Return a step for a list of one name as a step for that name."""
-    if isinstance(stage, Categorical) and len(stage.provides) == 1 and stage.name != stage.variable:
-        return replace(stage, name=stage.variable)
-    return stage
-
-
-def _labels(stages: Sequence[Any]) -> list[str]:
-    """Return the options in which candidates differ; where they do not, those that were given."""
-    told = [_options(stage) for stage in stages]
-    names = dict.fromkeys(option for item in told for option in item)
-    apart = [name for name in names if len(_settings(name, stages, told)) > 1]
-    labels = [_label(item, [name for name in apart if name in item]) for item in told]
-    if "" not in labels and len(set(labels)) == len(labels):
-        return labels
-    return [_label(item, _given(stage)) for stage, item in zip(stages, told, strict=True)]
-
-
-def _settings(name: str, stages: Sequence[Any], told: Sequence[dict[str, str]]) -> set[str | None]:
-    """Return the values of an option; None: the default of the candidate's kind."""
-    values: set[str | None] = set()
-    for stage, item in zip(stages, told, strict=True):
-        if name in item:
-            known = type(stage).__dataclass_fields__.get(name) if name != KIND else None
-            plain = known is not None and item[name] == _told(known.default)
-            values.add(None if plain else item[name])
-    return values
-
-
-def _options(stage: Any) -> dict[str, str]:
-    """Return the kind of a candidate and its options, the model first."""
-    if not isinstance(stage, Candidate):
-        return {KIND: repr(stage)}
-    names = sorted((item.name for item in fields(stage) if item.name != "name"), key=_is_no_model)
-    return {KIND: type(stage).__name__, **{name: _told(getattr(stage, name)) for name in names}}
-
-
-def _given(stage: Any) -> list[str]:
-    """Return the model of a candidate and the options that are not their default."""
-    if not isinstance(stage, Candidate):
-        return [KIND]
-    names = [
-        item.name
-        for item in fields(stage)
-        if item.name not in ("name", "relationship", "head")
-        and (not _is_no_model(item.name) or getattr(stage, item.name) != item.default)
-    ]
-    return sorted(names, key=_is_no_model)
-
-
-def _is_no_model(option: str) -> bool:
-    return option not in ("model", "method")
-
-
-def _label(told: Mapping[str, str], options: Sequence[str]) -> str:
-    return ", ".join(told[name] if name == KIND else f"{name}={told[name]}" for name in options)
-
-
-def _check_options(
-    named: Mapping[str, Any], name: str, folds: Any, draws: Any, smallest: Any
-) -> None:
-    faults = Faults("cross-validation")
-    if not isinstance(name, str):
-        faults.add("name", f"is {name!r}", remedy="Give the name of one variable.")
-    for label, stage in named.items():
-        if not isinstance(stage, Candidate):
-            remedy = "Give Categorical, Relation or Continuous stages."
-            faults.add(label, f"{stage!r} is no candidate", remedy=remedy)
-        elif isinstance(name, str) and stage.name != name:
-            made = ", ".join(map(repr, stage.provides))
-            remedy = "Compare candidates for one variable."
-            faults.add(label, f"makes {made}, not {name!r}", remedy=remedy)
-    there = [stage for stage in named.values() if isinstance(stage, Candidate)]
-    if len({isinstance(stage, Continuous) for stage in there}) > 1:
-        what = "are Continuous and others: their scores cannot be compared"
-        faults.add("candidates", what, remedy="Compare them in two calls.")
-    forms = {stage.by_household for stage in there if isinstance(stage, Continuous)}
-    if len({None if form in GIVEN_MEMBERS else form for form in forms}) > 1:
-        what = "differ in by_household: they announce different values"
-        faults.add("candidates", what, remedy="Compare them in two calls.")
-    for option, value, least in (("folds", folds, 2), ("draws", draws, 2)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            faults.add(option, f"is {value!r}", remedy=f"Give a whole number, {least} or more.")
-    if smallest is not None:
-        number = isinstance(smallest, (int, float)) and not isinstance(smallest, bool)
-        if not number or not 0 < smallest < 1:
-            what = f"is {smallest!r}"
-            faults.add("smallest_probability", what, remedy="Give a number between 0 and 1.")
-    faults.raise_if_any()
-
-
-def _steps_before(survey: Any, stages: Any) -> list[Any]:
-    """A structure of all predictors that are named."""
-    faults = Faults("cross-validation")
-    names: list[str] = []
-    for stage in stages:
-        if isinstance(stage.predictors, str) and stage.predictors in ("all", "basic"):
-            what = f"predictors are {stage.predictors!r}, but no steps come before"
-            remedy = "Name the predictors, or give before: the steps of the recipe up to here."
-            faults.add(stage.label, what, remedy=remedy)
-            continue
-        names += [name for term in resolve_terms(stage.predictors, (), ()) for name in term]
-        if isinstance(stage, Relation):
-            names.append(stage.relationship)
-        if stage.by is not None:
-            names.append(stage.by)
-        for rule in stage.structural_zeros:
-            names += list(rule["when"])
-    faults.raise_if_any()
-    roles = getattr(survey, "roles", None)
-    fixed = (getattr(roles, "strata", None), getattr(roles, "household_size", None) or SIZE_NAME)
-    return [Structure([name for name in dict.fromkeys(names) if name not in fixed])]
 
 
 def _prepared(

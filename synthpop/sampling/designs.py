@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.text import plural
 from synthpop.sampling.allocation import Allocation, Fixed, Neyman, Power, Proportional
 from synthpop.sampling.plans import (
@@ -39,9 +40,7 @@ class Design(Protocol):
 
 def _check_n(name: str, n: object) -> None:
     faults = Faults(name)
-    whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-    if not whole or int(n) < 0:  # type: ignore[call-overload]
-        faults.add("n", f"is {n!r}", remedy="Give a whole number that is not negative.")
+    check(faults, {"n": Whole(0)}, {"n": n})
     faults.raise_if_any()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults, InputError, OutputError
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -158,11 +159,9 @@ def draw_setup(
     >>> [survey.n_persons for survey in setup.surveys(people)]
     [10, 10, 10]
     """
-    whole = isinstance(n_samples, (int, np.integer)) and not isinstance(n_samples, bool)
-    if not whole or n_samples < 1:
-        faults = Faults("sample set-up")
-        faults.add("n_samples", f"is {n_samples!r}", remedy="Give a whole number, 1 or more.")
-        faults.raise_if_any()
+    faults = Faults("sample set-up")
+    check(faults, {"n_samples": Whole(1)}, {"n_samples": n_samples})
+    faults.raise_if_any()
     seed = resolve_seed(seed)
     sampler, streams = prepare(population, design, household=household), Streams(seed)
     parts = []

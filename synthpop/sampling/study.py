@@ -19,6 +19,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.identity import digest
 from synthpop.microdata.output import listener_of
+from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
@@ -39,6 +40,8 @@ from synthpop.sampling.study_store import StudyStore, as_objects
 from synthpop.variance.bootstrap import first_line
 
 CHUNK = 10
+
+PARAMETERS = {"repetitions": Whole(1), "level": SHARE, "workers": Whole(1)}
 
 
 def simulate_study(
@@ -288,24 +291,20 @@ def _check(
     for name, function in named.items():
         if not callable(function):
             faults.add(name, "is not a function", remedy="Give a function of a survey.")
-    if not _whole(repetitions) or repetitions < 1:
-        faults.add("repetitions", f"is {repetitions!r}", remedy="Give 100 or more.")
-    elif isinstance(design, SampleSetup) and repetitions > design.n_samples:
+    values = {"repetitions": repetitions, "level": level, "workers": workers}
+    check(faults, PARAMETERS, values)
+    if (
+        Whole(1).allows(repetitions)
+        and isinstance(design, SampleSetup)
+        and repetitions > design.n_samples
+    ):
         what = f"is {repetitions}, the set-up has {plural(design.n_samples, 'sample')}"
         faults.add("repetitions", what, remedy="Give as many or fewer.")
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
-    if not _whole(workers) or workers < 1:
-        faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
     if callable(population) and isinstance(design, SampleSetup):
         faults.add("design", "samples of another population", remedy="Give a design, or None.")
     if not callable(population) and design is None:
         faults.add("design", "is not given", remedy="Give SimpleRandom(n) ...")
     faults.raise_if_any()
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _known_truth(truth: Mapping[str, Any]) -> dict[tuple[str, Any], float]:

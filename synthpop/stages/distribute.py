@@ -15,6 +15,7 @@ from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.base import keep_own
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, collapse
@@ -141,8 +142,7 @@ class Distribute(PopulationStage):
         seed = resolve_seed(seed)
         faults = Faults("distribute")
         _check_options(self, faults)
-        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-            faults.add("workers", f"is {workers!r}", remedy="Give 1 or more.")
+        check(faults, {"workers": Whole(1)}, {"workers": workers})
         table = take_table(population, household, self.within, faults)
         if self.name in table.frame.columns:
             remedy = "Choose another name for the areas."

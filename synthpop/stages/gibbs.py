@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,10 +34,10 @@ from synthpop.conditional.predictors import (
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
-from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import OneOf, Whole, check
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, keep_own
 
 Rule = Mapping[str, Any]
@@ -125,11 +124,7 @@ class GibbsPass(BlockStage):
         check_predictors(faults, self.label, self.predictors, schema)
         check_model(faults, self.label, self.model)
         pooling_options(self.pooling).check(faults, self.label)
-        check_choice(faults, f"{self.label}: numeric", self.numeric, NUMERIC)
-        whole = isinstance(self.passes, Integral) and not isinstance(self.passes, bool)
-        if not whole or self.passes < 1:
-            remedy = "Give a whole number, 1 or more."
-            faults.add(self.label, f"passes is {self.passes!r}", remedy=remedy)
+        check(faults, {"passes": Whole(1), "numeric": OneOf(*NUMERIC)}, self, label=self.label)
 
     def makes(self, name: str, schema: Schema) -> Field | None:
         """Return the field of a new column: there is none."""

@@ -22,7 +22,8 @@ from synthpop import (
     Survey,
     cross_validate,
 )
-from synthpop.evaluation.crossvalidation import grid, others_told
+from synthpop.evaluation.candidates import grid
+from synthpop.evaluation.crossvalidation import others_told
 from synthpop.evaluation.holdout import deal, part_of
 from synthpop.evaluation.scores import (
     brier_scores,

@@ -214,8 +214,8 @@ def test_it_is_part_of_the_identity_of_a_run() -> None:
     [
         ([FIRST, GibbsPass([])], "needs distinct variables"),
         ([FIRST, GibbsPass(["one", "one"])], "needs distinct variables"),
-        ([FIRST, GibbsPass(["one"], passes=0)], "passes is 0"),
-        ([FIRST, GibbsPass(["one"], passes=1.5)], "passes is 1.5"),  # type: ignore[arg-type]
+        ([FIRST, GibbsPass(["one"], passes=0)], "passes: is 0"),
+        ([FIRST, GibbsPass(["one"], passes=1.5)], "passes: is 1.5"),  # type: ignore[arg-type]
         ([FIRST, GibbsPass(["one"], model="florest")], "Did you mean 'forest'?"),
         (
             [FIRST, GibbsPass(["one"], pooling=PoolingOptions(smallest_stratum=-1))],
