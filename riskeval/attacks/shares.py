@@ -63,11 +63,11 @@ class Excess:
         """
         from scipy.stats import norm
 
-        own, family = (
+        spread, family = (
             float(norm.ppf((1 + corrected(self.confidence, self.n_tests * n)) / 2))
             for n in (1, n_attacks)
         )
-        return self.difference - (self.difference - self.lower) * family / own > 0
+        return self.difference - (self.difference - self.lower) * family / spread > 0
 
 
 def excess(

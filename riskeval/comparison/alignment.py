@@ -166,7 +166,7 @@ def match_levels(
     x: pd.Series,
     y: pd.Series,
     rows: np.ndarray | None,
-    given: Mapping[Any, Any] | None = None,
+    declared: Mapping[Any, Any] | None = None,
 ) -> Matched:
     """Bring one column of both files to common levels.
 
@@ -183,13 +183,13 @@ def match_levels(
     if not y_levels:
         return Matched(x, y, "", "is missing in all records of the release", (*counts, 0))
     both = set(x_levels) & set(y_levels)
-    if not both and not given:
+    if not both and not declared:
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
             how = "levels were compared by their text"
             text = {level: level_text(level) for level in x_levels}
             return Matched(*by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text)
-    rule: Mapping[Any, Any] | None = _as_levels(given, x_levels, y_levels)
+    rule: Mapping[Any, Any] | None = _as_levels(declared, x_levels, y_levels)
     if rule is None and rows is not None:
         rule = learn(x_codes[rows], y_codes, x_levels, y_levels)
     if rule is not None:
@@ -213,17 +213,17 @@ def match_levels(
 
 
 def _as_levels(
-    given: Mapping[Any, Any] | None, x_levels: Sequence[Any], y_levels: Sequence[Any]
+    declared: Mapping[Any, Any] | None, x_levels: Sequence[Any], y_levels: Sequence[Any]
 ) -> dict[Any, Any] | None:
     """The rule that was given, on the levels as they are: those of a run file come as text."""
-    if not given:
+    if not declared:
         return None
     images = {str(level): level for level in y_levels}
     by_level = {}
     for level in x_levels:
-        key = level if level in given else str(level)
-        if key in given:
-            image = given[key]
+        key = level if level in declared else str(level)
+        if key in declared:
+            image = declared[key]
             by_level[level] = image if image in y_levels else images.get(str(image), image)
     return by_level
 

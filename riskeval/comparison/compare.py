@@ -44,6 +44,7 @@ from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.output import listener_of
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import resolve_seed
 
 
@@ -153,8 +154,7 @@ def compare(
         regressions, holdout, limits, sample_sizes, level, seed,
     )  # fmt: skip
     sides = _sides(faults, releases, request, index, weights)
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        faults.add("workers", f"is {workers!r}", remedy="Give a whole number from 1 on.")
+    check(faults, {"workers": Whole(1)}, {"workers": workers})
     faults.raise_if_any()
     frames = [frame, *(side.frame for side in sides)]
     request = replace(request, design=common_design(request, frames))
@@ -223,7 +223,7 @@ def _sides(
         faults.add("releases", "there is none", remedy="Give a mapping of names to releases.")
         return []
     variables = tuple(dict.fromkeys([*request.keys, *request.sensitive, *request.numeric]))
-    found = []
+    listed = []
     for name, release in releases.items():
         if not isinstance(name, str) or name == ORIGINAL:
             faults.add("releases", f"{name!r} cannot be the name of a release")
@@ -236,8 +236,8 @@ def _sides(
         ]
         sides = [side for side in read if side is not None]
         if len(sides) == len(files):
-            found.append(sides[0].with_replicates(sides[1:]))
-    return found
+            listed.append(sides[0].with_replicates(sides[1:]))
+    return listed
 
 
 Measured = tuple[

@@ -231,21 +231,21 @@ def _weights(
     faults: Faults,
     name: str,
     frame: pd.DataFrame,
-    given: Any,
+    weights: Any,
     column: str | None,
     notes: list[str],
     weighted: bool,
 ) -> np.ndarray | None:
-    if given is None and column is None:
+    if weights is None and column is None:
         if weighted:
             notes.append("has no weights: every record counts one")
         return None
-    if given is None or isinstance(given, str):
-        used = str(given if given is not None else column)
+    if weights is None or isinstance(weights, str):
+        used = str(weights if weights is not None else column)
         if not check_columns(faults, frame, [used], f"weights of {name}"):
             return None
         return check_weights(faults, frame[used], f"{used} of {name}")
-    values = pd.Series(np.asarray(given))
+    values = pd.Series(np.asarray(weights))
     if len(values) != len(frame):
         faults.add(
             f"weights of {name}",

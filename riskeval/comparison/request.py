@@ -183,12 +183,16 @@ def _items(faults: Faults, value: Any, where: str, single: tuple[type, ...]) -> 
 
 
 def read_indicators(
-    faults: Faults, frame: pd.DataFrame, given: Any, numeric: tuple[str, ...], strata: str | None
+    faults: Faults,
+    frame: pd.DataFrame,
+    indicators: Any,
+    numeric: tuple[str, ...],
+    strata: str | None,
 ) -> tuple[Indicators, ...]:
     """Return the estimates that are asked for; by default the means of the numeric variables."""
-    if given is None:
+    if indicators is None:
         return tuple(Indicators(name, by=strata) for name in numeric)
-    items = _items(faults, given, "indicators", (Indicators, Mapping, str))
+    items = _items(faults, indicators, "indicators", (Indicators, Mapping, str))
     records = [_record(faults, "indicators", Indicators, item) for item in items]
     valid = []
     for item in records:
@@ -213,13 +217,15 @@ def read_indicators(
     return tuple(valid)
 
 
-def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[Regression, ...]:
+def read_regressions(
+    faults: Faults, frame: pd.DataFrame, regressions: Any
+) -> tuple[Regression, ...]:
     """Return the regressions; a text is the formula of a linear one."""
     from riskeval.utility.families import FAMILIES
     from riskeval.utility.regression_models import ALLOWED
 
     records = []
-    for item in _items(faults, given, "regressions", (str, Regression, Mapping)):
+    for item in _items(faults, regressions, "regressions", (str, Regression, Mapping)):
         record = (
             Regression(item)
             if isinstance(item, str)
@@ -234,10 +240,10 @@ def read_regressions(faults: Faults, frame: pd.DataFrame, given: Any) -> tuple[R
     return tuple(records)
 
 
-def read_sample_sizes(faults: Faults, given: Any) -> SampleSizes:
+def read_sample_sizes(faults: Faults, sizes: Any) -> SampleSizes:
     """Return the numbers of records; note those that are no whole numbers of at least 100."""
     sample_sizes = (
-        SampleSizes() if given is None else _record(faults, "sample_sizes", SampleSizes, given)
+        SampleSizes() if sizes is None else _record(faults, "sample_sizes", SampleSizes, sizes)
     )
     if sample_sizes is None:
         return SampleSizes()
@@ -285,11 +291,11 @@ def _record(faults: Faults, where: str, cls: type[Any], item: Any) -> Any:
         return None
 
 
-def read_holdout(faults: Faults, given: Any, names: Sequence[str]) -> pd.DataFrame | None:
+def read_holdout(faults: Faults, holdout: Any, names: Sequence[str]) -> pd.DataFrame | None:
     """Return the hold-out; note columns that it lacks."""
-    if given is None:
+    if holdout is None:
         return None
-    frame = as_frame(given, "holdout")
+    frame = as_frame(holdout, "holdout")
     if len(frame) == 0:
         faults.add("holdout", "has no records")
     check_columns(faults, frame, names, "variable of the hold-out")

@@ -14,6 +14,7 @@ from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
 
@@ -128,8 +129,7 @@ def alpha_k_anonymity(
     (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
     if not 0 <= alpha <= 1:
         faults.add("alpha", f"is {alpha!r}", remedy="Give a share from 0 to 1.")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        faults.add("k", f"is {k!r}", remedy="Give a whole number from 1 on.")
+    check(faults, {"k": Whole(1)}, {"k": k})
     faults.raise_if_any()
     gains = group_gains(frame, names, variable, missing, values)
     rare = gains.f < k

@@ -16,6 +16,7 @@ from riskeval.measures.individual import individual_risk
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import encode_keys, recode_to
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -153,9 +154,7 @@ def attacker_risk(
         if weights is not None:
             faults.add("weights", "are given beside a population", remedy="Give one of the two.")
     read_weights(faults, frame, weights)
-    is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-    if not is_number or not 0 <= threshold <= 1:
-        faults.add("threshold", f"is {threshold!r}", remedy="Give a number from 0 to 1.")
+    check(faults, {"threshold": Between(0, 1)}, {"threshold": threshold})
     if len(frame) == 0:
         faults.add("data", "have no records")
     faults.raise_if_any()
@@ -191,14 +190,14 @@ def _row(attacker: str, risk: np.ndarray, threshold: float) -> dict[str, Any]:
 
 def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Persons of the population who agree with each record wherever it has a key, (n,)."""
-    own = encode_keys(frame, names)
+    coded = encode_keys(frame, names)
     others = np.empty((len(everybody), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
-        codes, unknown = recode_to(everybody[name], own.levels[j])
+        codes, unknown = recode_to(everybody[name], coded.levels[j])
         others[:, j] = np.where(unknown, -2, codes)
     counts = pd.Series(1, index=range(len(others)))
     result = np.zeros(len(frame))
-    patterns, of_pattern = np.unique(own.codes >= 0, axis=0, return_inverse=True)
+    patterns, of_pattern = np.unique(coded.codes >= 0, axis=0, return_inverse=True)
     for p, observed in enumerate(patterns):
         rows = np.flatnonzero(of_pattern.reshape(-1) == p)
         columns = np.flatnonzero(observed)
@@ -207,10 +206,10 @@ def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str])
             continue
         group = [others[:, j] for j in columns]
         sizes = counts.groupby(group).size()
-        wanted = pd.MultiIndex.from_arrays([own.codes[rows, j].astype(np.int64) for j in columns])
+        wanted = pd.MultiIndex.from_arrays([coded.codes[rows, j].astype(np.int64) for j in columns])
         if len(columns) == 1:
-            found = sizes.reindex(wanted.get_level_values(0)).to_numpy()
+            home_sizes = sizes.reindex(wanted.get_level_values(0)).to_numpy()
         else:
-            found = sizes.reindex(wanted).to_numpy()
-        result[rows] = np.nan_to_num(found)
+            home_sizes = sizes.reindex(wanted).to_numpy()
+        result[rows] = np.nan_to_num(home_sizes)
     return result

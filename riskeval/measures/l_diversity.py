@@ -17,6 +17,7 @@ from riskeval.measures.sensitive_groups import Segments, category_notes, per_cel
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
@@ -161,9 +162,7 @@ def l_diversity(
     names = read_keys(faults, frame, keys, missing, 1.0)
     variables = read_sensitive(faults, frame, names, sensitive)
     check_choice(faults, "missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
-    number = isinstance(recursive_c, (int, float)) and not isinstance(recursive_c, bool)
-    if not number or not recursive_c > 0:
-        faults.add("recursive_c", f"is {recursive_c!r}", remedy="Give a number above 0.")
+    check(faults, {"recursive_c": POSITIVE}, {"recursive_c": recursive_c})
     faults.raise_if_any()
     table = tabulate(frame, names)
     coded = {name: encode(frame[name]) for name in variables}

@@ -15,6 +15,7 @@ from riskeval.measures.interval_disclosure import check_positive, ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
 from synthpop.microdata.text import count as count_text
@@ -170,8 +171,7 @@ def mahalanobis_disclosure(
     check_positive(faults, "k2", k2)
     check_choice(faults, "standardise", standardise, ["separate", "original"])
     check_choice(faults, "rule", rule, ["any", "all"])
-    if isinstance(neighbours, bool) or not isinstance(neighbours, int) or neighbours < 1:
-        faults.add("neighbours", f"{neighbours!r} is not a whole number of at least 1")
+    check(faults, {"neighbours": Whole(1)}, {"neighbours": neighbours})
     x, y, names = read_pair(faults, original, released, variables)
     known = ~(np.isnan(x) | np.isnan(y))
     common_x, common_y = (np.where(known, values, np.nan) for values in (x, y))

@@ -199,20 +199,20 @@ def _read_levels(
     if isinstance(levels, Mapping):
         for name in set(levels) ^ set(names):
             faults.add("levels", f"{name!r} is no key or has no level")
-        given = [levels.get(name, 1) for name in names]
+        by_name = [levels.get(name, 1) for name in names]
     else:
-        given = list(levels)
-        if len(given) != len(names):
-            what = f"has {plural(len(given), 'value')} for {plural(len(names), 'key')}"
+        by_name = list(levels)
+        if len(by_name) != len(names):
+            what = f"has {plural(len(by_name), 'value')} for {plural(len(names), 'key')}"
             faults.add("levels", what)
             return [1] * len(names)
-    for value in given:
+    for value in by_name:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
             faults.add("levels", f"is {value!r}", remedy="Give whole numbers from 0.")
             return [1] * len(names)
-    if 1 not in given:
+    if 1 not in by_name:
         faults.add("levels", "has no key of level 1", remedy="Every table starts with one.")
-    return [int(value) for value in given]
+    return [int(value) for value in by_name]
 
 
 def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndarray]:

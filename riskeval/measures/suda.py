@@ -19,6 +19,7 @@ from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weight
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -163,14 +164,7 @@ def _check(
         faults.add("keys", "a key is named twice", remedy="Name each key once.")
     if len(frame) == 0:
         faults.add("data", "has no rows")
-    if max_size is not None and (
-        isinstance(max_size, bool)
-        or not isinstance(max_size, (int, np.integer))
-        or not 1 <= max_size <= max(len(keys), 1)
-    ):
-        faults.add(
-            "max_size", f"is {max_size!r}", remedy=f"Give a whole number from 1 to {len(keys)}."
-        )
+    check(faults, {"max_size": Whole(1, max(len(keys), 1)) | NONE}, {"max_size": max_size})
     if not isinstance(dis_fraction, (int, float, np.number)) or not 0 < dis_fraction <= 1:
         faults.add(
             "dis_fraction",

@@ -96,11 +96,13 @@ def nested_sizes(known: pd.DataFrame) -> dict[str, float]:
     places: list[tuple[np.ndarray, list[str]]] = []
     for release, risk, utility in known[["release", "risk", "utility"]].itertuples(index=False):
         here = np.array([risk, utility]) / spans
-        found = next((names for at, names in places if np.abs(at - here).max() < SAME_PLACE), None)
-        if found is None:
+        names_there = next(
+            (names for at, names in places if np.abs(at - here).max() < SAME_PLACE), None
+        )
+        if names_there is None:
             places.append((here, [release]))
         else:
-            found.append(release)
+            names_there.append(release)
     return {
         name: INNERMOST + STEP * min(len(names) - 1 - i, MOST_RINGS)
         for _, names in places

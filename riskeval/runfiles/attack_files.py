@@ -12,6 +12,7 @@ import pandas as pd
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.tomlfile import validate
 
 SUFFIXES = (".csv", ".parquet")
@@ -77,8 +78,7 @@ def read_intruder(faults: Faults, data: Mapping[str, Any], who: str) -> Scenario
 def read_seed_and_out(faults: Faults, data: Mapping[str, Any]) -> tuple[int | None, str | None]:
     """Read ``seed`` and ``out``, the file of the table."""
     seed, out = data.get("seed"), data.get("out")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0.")
+    check(faults, {"seed": Whole(0) | NONE}, {"seed": seed})
     if out is not None and (not isinstance(out, str) or Path(out).suffix not in SUFFIXES):
         faults.add("out", f"is {out!r}", remedy="Give the name of a .csv or .parquet file.")
     return seed, out

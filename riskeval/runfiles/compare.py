@@ -27,6 +27,7 @@ from riskeval.session.session import ProtectionSession
 from synthpop.microdata.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.files import read_table
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.tomlfile import Table, check_sections, faults_of, read_toml, validate
 
@@ -222,8 +223,7 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     options = _options(faults, data)
     outside = _holdout(faults, data.get("holdout"))
     seed = data.get("seed")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        faults.add("seed", f"is {seed!r}", remedy="Give a whole number from 0.")
+    check(faults, {"seed": Whole(0) | NONE}, {"seed": seed})
     faults.raise_if_any()
     return ComparePlan(source, roles, releases, options, outside, seed, report, file.parent)
 

@@ -21,6 +21,7 @@ from riskeval.runfiles.runfile import DataInput, PageOptions, read_data, read_so
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml
 
 SECTIONS = [
@@ -145,8 +146,7 @@ def load_judge_plan(path: Path | str) -> JudgePlan:
         for name in attacks:
             check_choice(faults, "attacks", name, ATTACKS)
     n_groups = data.get("n_groups", N_GROUPS)
-    if isinstance(n_groups, bool) or not isinstance(n_groups, int) or n_groups < 2:
-        faults.add("n_groups", f"is {n_groups!r}", remedy="Give a whole number of at least 2.")
+    check(faults, {"n_groups": Whole(2)}, {"n_groups": n_groups})
     seed, out = read_seed_and_out(faults, data)
     report = validate(faults, "[report]", PageOptions, data.get("report", {}))
     faults.raise_if_any()

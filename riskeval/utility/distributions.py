@@ -15,6 +15,7 @@ from synthpop import weighted
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 
 
@@ -99,8 +100,7 @@ def hellinger(
     faults = Faults("Hellinger distance")
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
-    if isinstance(classes, bool) or not (isinstance(classes, int) and classes >= 2):
-        faults.add("classes", f"is {classes!r}", remedy="Give a whole number from 2 on.")
+    check(faults, {"classes": Whole(2)}, {"classes": classes})
     for name in categorical:
         if name not in names:
             faults.add("categorical", f"{name!r} is not among the variables")

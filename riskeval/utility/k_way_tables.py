@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from riskeval.files import check_both, read_files
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
 
@@ -103,9 +103,7 @@ def table_distances(
     sides = read_files(faults, original, released, weights, released_weights)
     names = as_names(faults, variables, "variables")
     check_both(faults, sides, names, "variable")
-    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if not (whole and 1 <= size <= len(names)):
-        faults.add("size", f"is {size!r}", remedy=f"Give a number from 1 to {len(names)}.")
+    check(faults, {"size": Whole(1, len(names))}, {"size": size})
     faults.raise_if_any()
     rows = []
     for chosen in combinations(names, int(size)):

@@ -23,6 +23,7 @@ from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.logistic import fit_logistic
+from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count as count_text
@@ -257,9 +258,7 @@ def propensity(
 
 
 def _check_count(faults: Faults, argument: str, value: Any, least: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if value is not None and not (whole and value >= least):
-        faults.add(argument, f"is {value!r}", remedy=f"Give a whole number from {least} on.")
+    check(faults, {argument: Whole(least) | NONE}, {argument: value})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from riskeval.files import FilePair, check_both, check_option, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, percent, plural
 
@@ -172,8 +173,7 @@ def table_distance(
     check_option(faults, "total", total, ("original", "as-is"))
     check_option(faults, "levels", levels, ("union", "shared"))
     check_option(faults, "missing", missing, ("level", "drop"))
-    if isinstance(zeros, bool) or not (isinstance(zeros, (int, float)) and 0 < zeros < np.inf):
-        faults.add("zeros", f"is {zeros!r}", remedy="Give a positive number such as 0.5.")
+    check(faults, {"zeros": POSITIVE}, {"zeros": zeros})
     faults.raise_if_any()
     coded = _code(sides, names, levels, missing)
     if not (coded.use_x.any() and coded.use_y.any()):

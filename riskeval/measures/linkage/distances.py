@@ -272,17 +272,19 @@ def check_pairs(n_released: int, n_original: int) -> None:
 
 
 def link_by_cost(
-    ranks: Ranks, cost: np.ndarray, asked: np.ndarray, kept: np.ndarray, truth: np.ndarray
+    ranks: Ranks, cost: np.ndarray, asked: np.ndarray, candidates: np.ndarray, truth: np.ndarray
 ) -> None:
     """Assign released rows `asked` to originals `kept` at the smallest total cost; fill `ranks`."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(cost)
-    released, original = asked[rows], kept[columns]
+    released, original = asked[rows], candidates[columns]
     ranks.best[released] = original
     ranks.score[released] = cost[rows, columns]
-    place = np.full(max(truth.max(initial=-1), kept.max(initial=-1)) + 2, -1)  # [-1]: no original
-    place[kept] = np.arange(len(kept))
+    place = np.full(
+        max(truth.max(initial=-1), candidates.max(initial=-1)) + 2, -1
+    )  # [-1]: no original
+    place[candidates] = np.arange(len(candidates))
     true_place = place[truth[asked]]
     ranks.own[asked] = np.where(
         (truth[asked] >= 0) & (true_place >= 0), cost[np.arange(len(asked)), true_place], np.nan
