@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import riskeval
 from riskeval import protect
 from riskeval.protection.methods import METHODS, ClusterGroups, GowerGroups, InvariantMatrix
 from riskeval.runfiles.runfile import load_protect_plan
@@ -99,3 +100,22 @@ def test_sessions_scripts_and_run_files_take_them(tmp_path: Path) -> None:
     session.apply(verb, **arguments)
     expected = protect.microaggregate(data, ["income"], method=ClusterGroups(2), seed=3)
     pd.testing.assert_frame_equal(session.data, expected.data)
+
+
+ROLES = {
+    "data", "original", "released", "release", "releases", "synthetic", "sample", "population",
+    "populations", "earlier", "holdout", "keys", "variables", "columns", "column", "variable",
+    "target", "targets", "by", "gender", "weights", "released_weights", "household", "members",
+    "household_variables", "household_keys", "components", "linked", "strata", "cluster",
+    "categorical", "numeric", "sensitive", "seed", "workers", "on_event",
+}  # fmt: skip
+"""Arguments that mean the same in every function: files, roles of columns, and how it is run."""
+
+
+@pytest.mark.parametrize("package", [riskeval, protect, riskeval.utility])
+def test_public_functions_have_at_most_eight_options_of_their_own(package: Any) -> None:
+    for name in package.__all__:
+        function = getattr(package, name)
+        if inspect.isfunction(function):
+            options = [n for n in inspect.signature(function).parameters if n not in ROLES]
+            assert len(options) <= 8, (name, options)
