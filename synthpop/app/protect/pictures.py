@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.tables import plain_table
+from synthpop.microdata.language import gettext
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled, to_svg
+from synthpop.microdata.text import join
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +27,72 @@ def before_and_after(session: ProtectionSession, names: list[str]) -> dict[str, 
     if not names:
         return {"texts": [], "tables": [], "pictures": []}
     original, current = _in_classes(session.original, session.data, names)
+    recoded = [name for name in names if _is_recoded(original[name], current[name])]
+    if recoded:
+        return _each_for_itself(original, current, names, recoded)
     result = table_distance(original, current, names)
     cells = result.cells[[*names, "original", "released", "difference"]]
     text = result.summary()
     picture = to_svg(_bars(cells, names), "pair", text)
     return {"texts": [text], "tables": [plain_table(cells)], "pictures": [picture]}
+
+
+def _is_recoded(before: pd.Series, after: pd.Series) -> bool:
+    """Tell whether a column has other values than before, so that cells cannot be compared."""
+    new = set(after.dropna()) - set(before.dropna())
+    return bool(after[after.isin(new)].size > 0.5 * after.notna().sum())
+
+
+def _each_for_itself(
+    original: pd.DataFrame, current: pd.DataFrame, names: list[str], recoded: list[str]
+) -> dict[str, Any]:
+    """Return the table of each file by itself, and the bars of the first variable in both."""
+    text = gettext("Recoded, so each file is shown in its own classes: {names}.").format(
+        names=join(recoded)
+    )
+    tables = [
+        frame.value_counts(names, dropna=False, sort=False).rename("records").reset_index()
+        for frame in (original, current)
+    ]
+    counts = [
+        frame[names[0]].value_counts(dropna=False, sort=False) for frame in (original, current)
+    ]
+    ordered = [one[sorted(one.index, key=_place)] for one in counts]
+    picture = to_svg(_side_by_side(ordered, names[0]), "pair", text)
+    return {
+        "texts": [text],
+        "tables": [plain_table(one) for one in reversed(tables)],
+        "pictures": [picture],
+    }
+
+
+def _place(level: Any) -> tuple[float, str]:
+    """Return where a level stands: by the number that it begins with, then by its text."""
+    start = re.match(r"[\[(]?(-?[0-9.]+)", str(level))
+    return (float(start[1].rstrip(".")) if start else float("inf"), str(level))
+
+
+@styled
+def _side_by_side(counts: list[pd.Series], name: str) -> Figure:
+    import numpy as np
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    from synthpop.microdata.text import tick
+
+    rows = min(MOST_BARS, max(len(one) for one in counts))
+    figure = new_figure(WIDE, 1.0 + 0.22 * max(rows, 4))
+    panels = figure.subplots(1, 2)
+    titles = (gettext("Original"), gettext("Current"))
+    for axes, one, colour, title in zip(panels, counts, (SAMPLE, POPULATION), titles, strict=True):
+        shown = one.head(MOST_BARS)
+        places = np.arange(len(shown))
+        axes.barh(places, shown.to_numpy(), 0.7, color=colour)
+        axes.set_yticks(places, [str(level) for level in shown.index])
+        axes.invert_yaxis()
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
+        axes.xaxis.set_major_formatter(FuncFormatter(tick))
+        axes.set_title(f"{name}: {title}")
+    return figure
 
 
 def _in_classes(
@@ -42,8 +106,9 @@ def _in_classes(
 
     sides: list[Any] = [original[names].copy(), current[names].copy()]
     for name in names:
-        numbers = [pd.api.types.is_numeric_dtype(side[name].dtype) for side in sides]
-        if not all(numbers) or original[name].nunique() <= MOST_BARS:
+        is_number = pd.api.types.is_numeric_dtype(original[name].dtype)
+        same = pd.api.types.is_numeric_dtype(current[name].dtype)
+        if not is_number or original[name].nunique() <= MOST_BARS:
             texts = [side[name].astype(object) for side in sides]
             for side, values in zip(sides, texts, strict=True):
                 side[name] = values.where(values.isna(), values.astype(str))
@@ -51,7 +116,9 @@ def _in_classes(
         filled = original[name].dropna().to_numpy(dtype=float)
         inner = np.unique(np.quantile(filled, np.linspace(0, 1, BINS + 1))[1:-1])
         breaks = [-np.inf, *inner, np.inf]
-        for side in sides:
+        if not same:
+            sides[1][name] = sides[1][name].astype(object)
+        for side in sides if same else sides[:1]:
             values = side[[name]].astype(float)
             side[name] = global_recode(values, name, breaks=breaks).data[name].astype(str)
     return sides[0], sides[1]

@@ -214,6 +214,23 @@ def test_a_malformed_file_is_a_message_and_the_tab_lives_on(
     assert tab.view().value("protect.columns")["records"] == 240
 
 
+def test_a_recoded_variable_is_shown_in_its_own_classes(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(
+        tab,
+        [
+            step("global_recode", column="age", breaks="0, 40, 90"),
+            do("choose_page", page="details"),
+            {"action": "choose", "values": {"detail": "pair", "first": "age"}},
+        ],
+    )
+    shown = tab.view().value("protect.pair")
+    assert "own classes: age" in shown["texts"][0]
+    assert [row[0] for row in shown["tables"][0]["rows"]] == ["0-40", "41-90"]
+    play(tab, [{"action": "choose", "values": {"first": "sex", "second": "region"}}])
+    assert "would have to move" in tab.view().value("protect.pair")["texts"][0]
+
+
 def test_a_plan_that_meets_the_limits_becomes_steps(tmp_path: Path) -> None:
     tab = protecting(tmp_path)
     entries = {"k": "3", "cells": "5", "seconds": "20", "seed": "1"}
