@@ -51,7 +51,10 @@ def _each_for_itself(
         names=join(recoded)
     )
     tables = [
-        frame.value_counts(names, dropna=False, sort=False).rename("records").reset_index()
+        frame.value_counts(names, dropna=False, sort=False)
+        .rename("records")
+        .reset_index()
+        .sort_values(names, key=lambda column: column.map(_place), ignore_index=True)
         for frame in (original, current)
     ]
     counts = [
@@ -68,6 +71,8 @@ def _each_for_itself(
 
 def _place(level: Any) -> tuple[float, str]:
     """Return where a level stands: by the number that it begins with, then by its text."""
+    if str(level).startswith("up to"):
+        return (-float("inf"), str(level))
     start = re.match(r"[\[(]?(-?[0-9.]+)", str(level))
     return (float(start[1].rstrip(".")) if start else float("inf"), str(level))
 
