@@ -268,7 +268,7 @@ class Population(Result):
             record = identity.replicate
             text += f" It is replicate {record['number']}: {record['note']}."
         if self.path is not None:
-            text += f" It lies in {self.path}."
+            text += f" Written to {self.path}."
         for step in self.manifest.steps:
             text += f" {step.stage.capitalize()}: {step.summary}"
         if self.fallbacks:

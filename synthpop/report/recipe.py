@@ -70,21 +70,22 @@ def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:
     told = []
     for item in found:
         if item["kind"] == "complete" or item["amount"] == "infinite":
-            told.append("as that of all strata")
+            told.append(f"one {what} for all strata (complete pooling)")
         elif item["kind"] == "partial":
-            told.append(f"near that of all strata (weight of {number(item['amount'])} persons)")
-    return f"; {what} of a stratum {' and '.join(dict.fromkeys(told))}" if told else ""
+            size = f"{number(item['amount'])} persons"
+            told.append(f"{what}s of strata shrunk towards the pooled one (prior size {size})")
+    return f"; {' and '.join(dict.fromkeys(told))}" if told else ""
 
 
 def _donors(item: Mapping[str, Any]) -> str:
     """Say how far households of other strata were donors."""
     if item["kind"] == "none":
         return ""
-    kept = "totals of a stratum as in its own sample"
+    kept = "totals of each stratum preserved"
     if item["amount"] == "infinite":
-        return f"; households of all strata alike, {kept}"
+        return f"; donors from all strata alike, {kept}"
     many = number(item["amount"])
-    return f"; households of other strata too (weight of {many} beside the own), {kept}"
+    return f"; donors borrowed from other strata (prior size {many} households), {kept}"
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
@@ -112,7 +113,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     model = stage.get("model") or options["type"]
     predictors = stage.get("predictors", "all")
     given = predictors if isinstance(predictors, str) else ", ".join(predictors)
-    how = f"{str(model).partition('(')[0]}, given {given}"
+    how = f"{str(model).partition('(')[0]} on {given}"
     if stage.get("by"):
         how += f"; a model for each level of {names.title(stage['by'])}"
     tail = options.get("tail") or ""
@@ -121,9 +122,9 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
         words = {"gpd": "generalised Pareto", "pareto": "Pareto"}[tail["type"]]
         how += f"; {words} tail in the top class"
     if stage.get("by_household") == "first":
-        how += "; members of a household given its first"
+        how += "; members conditional on the first member"
     elif stage.get("by_household") == "sequential":
-        how += "; members of a household given those before them"
+        how += "; members conditional on those before them"
     elif stage.get("by_household"):
         how += f"; one value per household ({stage['by_household']})"
     upper = tail.get("upper", options.get("upper"))

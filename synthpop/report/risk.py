@@ -82,8 +82,36 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "who": _who(risk),
         "scenarios": scenarios,
         "table": _table(rows, external),
+        "riskiest": None if external else _riskiest(getattr(risk, "riskiest", None)),
+        "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
         "own_words": [] if external else risk.summary().splitlines()[:1],
     }
+
+
+def _riskiest(records: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Return the survey persons that are found most surely, as a table."""
+    if records is None:
+        return None
+    keys = [str(name) for name in records if name not in ("record", "matches", "alone", "found")]
+    rows = [
+        [str(row["record"]), *(str(row[name]) for name in keys), count(row["matches"]),
+         number(row["alone"]), number(row["found"])]
+        for row in records.to_dict("records")
+    ]  # fmt: skip
+    head = ["Record", *keys, "Matches", "Unique in the country", "Found, if so"]
+    return table(head, rows, text_columns=1 + len(keys))
+
+
+def _contributions(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Return how many sample uniques each key adds, the largest contribution first."""
+    if uniques is None:
+        return None
+    whole = int(uniques["unique"].iloc[0])
+    rows = [
+        [str(row["key"]), count(row["unique"]), count(whole - int(row["unique"]))]
+        for row in uniques.iloc[1:].sort_values("unique").to_dict("records")
+    ]
+    return table(["Key", "Unique without it", "Unique through it"], rows)
 
 
 def _who(risk: Any) -> str:
@@ -147,6 +175,7 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
         body.append(
             [str(key), title, *smaller, shown(tau, external, text=number),
              _share(part, tau, external),
+             _reference(part),
              shown(zeros, external, text=number),
              BLANK if expected is None else shown(expected, external, text=number),
              _bar(record, reach, external)]
@@ -154,8 +183,8 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
     accuracies = sorted(set(rows["accuracy"]))
     head = ["Scenario", "What the intruder does"]
     head += [said("Found within {share}", share=percent(share, 0)) for share in accuracies]
-    head += ["of the survey", "of them true zeros", "expected unique in the country",
-             "Others, true zeros"]  # fmt: skip
+    head += ["of the survey", "hold-out or baseline", "of them true zeros",
+             "expected unique in the country", "Others, true zeros"]  # fmt: skip
     return table(head, body, text_columns=2)
 
 
@@ -165,6 +194,17 @@ def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
         return ""
     text = said(PARTS, others=number(tau - zeros), zeros=number(zeros))
     return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, text))
+
+
+def _reference(rows: pd.DataFrame) -> str:
+    """Return what the same attack reaches on a hold-out, or guessing, at the largest accuracy."""
+    place = int(np.argmax(rows["accuracy"].fillna(0.0).to_numpy(dtype=np.float64)))
+    for name in ("rate_holdout", "rate_baseline"):
+        if name in rows:
+            value = float(rows[name].to_numpy(dtype=np.float64)[place])
+            if np.isfinite(value):
+                return percent(value)
+    return BLANK
 
 
 def _share(rows: pd.DataFrame, tau: float, external: bool) -> str:

@@ -14,6 +14,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
+from synthpop.report.risk_records import key_contributions, riskiest_records
 
 FILE = "report-facts.json"
 VERSION = 1
@@ -35,12 +36,23 @@ class SurveySize:
 
 @dataclass(frozen=True, slots=True)
 class StoredRisk:
-    """A result of the intruder scenarios: its table and what it says of itself."""
+    """A result of the intruder scenarios: its table and what it says of itself.
+
+    Attributes
+    ----------
+    table : DataFrame
+    keys : tuple of str
+    target, text : str
+    riskiest, contributions : DataFrame or None
+        See `synthpop.report.risk_records`.
+    """
 
     table: pd.DataFrame
     keys: tuple[str, ...]
     target: str
     text: str
+    riskiest: pd.DataFrame | None = None
+    contributions: pd.DataFrame | None = None
 
     def summary(self) -> str:
         """Return what the scenarios found."""
@@ -110,12 +122,15 @@ class StoredReport:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
-def stored_risk(risk: Any) -> StoredRisk | None:
-    """Return the record of a result of the intruder scenarios."""
+def stored_risk(risk: Any, frame: pd.DataFrame) -> StoredRisk | None:
+    """Return the record of a result of the intruder scenarios on a survey."""
     if risk is None or isinstance(risk, StoredRisk):
         return risk
     keys = tuple(map(str, getattr(risk, "keys", ())))
-    return StoredRisk(risk.table, keys, str(getattr(risk, "target", "")), risk.summary())
+    riskiest = riskiest_records(risk, frame)
+    contributions = None if riskiest is None else key_contributions(frame, keys)
+    target = str(getattr(risk, "target", ""))
+    return StoredRisk(risk.table, keys, target, risk.summary(), riskiest, contributions)
 
 
 def store_report(folder: Path | str, report: StoredReport) -> Path:

@@ -144,7 +144,7 @@ def report_source(
     return StoredReport(
         assess_fit(survey, population) if fit is None else fit,
         SurveySize(survey.n_households, float(survey.weights.sum())),
-        stored_risk(risk),
+        stored_risk(risk, survey.frame),
         None if calibration is None else StoredCalibration.of(calibration),
         title,
         dict(labels or {}),

@@ -14,6 +14,8 @@ from synthpop import profile_survey, simulate_study, write_profile, write_study
 from synthpop.cli import main
 from synthpop.microdata.indicators import gini
 from synthpop.report.profile import profile_facts
+from synthpop.report.risk import risk_facts
+from synthpop.report.stored import stored_risk
 from synthpop.report.study import bias_ratio, coverage_miss, study_facts
 from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
 from synthpop.sampling.study_result import Study
@@ -189,3 +191,44 @@ def test_a_report_is_written_again_without_simulating(tmp_path: Path) -> None:
     facts.unlink()
     missing = call(main, "report", "run", cwd=tmp_path)
     assert "run the run file again" in missing.stderr
+
+
+class Found:
+    keys = ("region", "sex")
+    target = "income"
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        n = len(frame)
+        self.table = pd.DataFrame({"scenario": [2], "accuracy": [0.05], "tau": [6.0],
+                                   "rate": [6.0 / n], "tau_zero": [0.0], "rate_holdout": [0.001],
+                                   "note": [""]})  # fmt: skip
+        rate = np.zeros(n)
+        rate[[5, 9, 3]] = [1.0, 1.0, 0.5]
+        alone = np.full(n, 0.1)
+        alone[9] = 0.8
+        self.per_record = pd.DataFrame(
+            {"n_matches": 1, "alone": alone, "scenario_2_0.05": rate, "scenario_5_0.05": 1.0}
+        )
+
+    def summary(self) -> str:
+        return "6 are unique."
+
+
+def test_internal_pages_name_the_riskiest_records_and_what_keys_contribute() -> None:
+    frame = small_frame(100)
+    risk = stored_risk(Found(frame), frame)
+    assert risk is not None
+    assert risk.riskiest is not None
+    assert risk.riskiest["record"].tolist() == [10, 6, 4]
+    assert risk.riskiest["region"].iloc[0] == str(frame["region"].iloc[9])
+    inside = risk_facts(risk, external=False)
+    assert [row[0] for row in inside["riskiest"]["rows"]] == ["10", "6", "4"]
+    whole = (frame.groupby(["region", "sex"], observed=True).size() == 1).sum()
+    without = (frame.groupby("region", observed=True).size() == 1).sum()
+    row = next(row for row in inside["contributions"]["rows"] if row[0] == "sex")
+    assert row[1:] == [str(without), str(whole - without)]
+    place = inside["table"]["head"].index("hold-out or baseline")
+    assert inside["table"]["rows"][0][place] == "0.10 %"
+    outside = risk_facts(risk, external=True)
+    assert outside["riskiest"] is None
+    assert outside["contributions"] is None

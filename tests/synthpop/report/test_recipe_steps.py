@@ -13,11 +13,11 @@ from synthpop.report.recipe import _described
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ("pmm", "pmm, given all"),
-        (Binned(tail="pareto"), "binned, given all; Pareto tail in the top class"),
+        ("pmm", "pmm on all"),
+        (Binned(tail="pareto"), "binned on all; Pareto tail in the top class"),
         (Binned(tail=Gpd(upper=5e5)), "generalised Pareto tail in the top class; at most 500,000"),
-        (Binned(upper=7.0), "binned, given all; at most 7"),
-        (Regressed("forest", upper=9.0), "forest, given all; at most 9"),
+        (Binned(upper=7.0), "binned on all; at most 7"),
+        (Regressed("forest", upper=9.0), "forest on all; at most 9"),
     ],
 )
 def test_method_tail_and_bound_are_told(method: object, words: str) -> None:

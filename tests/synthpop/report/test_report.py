@@ -148,7 +148,7 @@ def test_the_recipe_is_in_its_order(page: str) -> None:
         "4 Continuous variable", "5 Components",
     )]  # fmt: skip
     assert places == sorted(places)
-    assert "multinomial, given age_class, sex" in plain
+    assert "multinomial on age_class, sex" in plain
 
 
 def test_each_scenario_has_a_sentence(page: str) -> None:

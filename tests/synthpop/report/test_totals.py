@@ -248,14 +248,16 @@ def test_steps_say_how_strata_were_pooled() -> None:
     }
     told = steps_table(recipe, Names(), pooling)["rows"]
     assert told[0][1:3] == ["Missing values filled", "edu"]
-    assert told[1][3].endswith("model of a stratum near that of all strata (weight of 30 persons)")
+    assert told[1][3].endswith(
+        "models of strata shrunk towards the pooled one (prior size 30 persons)"
+    )
     assert "stratum" not in told[2][3]
-    assert "model of a stratum near that of all strata (weight of 10 persons)" in told[4][3]
-    last = "regression of a stratum near that of all strata (weight of 1,000 persons)"
+    assert "models of strata shrunk towards the pooled one (prior size 10 persons)" in told[4][3]
+    last = "regressions of strata shrunk towards the pooled one (prior size 1,000 persons)"
     assert told[4][3].endswith(last)
     assert told[3][3].replace("\u00a0", " ") == (
-        "Drawn again given all others (multinomial, given all), 2 passes; "
-        "model of a stratum as that of all strata"
+        "Drawn again given all others (multinomial on all), 2 passes; "
+        "one model for all strata (complete pooling)"
     )
 
 
@@ -275,8 +277,8 @@ def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
         "gibbs_pass a: a": {"kind": "partial", "amount": 300.0},
     }
     told = [row[3] for row in steps_table(recipe, Names(), pooling)["rows"]]
-    assert "(weight of 113 beside the own)" in told[0]
-    near = "; model of a stratum near that of all strata (weight of {} persons)"
+    assert "(prior size 113 households)" in told[0]
+    near = "; models of strata shrunk towards the pooled one (prior size {} persons)"
     for text, amount in zip(told[1:], (30, 10, 300), strict=True):
         assert text.endswith(near.format(amount))
 

@@ -319,7 +319,7 @@ def test_a_run_file_takes_it_and_the_report_says_so() -> None:
     people = made(Categorical("faith", predictors=["sex"], by_household="first"))
     recipe = people.manifest.identity.recipe
     text = str(steps(recipe, Names(), people.manifest.pooling))
-    assert "members of a household given its first" in text
+    assert "members conditional on the first member" in text
     assert "one value per household" not in text
 
 
