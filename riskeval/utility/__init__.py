@@ -17,6 +17,8 @@ _WHERE = {
     "TableDistance": "tables",
     "table_distances": "k_way_tables",
     "TableDistances": "k_way_tables",
+    "cell_changes": "cells",
+    "CellChanges": "cells",
     "propensity": "propensity_scores",
     "Propensity": "propensity_scores",
     "interval_overlap": "overlaps",
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from riskeval.utility.categories import MissingLoss as MissingLoss
     from riskeval.utility.categories import entropy as entropy
     from riskeval.utility.categories import missing_loss as missing_loss
+    from riskeval.utility.cells import CellChanges as CellChanges
+    from riskeval.utility.cells import cell_changes as cell_changes
     from riskeval.utility.distributions import DistributionDistance as DistributionDistance
     from riskeval.utility.distributions import hellinger as hellinger
     from riskeval.utility.distributions import kolmogorov_smirnov as kolmogorov_smirnov
