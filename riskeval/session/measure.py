@@ -129,7 +129,8 @@ def risk_measurements(
         weights=roles.weights,
         household=roles.household,
         sensitive=roles.sensitive,
-        options={"recovery": recovery_arguments(original, roles)},
+        kind="perturbed",
+        options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
     )
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
@@ -139,14 +140,49 @@ def risk_measurements(
     return measured
 
 
-def recovery_arguments(original: pd.DataFrame, roles: SessionRoles) -> dict[str, Any]:
+def recovery_arguments(
+    original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles
+) -> dict[str, Any]:
     """Arguments of ``recover`` that the roles of a session know."""
     return {
-        "original": original,
+        "original": in_released_levels(original, file, roles.keys),
         "strata": [name for name in roles.strata if name not in roles.keys],
         "household_variables": list(roles.household_variables),
         "components": roles.argument("components"),
     }
+
+
+def in_released_levels(
+    original: pd.DataFrame, file: pd.DataFrame, names: Sequence[str]
+) -> pd.DataFrame:
+    """Return the original with recoded columns in the levels of the file.
+
+    A column is recoded when each of its levels stands for one level of the file, wherever the file
+    has a value: an intruder who reads back "30-44" is right about somebody of 31.
+
+    Examples
+    --------
+    >>> before = pd.DataFrame({"age": [31, 33, 50]})
+    >>> after = pd.DataFrame({"age": ["young", "young", None]})
+    >>> in_released_levels(before, after, ["age"])
+         age
+    0  young
+    1  young
+    2     50
+    """
+    truth = original.copy(deep=False)
+    for name in names:
+        if name not in file or name not in original:
+            continue
+        levels, released = original[name].astype(object), file[name].astype(object)
+        visible = levels.notna().to_numpy() & released.notna().to_numpy()
+        pairs = pd.DataFrame({"level": levels.to_numpy(), "released": released.to_numpy()})
+        pairs = pairs[visible].drop_duplicates()
+        if len(pairs) and pairs["level"].is_unique:
+            mapping = dict(zip(pairs["level"], pairs["released"], strict=True))
+            if any(level != other for level, other in mapping.items()):
+                truth[name] = levels.map(lambda level, to=mapping: to.get(level, level))
+    return truth
 
 
 def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRoles, k: int) -> int:
@@ -167,7 +203,7 @@ def records_below(original: pd.DataFrame, file: pd.DataFrame, roles: SessionRole
         keys=roles.keys,
         k=k,
         suppressed=pd.DataFrame({n: np.full(len(file), n in roles.keys) for n in file}),
-        **recovery_arguments(original, roles),
+        **recovery_arguments(original, file, roles),
     )
     assert result.below is not None  # keys were given
     return result.below[1]
