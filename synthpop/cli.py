@@ -309,7 +309,10 @@ def open_app(
     upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
-    """Protect a file, judge a release or create a population in the browser, on this machine."""
+    """Protect a file, judge a release or create a population in the browser, on this machine.
+
+    Example: synthpop app my-project
+    """
     from synthpop.app.start import start_app
 
     start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=say)
@@ -323,6 +326,8 @@ def profile(
     """Write a page on the columns of a survey: roles, sums, codes for missing, rare levels.
 
     The page shows rare levels and extreme values of the survey: it is for the office.
+
+    Example: synthpop profile survey.sav
     """
     from synthpop.microdata.files import read_table
     from synthpop.profile.profile import profile_survey
@@ -334,6 +339,7 @@ def profile(
     write_profile(target, frame, profile=result, title=f"Columns of {file.name}")
     say(result.summary())
     say(f"Report: {target}")
+    answer(report=target, columns=result.to_frame())
 
 
 @app.command()
@@ -352,6 +358,8 @@ def report(
     """Write the report of a population again, without simulating, for either audience.
 
     Without --out it is FOLDER/report.html or FOLDER/report-external.html.
+
+    Example: synthpop report synthpop-demo --audience external
     """
     from dataclasses import replace
 
@@ -465,8 +473,14 @@ def _run(plan: Any, out: Path, workers: int | str, command: str) -> None:
 
 def _wording(plan: Any, survey: Any) -> dict[str, Any]:
     """Labels and units of the variables, as far as they are known."""
+    from synthpop.microdata.dictionary import dictionary_of
+
     if not plan.survey.demo:
-        return {"labels": survey.frame.attrs.get("labels")}
+        variables = dictionary_of(survey.frame).variables.values()
+        return {
+            "labels": {item.name: item.label for item in variables if item.label},
+            "units": {item.name: item.unit for item in variables if item.unit},
+        }
     from synthpop.datasets import DEMO_VARIABLES
 
     labels = {variable.name: variable.label for variable in DEMO_VARIABLES}

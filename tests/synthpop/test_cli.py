@@ -336,3 +336,16 @@ def test_sample_draws_whole_households_with_weights(folder: Path) -> None:
     assert power.returncode == 0
     spread = pd.read_csv(folder / "q.csv").drop_duplicates("hid")["region"].value_counts()
     assert spread.min() > drawn.drop_duplicates("hid")["region"].value_counts().min()
+
+
+def test_the_report_calls_variables_by_their_labels(folder: Path) -> None:
+    text = '[age]\nlabel = "Completed years"\nunit = "full years"\n'
+    (folder / "labels.toml").write_text(text)
+    run_file = TEXT.replace("[survey]", '[survey]\ndictionary = "labels.toml"')
+    (folder / "run.toml").write_text(run_file, encoding="utf-8")
+    done = call("run", "run.toml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Completed years" in page
+    assert "full years" in page
+    assert open_population(folder / "run").dictionary["age"].label == "Completed years"

@@ -125,3 +125,39 @@ def test_files_that_are_read_are_never_written(tmp_path) -> None:
     keep_sources("tool", [source], [tmp_path / "b.csv"])
     with pytest.raises(RunFileError, match="would be lost"):
         keep_sources("tool", [source], [tmp_path / "x" / ".." / "a.csv"])
+
+
+@pytest.mark.parametrize("cli", [synthpop.cli, riskeval.cli], ids=["synthpop", "riskeval"])
+def test_every_command_has_an_example_and_the_common_options(cli, tmp_path) -> None:
+    commands = [item.name or item.callback.__name__ for item in cli.app.registered_commands]
+    assert {"export", "schema", "init", "app"} <= set(commands)
+    for command in commands:
+        text = call(cli.main, command, "-h", cwd=tmp_path).stdout
+        assert f"{cli.__name__.partition('.')[0]} {command} " in text, command
+        assert all(option in text for option in ("--quiet", "--verbose", "--json")), command
+        assert "Example" in text, command
+
+
+@pytest.mark.parametrize("cli", [synthpop.cli, riskeval.cli], ids=["synthpop", "riskeval"])
+def test_completion_can_be_installed(cli, tmp_path) -> None:
+    assert "--install-completion" in call(cli.main, "--help", cwd=tmp_path).stdout
+
+
+def test_bars_start_and_stop_with_their_jobs() -> None:
+    import io
+
+    from rich.console import Console
+
+    from synthpop.microdata.events import Event
+    from synthpop.microdata.output import Bars
+
+    stream = io.StringIO()
+    bars = Bars(Console(file=stream, force_terminal=True, width=100))
+    for done in (0, 1, 2):
+        bars(Event("progress", "fit", done, 2, "age"))
+    assert bars.tasks == {}  # every job is done: the bars have stopped
+    bars(Event("progress", "simulate", 0, 2, "north"))
+    assert list(bars.tasks) == ["simulate"]
+    bars.close()
+    assert "fit" in stream.getvalue()
+    assert "2/2" in stream.getvalue()
