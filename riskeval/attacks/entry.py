@@ -153,6 +153,7 @@ class AttackNumber:
 
         Examples
         --------
+        >>> from riskeval.measurement import MeasureInfo
         >>> info = MeasureInfo("auc", "attribution risk", "low", "probability", "...")
         >>> beyond = Excess(0.7, 0.5, 0.2, 0.1, 0.3, 90, 90, 0.95)
         >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()

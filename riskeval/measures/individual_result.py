@@ -144,6 +144,7 @@ class IndividualRisk(Result):
 
         Examples
         --------
+        >>> from riskeval.measures.individual import individual_risk
         >>> import pandas as pd
         >>> data = pd.DataFrame({"age": [1, 1, 2, 3], "w": [5.0, 5.0, 5.0, 90.0]})
         >>> risk = individual_risk(data, ["age"], weights="w")
