@@ -128,6 +128,12 @@ GERMAN: dict[str, str] = {
     "More options": "Weitere Angaben",
     "Options of {name}": "Angaben zu {name}",
     "Left empty: from the roles.": "Leer gelassen: aus den Rollen.",
+    "Drag categories into groups": "Kategorien in Gruppen ziehen",
+    "As they are": "Wie sie sind",
+    "New group": "Neue Gruppe",
+    "Type a name and press Enter; then drag or select.": "Einen Namen tippen und Enter drücken; "
+    "dann ziehen oder wählen.",
+    "Group of {name}": "Gruppe von {name}",
     "Protecting the file": "Die Datei wird geschützt",
     "History": "Verlauf",
     "Undo": "Zurück",

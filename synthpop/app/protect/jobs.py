@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.jobs import Commands, Job
+from synthpop.app.protect import recode
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
 from synthpop.app.protect.session import original, session_of
@@ -148,6 +149,8 @@ JOBS: dict[str, Job] = {
     "quick_risk": Job(quick_risk, "Measuring the risk"),
     "measure": Job(measure, "Measuring risk and utility"),
     "apply": Job(apply, "Protecting the file", _add_step),
+    "levels": Job(recode.levels, "Reading the file"),
+    "recode": Job(recode.run_recode, "Protecting the file", _add_step),
     "script": Job(script, "Writing the script"),
     "run_file": Job(run_file, "Writing the run file"),
     "report": Job(report, "Writing the report"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthpop.app.jobs import Journey, Page
-from synthpop.app.protect import data, details_page, methods, release, roles, search, side
+from synthpop.app.protect import data, details_page, methods, recode, release, roles, search, side
 from synthpop.app.protect.jobs import JOBS
 from synthpop.app.protect.needs import has_file, has_keys, standing
 
@@ -25,6 +25,9 @@ JOURNEY = Journey(
     side=side.render_history,
     actions={
         "apply": methods.apply,
+        "new_group": recode.new_group,
+        "move_level": recode.move_level,
+        "recode": recode.recode,
         "search": search.search,
         "take_plan": search.take_plan,
         "roles": roles.take_suggestions,

@@ -12,6 +12,7 @@ from synthpop.app.elements import ask, button, card, choose, option_fields, send
 from synthpop.app.forms import Form, protection_forms, read_form
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
+from synthpop.app.protect import recode
 from synthpop.app.view import View
 
 FIRST = "global_recode"
@@ -25,7 +26,8 @@ def forms() -> dict[str, Form]:
 
 def needs(view: View) -> list[Need]:
     """Return what the page shows."""
-    return shown.columns(view)
+    dragged = recode.needs(view) if view.choice("verb", FIRST) == recode.VERB else []
+    return [*shown.columns(view), *dragged]
 
 
 def render(view: View) -> Tag:
@@ -50,7 +52,9 @@ def render(view: View) -> Tag:
                 ),
                 aria_label=t("Methods"), class_="verbs",
             ),
-            card(
+            tags.div(
+                recode.render(view) if form.name == recode.VERB else None,
+                card(
                 _title(form.name),
                 tags.p(t(form.help), class_="lead"),
                 tags.form(
@@ -61,6 +65,7 @@ def render(view: View) -> Tag:
                     ),
                     data_send=sending({"action": "apply", "verb": form.name}),
                     id=f"form-{form.name}",
+                ),
                 ),
             ),
             class_="two",

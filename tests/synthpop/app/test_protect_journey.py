@@ -231,6 +231,31 @@ def test_a_recoded_variable_is_shown_in_its_own_classes(tmp_path: Path) -> None:
     assert "would have to move" in tab.view().value("protect.pair")["texts"][0]
 
 
+def test_categories_are_dragged_into_groups(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    new = {"action": "new_group", "arguments": {"group": "east"}}
+    play(
+        tab,
+        [
+            do("choose_page", page="methods"),
+            {"action": "choose", "values": {"verb": "group_categories", "recode": "region"}},
+            new,
+            {"action": "move_level", "level": "A", "group": "east"},  # dropped
+            {"action": "move_level", "level": "B", "arguments": {"group": "east"}},  # selected
+            {"action": "move_level", "level": "C", "group": "east"},
+            {"action": "move_level", "level": "C", "group": ""},
+        ],
+    )
+    assert 'data-group="east"' in page_text(tab)
+    play(tab, [{"action": "recode"}])
+    assert tab.notice is not None
+    assert tab.notice.kind == "done", tab.notice.text
+    from synthpop.app.protect.session import session_of
+
+    current = session_of(tab.worker.workspace, tab.project.protect).data  # type: ignore[attr-defined]
+    assert set(current["region"]) == {"east", "C", "D"}
+
+
 def test_a_plan_that_meets_the_limits_becomes_steps(tmp_path: Path) -> None:
     tab = protecting(tmp_path)
     entries = {"k": "3", "cells": "5", "seconds": "20", "seed": "1"}

@@ -1,0 +1,150 @@
+"""Recoding by dragging: categories as chips, moved into groups by mouse or by selection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from htmltools import Tag, TagChild, tags
+
+from synthpop.app.elements import ask, button, card, choose, entry, select, waiting
+from synthpop.app.jobs import Need
+from synthpop.app.protect import needs as shown
+from synthpop.app.protect.session import session_of, steps_stamp
+from synthpop.app.view import View
+from synthpop.app.workspace import Workspace
+from synthpop.microdata.events import Listener
+from synthpop.microdata.text import count
+
+if TYPE_CHECKING:
+    from synthpop.app.project import Project
+
+VERB = "group_categories"
+MOST_LEVELS = 80
+
+
+def needs(view: View) -> list[Need]:
+    """Return the levels of the chosen column."""
+    column = view.choice("recode", "")
+    if not column:
+        return []
+    stamp = steps_stamp(view.project.protect) + json.dumps(column)
+    return [Need("protect.levels", stamp, {"column": column})]
+
+
+def groups_of(view: View) -> dict[str, str]:
+    """Return the group of each level that was moved, for the chosen column."""
+    chosen = view.choice("recode-groups", {})
+    return dict(chosen.get("groups", {})) if chosen.get("column") == view.choice("recode") else {}
+
+
+def render(view: View) -> Tag:
+    """Return the part of the page where categories are dragged into groups."""
+    t, column = view.t, view.choice("recode", "")
+    pairs = [("", "–"), *((name, name) for name in shown.names(view))]
+    return card(
+        t("Drag categories into groups"),
+        select("recode-column", t("Column"), pairs, column, message=choose(), argument="recode"),
+        _groups(view) if column else None,
+    )
+
+
+def _groups(view: View) -> Tag:
+    t = view.t
+    need = needs(view)[0]
+    levels = view.value("protect.levels", need.stamp)
+    if levels is None:
+        fault = view.fault("protect.levels")
+        return tags.p(fault, class_="fault") if fault else waiting(t("Reading the file"))
+    moved = groups_of(view)
+    groups = list(dict.fromkeys([*view.choice("recode-new", []), *moved.values()]))
+    boxes: list[TagChild] = [_box(view, "", t("As they are"), levels, moved, groups)]
+    boxes += [_box(view, group, group, levels, moved, groups) for group in groups]
+    return tags.div(
+        entry("recode-group", t("New group"), "", message={"action": "new_group"},
+              argument="group", help_text=t("Type a name and press Enter; then drag or select.")),
+        tags.div(*boxes, class_="groups"),
+        button(t("Apply"), {"action": "recode"}, kind="first", key="apply-groups",
+               disabled=not moved),
+        class_="inner",
+    )  # fmt: skip
+
+
+def _box(
+    view: View, group: str, title: str, levels: list[list[Any]], moved: Mapping[str, str],
+    groups: list[str],
+) -> Tag:  # fmt: skip
+    t = view.t
+    pairs = [("", t("As they are")), *((name, name) for name in groups)]
+    chips = [
+        tags.li(
+            tags.span(f"{level} ({count(records)})", draggable="true", data_level=level,
+                      class_="chip"),
+            select(
+                f"move-{place}", t("Group of {name}", name=level), pairs, group,
+                message={"action": "move_level", "level": level}, argument="group",
+                hidden_label=True,
+            ) if groups else None,
+        )
+        for place, (level, records) in enumerate(levels)
+        if moved.get(level, "") == group
+    ]  # fmt: skip
+    return tags.section(
+        tags.h3(title),
+        tags.ul(*chips, class_="levels"),
+        class_="group",
+        data_group=group,
+        data_drop=json.dumps({"action": "move_level"}),
+    )
+
+
+def new_group(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the choice of one more group."""
+    name = str(message["arguments"]["group"]).strip()
+    known = view.choice("recode-new", [])
+    return [choose(**{"recode-new": [*known, name]})] if name and name not in known else []
+
+
+def move_level(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the choice with a level in another group; "" leaves it as it is."""
+    group = message.get("group", message.get("arguments", {}).get("group", ""))
+    moved = {one: name for one, name in groups_of(view).items() if one != message["level"]}
+    if group:
+        moved[str(message["level"])] = str(group)
+    return [choose(**{"recode-groups": {"column": view.choice("recode"), "groups": moved}})]
+
+
+def recode(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the job that joins the categories."""
+    moved, column = groups_of(view), view.choice("recode")
+    return [
+        ask("protect.recode", column=column, groups=moved),
+        choose(**{"recode-groups": {}, "recode-new": []}),
+    ]
+
+
+def levels(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Return the levels of a column of the current file, with their records."""
+    values = session_of(workspace, project.protect).data[arguments["column"]]
+    counts = values.value_counts().sort_index()
+    return [[str(level), int(records)] for level, records in counts.items()][:MOST_LEVELS]
+
+
+def run_recode(
+    workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
+) -> Any:
+    """Join categories of the current file; the page knows them as texts."""
+    from synthpop.app.protect.jobs import apply
+
+    column = arguments["column"]
+    values = session_of(workspace, project.protect).data[column].dropna().unique()
+    groups: dict[str, list[Any]] = {}
+    for value in values:
+        group = arguments["groups"].get(str(value))
+        if group:
+            groups.setdefault(group, []).append(value)
+    step = {"verb": VERB, "arguments": {"column": column, "groups": groups}}
+    return apply(workspace, project, step, listen)
