@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.conditional.rules.syntax import Rule
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.results import Result
@@ -113,7 +114,7 @@ def _parts(
     """Yield frames of whole households, and the column of their ids."""
     if isinstance(data, Population):
         column = data.manifest.roles.household
-        for frame in data.iter_blocks():
+        for frame in open_chunks(data):
             yield frame, column
     elif isinstance(data, Survey):
         yield data.frame, data.roles.household

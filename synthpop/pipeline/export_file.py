@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dictionary import dictionary_of, with_dictionary
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import write_table
@@ -101,6 +102,6 @@ def _part(population: Population, strata: Sequence[Any] | None, households: bool
         frame = population.households()
         rows = frame[frame[str(column)].isin(wanted)]
     else:
-        parts = [block[block[str(column)].isin(wanted)] for block in population.iter_blocks()]
+        parts = [block[block[str(column)].isin(wanted)] for block in open_chunks(population)]
         rows = pd.concat([part for part in parts if len(part)])
     return with_dictionary(rows.reset_index(drop=True), population.dictionary)
