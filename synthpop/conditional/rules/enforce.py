@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from synthpop.conditional.rules.evaluate import People, broken_by, columns_used
-from synthpop.conditional.rules.syntax import Rule
+from synthpop.conditional.rules.syntax import Operation, Rule
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
@@ -85,6 +85,7 @@ def plan_rules(
     sample : Sample
         With the columns of all steps.
     """
+    rules = [part for rule in rules for part in conjuncts(rule)]
     people = People(sample.fields, sample.columns, sample.offsets)
     maker = {name: k for k, stage in enumerate(stages) for name in stage.provides}
     at: dict[int, list[int]] = {}
@@ -107,6 +108,15 @@ def plan_rules(
         {step: tuple(sorted(numbers)) for step, numbers in derived.items()},
         {name: _candidates(sample, name) for name in sorted(names) if name in maker},
     )
+
+
+def conjuncts(rule: Rule) -> list[Rule]:
+    """Return a rule "A and B" of persons as one for each part, which is kept by its own step."""
+    condition = rule.condition
+    if rule.household or not isinstance(condition, Operation) or condition.operator != "and":
+        return [rule]
+    parts = (replace(rule, condition=side) for side in (condition.left, condition.right))
+    return [part for side in parts for part in conjuncts(side)]
 
 
 def _base_columns(
@@ -143,12 +153,13 @@ def _candidates(sample: Sample, name: str) -> np.ndarray:
 def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
     """Tell which rules the survey itself breaks, and by how much."""
     people, notes = plan.people(sample.columns, sample.offsets), []
-    for rule in plan.rules:
-        broken = broken_by(people, rule)
+    for text in dict.fromkeys(rule.text for rule in plan.rules):
+        parts = [broken_by(people, rule) for rule in plan.rules if rule.text == text]
+        broken = np.any(parts, axis=0)
         if broken.any():
             share = float(sample.weights[broken].sum() / sample.weights.sum())
             many = plural(int(broken.sum()), "survey person")
-            what = f"{rule.text!r} is broken by {many} ({percent(share)}); the population keeps it"
+            what = f"{text!r} is broken by {many} ({percent(share)}); the population keeps it"
             notes.append(Fallback(LABEL, "all", what))
     return tuple(notes)
 

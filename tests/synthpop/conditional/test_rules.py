@@ -19,6 +19,7 @@ from synthpop import (
     load_demo_survey,
     open_population,
 )
+from synthpop.conditional.rules.enforce import conjuncts
 from synthpop.conditional.rules.evaluate import People, broken_by
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.microdata.dataset import encode_column
@@ -251,3 +252,19 @@ def test_the_demo_keeps_its_rules() -> None:
     population = Pipeline(recipe.stages, recipe.rules).fit(survey, seed=1).simulate(scale=0.02)
     assert set(check_rules(population).broken) == {0}
     assert len(check_rules(population).rules) == len(RULES)
+
+
+def test_each_part_of_a_conjunction_is_kept_by_the_step_that_draws_it():
+    rng = np.random.default_rng(8)
+    n = 400
+    frame = pd.DataFrame({"age": rng.integers(10, 40, n), "w": 5.0})
+    frame["job"] = rng.choice(["yes", "no"], n)  # children too: the rule is to take it from them
+    frame.loc[(frame.age < 16) & (rng.random(n) < 0.8), "job"] = None
+    frame["sex"] = rng.choice(["f", "m"], n)
+    rule = "age < 16: job is missing and age < 100 and sex in {f, m}"
+    assert len(conjuncts(parse_rule(rule))) == 3
+    assert len(conjuncts(parse_rule("exactly one head"))) == 1
+    steps = [Structure(["age"]), Categorical("job", predictors=[]), Categorical("sex")]
+    made = Pipeline(steps, rules=[rule]).fit(Survey(frame, weight="w"), seed=1).simulate()
+    assert set(check_rules(made).broken) == {0}
+    assert [note.what for note in made.fallbacks if "is broken by" in note.what][1:] == []
