@@ -57,7 +57,7 @@ def read_r(path: Path) -> pd.DataFrame:
     return with_dictionary(result, Dictionary(variables))
 
 
-def _constructors() -> dict[str, Any]:
+def _constructors() -> dict[Any, Any]:
     """Return what turns objects of R into ours: days, points in time, labels of variables."""
     from rdata.conversion import DEFAULT_CLASS_MAP, dataframe_constructor
 
