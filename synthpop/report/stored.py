@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,10 @@ def store_report(folder: Path | str, report: StoredReport) -> Path:
         The file cannot be written.
     """
     path = Path(folder) / FILE
+    tables = dict(report.fit.tables)
+    if "by" in tables["curves"]:  # curves inside groups are for figures, no page shows them
+        tables["curves"] = tables["curves"][tables["curves"]["by"] == ""]
+    report = replace(report, fit=replace(report.fit, tables=tables))
     data = {"version": VERSION, **{f.name: _plain(getattr(report, f.name)) for f in fields(report)}}
     write_text(path, json.dumps(data, ensure_ascii=False), private=True)
     return path
