@@ -1,5 +1,7 @@
 """Chapters 3 to 5 of Templ (2017), replayed: the printed numbers beside ours.
 
+Writes the tables to ``replay_book.md`` in the current folder.
+
     python examples/replay_book.py                       # small examples, whose data are printed
     python examples/replay_book.py --data folder         # and those on eusilc and testdata
     python examples/replay_book.py --data folder --pages docs/replays    # and write the pages
@@ -26,7 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
     if options.data:
         for name, function in book.FILE_TABLES.items():
             tables[name] = book.markdown(function(options.data))
-    print("\n\n".join(tables.values()))
+    text = "\n\n".join(tables.values()) + "\n"
+    print(text)
+    Path("replay_book.md").write_text(text, encoding="utf-8")
     for page in sorted(options.pages.glob("chapter-*.md")) if options.pages else []:
         text = page.read_text(encoding="utf-8")
         page.write_text(book.filled(text, tables), encoding="utf-8")
