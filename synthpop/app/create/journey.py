@@ -20,6 +20,8 @@ JOURNEY = Journey(
     },
     jobs=JOBS,
     actions={
+        "run": population.run,
+        "attack": population.attack,
         "stage": recipe_page.set_stage,
         "rules": recipe_page.set_rules,
         "intruder": population.set_intruder,

@@ -41,7 +41,7 @@ def render(view: View) -> Tag:
                       help_text=t("1 makes a population of the size that the weights say")),
                 class_="fields",
             ),
-            button(t("Create the population"), choose(**{"create-run": stamp}), kind="first",
+            button(t("Create the population"), {"action": "run"}, kind="first",
                    key="create-run", disabled=asked),
         ),
         *(_result(view, stamp) if asked else []),
@@ -97,7 +97,7 @@ def render_risk(view: View) -> Tag:
                 tags.button(t("Choose"), type="submit", class_="button", id="choose-intruder"),
                 data_send=sending({"action": "intruder"}),
             ),
-            button(t("Attack the population"), choose(**{"create-scenarios": stamp}),
+            button(t("Attack the population"), {"action": "attack"},
                    kind="first", key="create-scenarios", disabled=asked or not ready),
         ),
         _scenarios(view, stamp) if asked else None,
@@ -150,6 +150,16 @@ def render_out(view: View) -> Tag:
             else None,
         ),
     )  # fmt: skip
+
+
+def run(view: View, message: object) -> list[dict[str, object]]:
+    """Return the choice that the recipe as it stands is run."""
+    return [choose(**{"create-run": recipe_stamp(view.project.create)})]
+
+
+def attack(view: View, message: object) -> list[dict[str, object]]:
+    """Return the choice that the population of the recipe as it stands is attacked."""
+    return [choose(**{"create-scenarios": view.project.create.model_dump_json()})]
 
 
 def set_intruder(view: View, message: object) -> list[dict[str, object]]:

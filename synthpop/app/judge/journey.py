@@ -16,5 +16,5 @@ JOURNEY = Journey(
         "judgement": Page("Judgement", judgement.render, needs.judgement, needs.has_keys),
     },
     jobs=JOBS,
-    actions={"roles": roles.take_suggestions},
+    actions={"roles": roles.take_suggestions, "judge": judgement.judge},
 )

@@ -38,12 +38,17 @@ def render(view: View) -> Tag:
             entry("judge-seed", t("Seed"), state.seed, kind="number", min="0", step="1",
                   message=command("judge.set_seed"), argument="seed"),
             tags.p(
-                button(t("Judge the releases"), choose(**{"judge-run": stamp}), kind="first",
+                button(t("Judge the releases"), {"action": "judge"}, kind="first",
                        key="judge-run", disabled=asked)
             ),
         ),
         *(_results(view, stamp) if asked else []),
     )  # fmt: skip
+
+
+def judge(view: View, message: object) -> list[dict[str, Any]]:
+    """Return the choice that the releases as they stand are judged."""
+    return [choose(**{"judge-run": stamp_of(view.project.judge)})]
 
 
 def _results(view: View, stamp: str) -> list[TagChild]:

@@ -197,3 +197,61 @@ def test_german_and_the_keyboard(page: Any, survey: Path) -> None:
     page.wait_for_selector(".figure")
     focused = page.evaluate("document.activeElement.id")
     assert focused == "take-roles"  # it is still there after the page was drawn anew
+
+
+def test_judge_from_two_files_to_the_report(page: Any, survey: Path, tmp_path: Path) -> None:
+    release = tmp_path / "release.csv"
+    people().assign(age=people()["age"].to_numpy()[::-1]).to_csv(release, index=False)
+    page.click("#begin-judge")
+    page.set_input_files("#original-file", survey)
+    page.wait_for_selector("text=Original: 240 records, 7 columns")
+    page.set_input_files("#release-file", release)
+    page.wait_for_selector("text=release: 240 records")
+    page.click("#page-roles")
+    page.click("#take-roles")
+    page.wait_for_selector("tr.role-keys")
+    page.click("#page-judgement")
+    page.click("#judge-run")
+    page.wait_for_selector("h2:has-text('Attacks on release')")
+    with page.expect_download() as download:
+        page.click("#judge-report-internal")
+    assert "<html" in Path(download.value.path()).read_text()
+
+
+def test_create_from_survey_to_report(page: Any, survey: Path) -> None:
+    page.click("#begin-create")
+    page.set_input_files("#survey-file", survey)
+    page.click("#take-starter")
+    page.wait_for_selector("#page-recipe:not([disabled])")
+    page.click("#page-recipe")
+    page.wait_for_selector("text=The recipe can be run.")
+    page.click("#page-population")
+    page.fill("#run-scale", "0.2")
+    page.press("#run-scale", "Tab")
+    page.click("#create-run")
+    with page.expect_download() as download:
+        page.click("#create-report-external")
+    assert "<html" in Path(download.value.path()).read_text()
+    page.click("#page-release")
+    with page.expect_download() as download:
+        page.click("#export-population")
+    assert len(pd.read_parquet(download.value.path())) > 100
+
+
+def test_a_long_search_can_be_cancelled(page: Any, survey: Path) -> None:
+    open_survey(page, survey)
+    page.click("#page-roles")
+    page.click("#take-roles")
+    page.wait_for_selector(".bar:not(.older) .figure >> nth=5")
+    page.click("#page-search")
+    page.fill("#search-seconds", "600")
+    page.click("#search-plans")
+    page.wait_for_selector("text=Looking for plans")
+    page.wait_for_timeout(1500)
+    page.click("#cancel")
+    page.wait_for_selector(".notice.fault:has-text('cancelled')")
+    page.click("#page-methods")
+    page.select_option("#global_recode-column", "age")
+    page.fill("#global_recode-breaks", "0, 40, 90")
+    page.click("#apply-step")
+    page.wait_for_selector("#step-1")

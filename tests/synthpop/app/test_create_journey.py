@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("shiny")
 
-from synthpop.app.create.recipe import recipe_stamp
 from synthpop.app.tab import Tab
 from tests.synthpop.app.helpers import do, open_tab, people, play
 
@@ -52,8 +51,7 @@ def test_the_survey_suggests_roles_and_stages(tmp_path: Path) -> None:
 def test_population_fit_risk_and_files(tmp_path: Path) -> None:
     tab = creating(tmp_path)
     play(tab, [do("create.set_run", scale=0.2, seed=4), do("choose_page", page="population")])
-    stamp = recipe_stamp(tab.project.create)
-    play(tab, [{"action": "choose", "values": {"create-run": stamp}}])
+    play(tab, [{"action": "run"}])
     assert tab.view().fault("create.run") == ""
     assert "<svg" in text(tab)
     play(
@@ -63,8 +61,7 @@ def test_population_fit_risk_and_files(tmp_path: Path) -> None:
             {"action": "intruder", "entries": {"keys": ["sex", "region"], "target": "income"}},
         ],
     )
-    wanted = tab.project.create.model_dump_json()
-    play(tab, [{"action": "choose", "values": {"create-scenarios": wanted}}])
+    play(tab, [{"action": "attack"}])
     assert tab.view().fault("create.scenarios") == ""
     assert "What they learn" in text(tab)
     play(

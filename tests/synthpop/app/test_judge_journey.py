@@ -51,10 +51,8 @@ def test_nothing_is_judged_before_it_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_releases_are_compared_attacked_and_reported(tmp_path: Path) -> None:
-    from synthpop.app.judge.jobs import stamp_of
-
     tab = judging(tmp_path)
-    play(tab, [{"action": "choose", "values": {"judge-run": stamp_of(tab.project.judge)}}])
+    play(tab, [{"action": "judge"}])
     assert tab.view().fault("judge.compare") == ""
     assert tab.view().fault("judge.attack") == ""
     shown = text(tab)
