@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -35,3 +36,14 @@ def test_there_are_pages_with_examples() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_external_links_are_well_formed(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for address in re.findall(r"\]\((\w+:[^)\s]*)\)", text):
+        parts = urlsplit(address)
+        assert parts.scheme in ("https", "mailto"), address
+        assert parts.scheme == "mailto" or "." in parts.netloc, address
+    for doi in re.findall(r"\bdoi:(\S+)", text):
+        assert re.match(r"10\.\d{4,9}/\S", doi), f"{page.name}: doi:{doi}"
