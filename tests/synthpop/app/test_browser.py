@@ -255,3 +255,32 @@ def test_a_long_search_can_be_cancelled(page: Any, survey: Path) -> None:
     page.fill("#global_recode-breaks", "0, 40, 90")
     page.click("#apply-step")
     page.wait_for_selector("#step-1")
+
+
+def test_axe_finds_nothing_and_chips_can_be_dragged(page: Any, survey: Path) -> None:
+    """Accessibility by axe-core, as the package axe-playwright-python brings it."""
+    axe = pytest.importorskip("axe_playwright_python")
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text()
+
+    def check() -> None:
+        page.evaluate(script)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+
+    check()
+    open_survey(page, survey)
+    page.click("#page-roles")
+    page.click("#take-roles")
+    page.wait_for_selector(".bar:not(.older) .figure")
+    check()
+    page.click("#page-methods")
+    page.click("#verb-group_categories")
+    page.select_option("#recode-column", "region")
+    page.fill("#recode-group", "east")
+    page.press("#recode-group", "Enter")
+    page.wait_for_selector("[data-group=east]")
+    page.drag_and_drop("[data-level=A]", "[data-group=east]")
+    page.wait_for_selector("[data-group=east] [data-level=A]")
+    check()
+    page.click("#apply-groups")
+    page.wait_for_selector("#step-1")
