@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ import pandas as pd
 from riskeval.attacks.scenario import Scenario, to_scenario
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.frames import listed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ def read_request(
     InputError
         What `to_scenario` finds; household, members or categorical beside a Scenario.
     """
-    declared = _as_tuple(categorical)
+    declared = listed_names(categorical)
     if not isinstance(keys, Scenario):
-        wanted = () if targets is None else _as_tuple(targets)
+        wanted = () if targets is None else listed_names(targets)
         return AttackRequest(
-            _as_tuple(keys), wanted, household=household, members=members, categorical=declared
+            listed_names(keys), wanted, household=household, members=members, categorical=declared
         )
     faults = Faults(name)
     arguments = {"household": household is not None, "members": members != "any",
@@ -103,10 +103,6 @@ def read_request(
         scenario.coverage, scenario.who, scenario.rows, scenario.accuracy, scenario.categorical,
         scenario.story(),
     )  # fmt: skip
-
-
-def _as_tuple(names: Sequence[str] | str) -> tuple[Any, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -> None:

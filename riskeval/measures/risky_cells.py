@@ -127,7 +127,7 @@ def risky_cells(
     whole = isinstance(max_dimension, (int, np.integer)) and not isinstance(max_dimension, bool)
     if not whole or max_dimension < 1:
         faults.add("max_dimension", f"is {max_dimension!r}", remedy="Give a whole number from 1.")
-    dimensions = min(int(max_dimension), len(names)) if whole else 1
+    dimensions = min(max(int(max_dimension), 1), len(names)) if whole else 1
     limits = np.ravel(np.asarray(threshold, dtype=np.float64))
     if np.ndim(threshold) == 0:
         limits = np.repeat(limits, dimensions)

@@ -38,7 +38,9 @@ def with_households(
     -------
     int64 array, shape (n,)
     """
-    spread = np.nanstd(values, axis=0)
+    if not len(values):
+        return groups.copy()
+    spread = np.array([np.std(x[~np.isnan(x)]) if not np.isnan(x).all() else 0 for x in values.T])
     scaled = np.nan_to_num(values / np.where(spread > 0, spread, 1.0))
     groups = groups.copy()
     while True:

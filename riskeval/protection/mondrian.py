@@ -170,7 +170,8 @@ def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
 
 def _cut(block: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray | None:
     """Which records belong to the low part of the first cut that leaves k on both sides."""
-    widths = (block.max(axis=0) - block.min(axis=0)) / spans
+    with np.errstate(invalid="ignore"):  # infinite values: no cut along this key
+        widths = np.nan_to_num((block.max(axis=0) - block.min(axis=0)) / spans)
     for j in np.argsort(-widths, kind="stable"):
         if widths[j] == 0:
             return None

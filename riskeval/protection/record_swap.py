@@ -13,6 +13,7 @@ from riskeval.protection.swap_places import Places, read_own_risk, read_places
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
@@ -108,8 +109,9 @@ def record_swap(
     """
     frame = own_frame(data)
     profiles = _profiles(similar)
-    geo, keys, along = list(hierarchy), list(risk_keys), list(carry_along)
-    known = list(household_keys)
+    geo, keys, along, known = (
+        list(listed_names(names)) for names in (hierarchy, risk_keys, carry_along, household_keys)
+    )
     faults = Faults("record_swap")
     _check(faults, frame, household, geo, profiles, keys, along, k, rate, known)
     risks = read_own_risk(faults, risk, risk_threshold, len(frame), len(geo))
@@ -174,11 +176,10 @@ def record_swap(
 
 def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
     """Profiles as lists: names alone are one profile, names beside lists one each."""
-    if isinstance(similar, str):
-        return [[similar]]
-    if all(isinstance(item, str) for item in similar):
-        return [[str(item) for item in similar]]
-    return [[item] if isinstance(item, str) else list(item) for item in similar]
+    items = listed_names(similar)
+    if all(isinstance(item, str) for item in items):
+        return [[str(item) for item in items]]
+    return [list(listed_names(item)) for item in items]
 
 
 def _check(

@@ -187,7 +187,8 @@ def _changed(
     else:
         after = _smooth(frame, before, names_of(getattr(change, "predictors", ())))
     after = _one_for_members(before, after, homes)
-    return after * (before.sum() / after.sum()), None
+    total = after.sum()
+    return (after * (before.sum() / total) if total > 0 else after), None
 
 
 def _round(before: np.ndarray, stratum: np.ndarray, base: float | None) -> tuple[np.ndarray, float]:
@@ -263,7 +264,8 @@ def _design(
 
 
 def _kish(values: np.ndarray) -> float:
-    return float(len(values) * np.square(values).sum() / values.sum() ** 2)
+    total = float(values.sum())
+    return float(len(values) * np.square(values).sum() / total**2) if total > 0 else float("nan")
 
 
 def _notes(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.codes import encode
+from synthpop.microdata.frames import listed_names
 
 DETERMINANT_SHARE = 0.9
 
@@ -162,4 +163,4 @@ def names_of(columns: Sequence[str] | str | None) -> list[str]:
     """Return one name, several or none as a list."""
     if columns is None:
         return []
-    return [columns] if isinstance(columns, str) else list(columns)
+    return list(listed_names(columns))

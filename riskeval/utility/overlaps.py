@@ -19,6 +19,7 @@ from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
+from synthpop.microdata.weighted import as_numbers
 
 OUTSIDE = ("zero", "negative")
 BOUNDS = ["lower_original", "upper_original", "lower_released", "upper_released"]
@@ -59,11 +60,8 @@ def overlap(
     """
     faults = Faults("overlap of intervals")
     check_option(faults, "outside", outside, OUTSIDE)
-    faults.raise_if_any()
-    lx, ux, ly, uy = (
-        np.asarray(item, dtype=np.float64)
-        for item in (lower_original, upper_original, lower_released, upper_released)
-    )
+    bounds = (lower_original, upper_original, lower_released, upper_released)
+    lx, ux, ly, uy = _bounds(faults, bounds)
     return np.asarray((_part(lx, ux, ly, uy, outside) + _part(ly, uy, lx, ux, outside)) / 2)
 
 
@@ -83,8 +81,20 @@ def coverage(
     [0.9825]
     """
     bounds = (lower_original, upper_original, lower_released, upper_released)
-    lx, ux, ly, uy = (np.asarray(item, dtype=np.float64) for item in bounds)
+    lx, ux, ly, uy = _bounds(Faults("coverage of intervals"), bounds)
     return _part(lx, ux, ly, uy, "zero")
+
+
+def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
+    """Return the four bounds as arrays of one length; raise what is wrong."""
+    names = ("lower_original", "upper_original", "lower_released", "upper_released")
+    arrays = [as_numbers(faults, item, name) for item, name in zip(bounds, names, strict=True)]
+    lengths = {array.shape for array in arrays}
+    if not faults and len(lengths) > 1:
+        what = f"the bounds have {', '.join(str(len(array)) for array in arrays)} values"
+        faults.add("bounds", what, remedy="Give as many of each.")
+    faults.raise_if_any()
+    return arrays
 
 
 def _part(

@@ -134,6 +134,8 @@ def _people(frame: pd.DataFrame, household: str | None, rules: Sequence[Rule]) -
     sizes = np.ones(len(frame), dtype=np.int64)
     if household is not None:
         number = pd.factorize(frame[household])[0]
+        alone = np.flatnonzero(number < 0)  # without an id: nobody knows with whom
+        number[alone] = number.max(initial=-1) + 1 + np.arange(len(alone))
         order = np.argsort(number, kind="stable")
         frame, sizes = frame.iloc[order], np.bincount(number)
     nodes = [node for rule in rules for node in (rule.scope, rule.condition)]

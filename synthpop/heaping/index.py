@@ -11,6 +11,8 @@ from synthpop.microdata.weighted import as_numbers
 
 METHODS = ("standard", "modified", "spoorenberg")
 DIGITS = 10
+OLDEST = 1000
+"""Ages beyond are no ages."""
 SCALE = 18.0  # sum of |index - 1| where all ages end in one digit
 
 
@@ -86,6 +88,10 @@ def clean_ages(
     if wrong.any():
         faults.add("weights", "missing, infinite or negative", rows=np.flatnonzero(wrong))
     known = np.isfinite(values)
+    if (np.abs(values[known]) > OLDEST).any():
+        rows = np.flatnonzero(known & (np.abs(values) > OLDEST))
+        faults.add("ages", f"are above {OLDEST}", rows=rows, remedy="Give ages in years.")
+        return np.empty(0, dtype=np.int64), np.empty(0)
     return np.floor(values[known]).astype(np.int64), amounts[known]
 
 

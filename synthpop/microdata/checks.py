@@ -44,6 +44,11 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         frame = with_dictionary(frame, dictionary) if len(dictionary) else frame
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)
+    if frame.columns.has_duplicates:
+        faults = Faults(subject)
+        for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
+            faults.add(repr(name), "several columns have this name", remedy="Rename them.")
+        faults.raise_if_any()
     return frame
 
 
@@ -72,11 +77,16 @@ def _named_by_text(frame: pd.DataFrame, subject: str) -> pd.DataFrame:
     return frame.set_axis(names, axis=1)
 
 
+def _same_name(column: object, name: object) -> bool:
+    alike = isinstance(name, type(column)) or isinstance(column, type(name))
+    return alike and bool(column == name)
+
+
 def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: str) -> bool:
     """Note each of `names` that `frame` lacks or holds twice; return whether all are there."""
     fine = True
     for name in names:
-        count = int((frame.columns == name).sum())
+        count = sum(1 for column in frame.columns if _same_name(column, name))
         if count == 0:
             faults.add(
                 repr(name),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,18 @@ def numbers(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     return np.column_stack([as_numbers(frame[name]) for name in names])
 
 
+def listed_names(names: Any) -> tuple[Any, ...]:
+    """Return one name or several as a tuple.
+
+    Examples
+    --------
+    >>> listed_names("income"), listed_names(["income", "age"]), listed_names(3)
+    (('income',), ('income', 'age'), (3,))
+    """
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    return tuple(names) if several else (names,)
+
+
 def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple[str, ...]:
     """Return one name or several as a tuple; note none at all, and names given twice.
 
@@ -52,7 +65,7 @@ def as_names(faults: Faults, names: Sequence[str] | str, argument: str) -> tuple
     >>> as_names(Faults("example"), "income", "variables")
     ('income',)
     """
-    listed = (names,) if isinstance(names, str) else tuple(names)
+    listed = listed_names(names)
     if not listed:
         faults.add(argument, "no column is named")
     for name in dict.fromkeys(listed):

@@ -262,7 +262,8 @@ def _formats(variables: dict[str, Variable], table: pd.DataFrame) -> dict[str, s
 _RULES: dict[str, tuple[int, str, str]] = {
     ".sav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
     ".zsav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
-    ".dta": (32, r"[^\W\d]\w*", "has letters, digits and _ only and begins with no digit"),
+    # Stata allows 32, of which the name of a set of labels takes one
+    ".dta": (31, r"[^\W\d]\w*", "has letters, digits and _ only and begins with no digit"),
     ".xpt": (32, r"[A-Za-z_][A-Za-z0-9_]*", "has ASCII letters, digits and _ only"),
 }
 

@@ -43,8 +43,11 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
         return False
     known = ~np.isnan(x)
     x, y = x[known], y[known]
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return bool(np.array_equal(x, y))
     if len(x) < FEWEST_ROWS or not (np.ptp(x) > 0 and np.ptp(y) > 0):
         return False
+    x, y = (values / max(np.abs(values).max(), np.finfo(float).tiny) for values in (x, y))
     return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
 
 

@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.microdata.weighted import as_numbers
+
+MOST_UNITS = 10**15
+"""Units of a stratum that can be counted one by one."""
 
 
 def allocate(
@@ -47,6 +50,13 @@ def allocate(
     share, room = as_numbers(faults, shares, "shares"), as_numbers(faults, sizes, "sizes")
     if not faults and not bool(np.all(np.isfinite(room) & (room >= 0))):
         faults.add("sizes", "are missing or negative", remedy="Give the units of each stratum.")
+    if not faults and len(share) != len(room):
+        what = f"are {len(share)}, the sizes {len(room)}"
+        faults.add("shares", what, remedy="Give one share and one size a stratum.")
+    if not faults and (room > MOST_UNITS).any():
+        faults.add(
+            "sizes", f"are above {count(MOST_UNITS)}", remedy="Give the units of each stratum."
+        )
     faults.raise_if_any()
     limit = room.astype(np.int64)
     floor = np.minimum(minimum, limit)

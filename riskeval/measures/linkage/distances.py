@@ -144,8 +144,10 @@ def column_spreads(values: np.ndarray) -> np.ndarray:
     spreads = np.ones(values.shape[1])
     for j, column in enumerate(values.T):
         known = column[~np.isnan(column)]
-        if len(known) > 1 and known.std(ddof=1) > 0:
-            spreads[j] = known.std(ddof=1)
+        largest = float(np.abs(known).max(initial=0.0))
+        if len(known) > 1 and 0 < largest < np.inf:  # in units of the largest: no square overflows
+            spread = float((known / largest).std(ddof=1)) * largest
+            spreads[j] = spread if spread > 0 else 1.0
     return spreads
 
 

@@ -203,7 +203,8 @@ def record_linkage(
     _check_options(faults, method, metric, standardise, weights, assign, agreement, threshold)
     blocks = (block,) if isinstance(block, str) else tuple(block)
     sides = read_sides(
-        faults, original, released, variables, blocks, identifier, weights, agreement,
+        faults, original, released, variables, blocks, identifier, _mapping(weights),
+        _mapping(agreement),
         numeric_only=method in ("distance", "mahalanobis"),
     )  # fmt: skip
     blocks_of_rows = _blocks(sides)
@@ -273,9 +274,16 @@ def _check_options(
         ("agreement", agreement is not None, ("probabilistic",)),
         ("threshold", threshold is not None, ("probabilistic",)),
     ]
+    for name, value in (("weights", weights), ("agreement", agreement)):
+        if value is not None and not isinstance(value, Mapping):
+            faults.add(name, f"is {value!r}", remedy="Give {variable: number}.")
     for name, is_set, used_by in unused:
         if is_set and method in METHODS and method not in used_by:
             faults.add(name, f"is not used by method {method!r}", remedy="Leave it out.")
+
+
+def _mapping(value: object) -> Any:
+    return value if isinstance(value, Mapping) else None
 
 
 def _ranker(

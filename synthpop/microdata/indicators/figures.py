@@ -130,7 +130,8 @@ def pareto_quantile_figure(
     points = pareto_quantiles(values, weights)
     figure, axes = _axes()
     axes.plot(points["theoretical"], points["value"], ".", color=INK, markersize=3)
-    axes.set_yscale("log")
+    with np.errstate(over="ignore"):  # margins of the axis beyond the largest number
+        axes.set_yscale("log")
     if threshold is not None:
         axes.axhline(threshold, color=ACCENT, linewidth=1)
     axes.set(xlabel="theoretical quantiles", ylabel="value", title="Pareto quantile plot")

@@ -172,6 +172,8 @@ def quantile_interval(
             continue
         x, w = data.x[inside], data.w[inside]
         total = w.sum()
+        if not total > 0:
+            continue
         share = float(w[x <= q].sum() / total)
         z = np.zeros(len(data.x))
         z[inside] = ((x <= q) - share) / total

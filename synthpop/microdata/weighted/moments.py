@@ -211,10 +211,11 @@ def _moments(
     if len(a) == 0:
         return a, b, 0.0
     total = float(len(a)) if w is None else float(w.sum())
-    da = a - (a.mean() if w is None else np.dot(w, a) / total)
-    if b is a:
-        return da, da, total
-    return da, b - (b.mean() if w is None else np.dot(w, b) / total), total
+    with np.errstate(invalid="ignore"):  # infinite values have no moments
+        da = a - (a.mean() if w is None else np.dot(w, a) / total)
+        if b is a:
+            return da, da, total
+        return da, b - (b.mean() if w is None else np.dot(w, b) / total), total
 
 
 def _covariance(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 from synthpop.microdata.weighted.columns import (
     check_option,
     checked_weights,
@@ -16,6 +17,9 @@ from synthpop.microdata.weighted.columns import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_CELLS = 100_000_000
+"""Cells of the largest table that is made."""
 
 
 def table(
@@ -59,11 +63,16 @@ def table(
     frame = data if isinstance(data, pd.DataFrame) else pd.Series(data).to_frame()
     w = np.ones(len(frame)) if weights is None else checked_weights(faults, weights, len(frame))
     faults.raise_if_any()
+    coded = [encode(frame.iloc[:, position]) for position in range(frame.shape[1])]
+    n_cells = math.prod(len(values) + 1 for _, values in coded)
+    if n_cells > MOST_CELLS:
+        what = f"the table would have {count(n_cells)} cells"
+        faults.add("data", what, remedy="Give fewer columns, or columns with fewer levels.")
+    faults.raise_if_any()
     cell = np.zeros(len(frame), dtype=np.int64)
     keep = np.ones(len(frame), dtype=bool)
     levels = []
-    for position in range(frame.shape[1]):
-        raw, values = encode(frame.iloc[:, position])
+    for raw, values in coded:
         codes = raw.astype(np.int64)
         gaps = codes < 0
         if missing == "level" and gaps.any():

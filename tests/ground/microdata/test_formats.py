@@ -133,7 +133,7 @@ def test_missing_factors_are_missing_in_r(tmp_path: Path) -> None:
     ("suffix", "columns", "message"),
     [
         (".sav", {"two words": [1]}, "'two words': a name begins with a letter"),
-        (".dta", {"x" * 40: [1]}, "at most 32 bytes"),
+        (".dta", {"x" * 40: [1]}, "at most 31 bytes"),
         (".xpt", {"größe": [1]}, "ASCII letters"),
         (".sav", {"a": [1], "A": [2]}, "differ in more than capital letters"),
         (".xpt", {"t": ["x" * 201]}, "at most 200 bytes"),

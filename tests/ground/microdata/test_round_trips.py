@@ -21,7 +21,7 @@ pytest.importorskip("pyreadstat")
 pytest.importorskip("rdata")
 pytest.importorskip("openpyxl")
 
-LONGEST = {".sav": 64, ".zsav": 64, ".dta": 32, ".xpt": 32}
+LONGEST = {".sav": 64, ".zsav": 64, ".dta": 31, ".xpt": 32}
 CODES = (".sav", ".zsav", ".dta", ".parquet", ".arrow")
 """Formats that hold the codes of categories, or their dictionary, beside the labels."""
 TEXT_FILES = (".csv", ".tsv")
