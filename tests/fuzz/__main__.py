@@ -1,0 +1,106 @@
+"""The supervisor: a child runs the inputs, and is ended and followed by another when one hangs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import selectors
+import subprocess
+import sys
+import time
+from collections import Counter
+
+from tests.fuzz.run import Finding, try_input
+from tests.fuzz.targets import targets
+
+PATIENCE = 60.0
+"""Seconds that one input may take."""
+
+
+def main() -> int:
+    """Run inputs; the exit code is 1 where something foreign came out."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--target", default="", help="one target instead of all in turn")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--number", type=int, default=1000, help="inputs over all targets")
+    parser.add_argument("--input", type=int, default=None, help="one input of a target, again")
+    parser.add_argument("--odd", type=float, default=0.0, help="share of undocumented types")
+    parser.add_argument("--child", nargs=2, type=int, default=None, help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    names = [wanted.target] if wanted.target else list(targets())
+    if wanted.child is not None:
+        return child(names, wanted.seed, *wanted.child, wanted.odd)
+    if wanted.input is not None:
+        finding = try_input(names[0], wanted.seed, wanted.input, wanted.odd)
+        print(finding or "a result, or an error of ours")
+        return int(finding is not None)
+    start = time.monotonic()
+    findings = supervised(names, wanted.target, wanted.seed, wanted.number, wanted.odd)
+    print(summary(findings))
+    seconds = time.monotonic() - start
+    print(
+        f"{wanted.number:,} inputs, {len(names)} targets, {seconds:.0f} s: {len(findings)} foreign"
+    )
+    return int(bool(findings))
+
+
+def summary(findings: list[Finding]) -> str:
+    """Return one entry for each place, the most frequent first, with the first input of each."""
+    first: dict[tuple[str, str, str], Finding] = {}
+    for one in findings:
+        first.setdefault((one.target, one.what, one.place), one)
+    places = Counter((one.target, one.what, one.place) for one in findings)
+    return "\n".join(f"{n} x {key[0]}: {first[key]}" for key, n in places.most_common())
+
+
+def supervised(
+    names: list[str], target: str, seed: int, number: int, odd: float, patience: float = PATIENCE
+) -> list[Finding]:
+    """Run inputs in children, target by target in turn; go on behind one that hangs or kills."""
+    findings: list[Finding] = []
+    start = 0
+    while start < number:
+        command = [sys.executable, "-m", "tests.fuzz", "--target", target, "--seed", str(seed)]
+        command += ["--odd", str(odd), "--child", str(start), str(number)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            hangs = False
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(process.stdout, selectors.EVENT_READ)
+                while not hangs:
+                    hangs = not waiting.select(timeout=patience)
+                    line = "" if hangs else process.stdout.readline()
+                    if not line:
+                        break
+                    message = json.loads(line)
+                    start = int(message["next"])
+                    if "what" in message:
+                        findings.append(_finding(names, seed, start - 1, **message))
+            if hangs:
+                process.kill()
+        if start < number:
+            what = f"hangs for {patience:.0f} s" if hangs else "ends the process"
+            findings.append(_finding(names, seed, start, what, "unknown"))
+            start += 1
+    return findings
+
+
+def _finding(
+    names: list[str], seed: int, index: int, what: str, place: str, **_: object
+) -> Finding:
+    return Finding(names[index % len(names)], seed, index // len(names), what, place)
+
+
+def child(names: list[str], seed: int, start: int, stop: int, odd: float) -> int:
+    """Run inputs and tell one line about each."""
+    for index in range(start, stop):
+        finding = try_input(names[index % len(names)], seed, index // len(names), odd)
+        message: dict[str, object] = {"next": index + 1}
+        if finding is not None:
+            message |= {"what": finding.what, "place": finding.place}
+        print(json.dumps(message), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Random inputs of documented types: only our own errors come out, whatever the input."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import __main__ as supervisor
+from tests.fuzz.inputs import Maker
+from tests.fuzz.run import try_input
+from tests.fuzz.targets import LEFT_OUT, targets
+
+QUICK = 1000
+PARTS = 10
+SLOW = 100_000
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_fixed_thousand_gives_results_or_our_errors(part: int) -> None:
+    names = list(targets())
+    findings = [
+        try_input(names[index % len(names)], 1, index // len(names))
+        for index in range(part, QUICK, PARTS)
+    ]
+    assert [str(one) for one in findings if one] == []
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_give_results_or_our_errors() -> None:
+    findings = supervisor.supervised(list(targets()), "", 1, SLOW, 0.0)
+    assert supervisor.summary(findings) == ""
+
+
+def test_one_seed_target_and_number_give_one_input() -> None:
+    first, again, other = (Maker(1, 2, n).frame() for n in (3, 3, 4))
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
+def test_every_public_function_is_a_target_or_excused() -> None:
+    assert {"riskeval.assess", "riskeval.protect.pram", "synthpop.indicators.gini"} <= set(
+        targets()
+    )
+    assert len(targets()) >= 100
+    assert all(reason for reason in LEFT_OUT.values())
+
+
+def test_a_foreign_exception_a_warning_and_an_empty_error_are_findings(monkeypatch) -> None:
+    import warnings
+
+    from synthpop.microdata.errors import InputError
+    from tests.fuzz import run
+
+    def foreign(make: Maker, folder: Path) -> None:
+        raise KeyError("x")
+
+    def warns(make: Maker, folder: Path) -> None:
+        warnings.warn("of a library", RuntimeWarning, stacklevel=1)
+
+    def empty(make: Maker, folder: Path) -> None:
+        raise InputError("nothing", [])
+
+    monkeypatch.setattr(run, "targets", lambda: {"a": foreign, "b": warns, "c": empty})
+    assert [name for name in "abc" if try_input(name, 1, 0) is None] == []
+
+
+def test_an_input_that_hangs_is_ended_and_named(monkeypatch, tmp_path) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(
+        "import sys, time, json\n"
+        "start = int(sys.argv[-2])\n"
+        "if start == 0:\n"
+        "    print(json.dumps({'next': 1}), flush=True)\n"
+        "    time.sleep(60)\n"
+        "for i in range(start, int(sys.argv[-1])):\n"
+        "    print(json.dumps({'next': i + 1}), flush=True)\n"
+    )
+    import subprocess
+    import sys
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(
+        supervisor.subprocess,
+        "Popen",
+        lambda command, **more: popen([sys.executable, str(script), *command[-2:]], **more),
+    )
+    findings = supervisor.supervised(["a"], "a", 1, 4, 0.0, patience=2.0)
+    assert [(one.number, one.what) for one in findings] == [(1, "hangs for 2 s")]
