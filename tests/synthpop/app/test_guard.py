@@ -83,6 +83,7 @@ async def inner(scope: Any, receive: Any, send: Any) -> None:
         (f"/{TOKEN}/websocket/", "GET", "websocket",
          {"host": GOOD, "origin": f"http://{GOOD}"}, 200),
     ],
+    ids=[f"request {number}" for number in range(14)],
 )  # fmt: skip
 def test_only_the_own_pages_reach_the_app(
     path: str, method: str, kind: str, headers: dict[str, str], status: int
