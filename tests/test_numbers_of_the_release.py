@@ -1,0 +1,44 @@
+"""Numbers change only when the changelog says so, and the validation page tells the truth."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import numbers, validation
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_facts_are_those_of_the_last_release() -> None:
+    now, before = numbers.facts(), numbers.stored()
+    assert now["risk"]["suppressed"] == before["risk"]["suppressed"]
+    assert now["risk"]["measures"] == pytest.approx(before["risk"]["measures"], rel=1e-7)
+    assert set(now["population"]) == set(before["population"])
+    for name, value in before["population"].items():  # other machines may round other draws
+        assert now["population"][name] == pytest.approx(value, rel=0.02, abs=5), name
+
+
+def test_the_changelog_names_the_facts() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.split(r"^## ", text, flags=re.MULTILINE)[1]
+    assert numbers.fingerprint() in newest
+
+
+def test_the_page_holds_every_case_and_none_that_differs() -> None:
+    page = validation.PAGE.read_text(encoding="utf-8")
+    assert "**differs**" not in page
+    rows = re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)
+    assert len(rows) > 100
+    if not (validation.reference_data.SHARED / "golden").exists():
+        pytest.skip("the reference cases are not beside the repository")
+    assert {name for _, name in validation.known_cases()} <= set(re.findall(r"`(\w+)`", page))
+
+
+def test_a_number_that_is_off_is_seen() -> None:
+    entry = validation.Comparison()
+    entry.add([1.0, 2.0], [1.0, 2.002], 1e-2, 0.0)
+    assert entry.deviation == pytest.approx(0.001, rel=0.01)
+    assert (entry.values, entry.tolerance) == (2, 0.01)
+    entry.failed.add("test_x")
+    assert "**differs**" in validation._row("a1_case", entry)
