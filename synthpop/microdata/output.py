@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from synthpop.microdata.errors import InputError
@@ -95,7 +96,8 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> from pathlib import Path
+    >>> from importlib.util import find_spec
+    from pathlib import Path
     >>> plain({"file": Path("a.csv"), "gap": float("nan"), "n": (1, 2)})
     {'file': 'a.csv', 'gap': None, 'n': [1, 2]}
     """
@@ -208,10 +210,13 @@ def in_notebook() -> bool:
 
 
 def listener_of(on_event: Listener | None) -> Listener:
-    """Return the listener of a long job: the one given, bars in a notebook, silence elsewhere."""
+    """Return the listener of a long job: the one given, bars in a notebook, silence elsewhere.
+
+    The bars of a notebook need ipywidgets.
+    """
     if on_event is not None and on_event is not silent:
         return on_event
-    if not in_notebook():
+    if not in_notebook() or find_spec("ipywidgets") is None:
         return silent
     from rich.console import Console
 
