@@ -12,7 +12,7 @@ import pandas as pd
 
 from riskeval.keys.concepts import Concept, concept_of, words_of
 from riskeval.keys.table import tabulate
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number
@@ -183,7 +183,7 @@ def suggest_roles(data: Any, *, dictionary: Dictionary | None = None) -> RoleSug
     2 key variables: age and sex. Together they single out 66.7 % of 6 records. Leave out of any \
 release: id. The suggestions rest on names, labels and values: check them.
     """
-    frame = as_frame(data, "data")
+    frame = as_unique_frame(data, "data")
     labels = dictionary_of(frame) if dictionary is None else dictionary
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:

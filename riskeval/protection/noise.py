@@ -27,14 +27,10 @@ from synthpop.microdata.methods import read_method
 from synthpop.microdata.parameters import Between
 from synthpop.microdata.robust import root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
-from synthpop.microdata.text import number, plural
+from synthpop.microdata.text import plural
 
 MOST = 4.0
 LEVEL = Between(0, MOST, open="low")
-
-
-LARGEST = 1e150
-"""Values whose squares can be added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,10 +345,6 @@ def _variances(x: np.ndarray) -> np.ndarray:
 
 def _covariance(x: np.ndarray) -> np.ndarray:
     p = x.shape[1]
-    if np.abs(x).max(initial=0.0) > LARGEST:  # squares would overflow
-        faults = Faults("add_noise")
-        faults.add("variables", f"have values above {number(LARGEST)}", remedy="Give another unit.")
-        faults.raise_if_any()
     return np.atleast_2d(np.cov(x, rowvar=False)) if len(x) > 1 else np.zeros((p, p))
 
 

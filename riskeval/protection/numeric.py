@@ -22,6 +22,10 @@ MANY_OUTLIERS = (
 )
 
 
+LARGEST = 1e150
+"""Values whose squares can be added up."""
+
+
 def read_numbers(
     faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str
 ) -> np.ndarray | None:
@@ -34,6 +38,8 @@ def read_numbers(
         rows = np.flatnonzero(np.isinf(values[:, j]))
         if len(rows):
             faults.add(name, "value is infinite", rows=rows, remedy="Repair it or make it missing.")
+        elif np.abs(values[:, j]).max(initial=0.0, where=~np.isnan(values[:, j])) > LARGEST:
+            faults.add(name, "values cannot be squared", remedy="Give another unit.")
     return values
 
 

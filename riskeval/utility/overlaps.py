@@ -88,10 +88,15 @@ def coverage(
 def _bounds(faults: Faults, bounds: Sequence[npt.ArrayLike]) -> list[np.ndarray]:
     """Return the four bounds as arrays of one length; raise what is wrong."""
     names = ("lower_original", "upper_original", "lower_released", "upper_released")
-    arrays = [as_numbers(faults, item, name) for item, name in zip(bounds, names, strict=True)]
+    arrays = [
+        np.asarray(item, dtype=np.float64)
+        if isinstance(item, (int, float))
+        else as_numbers(faults, item, name)
+        for item, name in zip(bounds, names, strict=True)
+    ]
     lengths = {array.shape for array in arrays}
     if not faults and len(lengths) > 1:
-        what = f"the bounds have {', '.join(str(len(array)) for array in arrays)} values"
+        what = f"the bounds have {', '.join(str(array.size) for array in arrays)} values"
         faults.add("bounds", what, remedy="Give as many of each.")
     faults.raise_if_any()
     return arrays

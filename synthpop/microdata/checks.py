@@ -44,11 +44,16 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         frame = with_dictionary(frame, dictionary) if len(dictionary) else frame
     if not all(isinstance(name, str) for name in frame.columns):
         frame = _named_by_text(frame, subject)
-    if frame.columns.has_duplicates:
-        faults = Faults(subject)
-        for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
-            faults.add(repr(name), "several columns have this name", remedy="Rename them.")
-        faults.raise_if_any()
+    return frame
+
+
+def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
+    """Return a table as `as_frame` does; columns of the same name are a fault."""
+    frame = as_frame(data, subject)
+    faults = Faults(subject)
+    for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
+        faults.add(repr(name), "several columns have this name", remedy="Rename them.")
+    faults.raise_if_any()
     return frame
 
 

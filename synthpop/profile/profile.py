@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
@@ -57,7 +57,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     >>> profile_survey(frame).to_frame()["use"].tolist()
     ['role: household', 'role: weight', 'structure', 'left out']
     """
-    frame = as_frame(data, "survey")
+    frame = as_unique_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         faults = Faults("survey")

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import open_chunks, reads_blocks
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, did_you_mean
@@ -94,7 +94,7 @@ def open_source(population: Any, columns: Sequence[str] | None = None) -> Sampli
         Keep these only.
     """
     blocks = reads_blocks(population)
-    frame = None if blocks else as_frame(population, "population")
+    frame = None if blocks else as_unique_frame(population, "population")
     if columns is not None:
         present = population.columns if frame is None else frame.columns
         faults = Faults("population")

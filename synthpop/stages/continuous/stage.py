@@ -134,6 +134,9 @@ class Continuous(BlockStage):
     by : str, optional
         Fit models to the levels of this variable instead of the strata; see `Categorical`. Limits
         of classes, values inside them and the tail are those of all.
+    means_by : str, optional
+        Name of a predictor that is a category: the survey's weighted means by its levels are held
+        (probabilities of classes are tilted by one parameter a level, in a pilot population).
     options
         Options of the named method, by name: ``Continuous("income", tail="gpd")`` is
         ``Continuous("income", Binned(tail="gpd"))``; `threshold` and `estimator` are the tail's.
@@ -193,6 +196,10 @@ class Continuous(BlockStage):
         values = (name, chosen, predictors, numeric, by_household, pooling, by, decimals, means_by)
         for option, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, option.name, value)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists; a run file sets the options without `__init__`."""
         keep_own(self)
 
     @property

@@ -42,7 +42,7 @@ OPTIONS: list[tuple[type, dict[str, Any]]] = [
     (Relation, {"name": "status", "relationship": "sex", "head": "f", "direct": ["m"],
                 "predictors": ["age"]}),
     (Continuous, {"name": "income", "predictors": ["age"], "breaks": [0.0, 10.0, 20.0],
-                  "trim": [0.0, 0.1], "intervals": ["low", "high"]}),
+                  "intervals": ["low", "high"]}),
     (Components, {"total": "income", "parts": ["wage", "other"], "by": ["status"]}),
     (GibbsPass, {"variables": ["status"], "predictors": ["age"]}),
     (Impute, {"variables": ["status"], "given": ["age"]}),
