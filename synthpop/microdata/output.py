@@ -61,7 +61,7 @@ class Output:
         """Say a sentence to the user."""
         self.messages.append(text)
         if not (self.quiet or self.as_json):
-            print(text)  # noqa: T201
+            print(text, flush=True)  # noqa: T201 - at once, also into a pipe
 
     def answer(self, **values: Any) -> None:
         """Add values to the JSON object."""
