@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from synthpop.app.start import open_app
 from synthpop.microdata.command import command_line, guarded, keep_sources, write_schema
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.events import Event
@@ -285,22 +286,11 @@ def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:
         raise typer.Exit(LIMIT_EXCEEDED)
 
 
-@app.command(name="app")
-def open_app(
-    project: Annotated[
-        Path | None, typer.Argument(help="Folder of a project that stays; without one, none does.")
-    ] = None,
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 0,
-    upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
-    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
-) -> None:
-    """Protect a file or judge a release in the browser, on this machine.
-
-    Example: riskeval app my-project
-    """
-    from synthpop.app.start import start_app
-
-    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=say)
+app.command(
+    name="app",
+    help="Protect a file or judge a release in the browser, on this machine.\n\n"
+    "Example: riskeval app my-project",
+)(open_app)
 
 
 def main() -> None:

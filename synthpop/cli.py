@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+from synthpop.app.start import open_app
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.events import Event
@@ -300,22 +301,12 @@ def verify(
     answer(folder=folder, problems=problems)
 
 
-@app.command(name="app")
-def open_app(
-    project: Annotated[
-        Path | None, typer.Argument(help="Folder of a project that stays; without one, none does.")
-    ] = None,
-    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 0,
-    upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
-    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
-) -> None:
-    """Protect a file, judge a release or create a population in the browser, on this machine.
-
-    Example: synthpop app my-project
-    """
-    from synthpop.app.start import start_app
-
-    start_app(project, port=port, upload_limit=upload_limit, browser=browser, say=say)
+app.command(
+    name="app",
+    help="Protect a file, judge a release or create a population in the browser,\n"
+    "on this machine.\n\n"
+    "Example: synthpop app my-project",
+)(open_app)
 
 
 @app.command()

@@ -120,10 +120,6 @@ class Recorder:
     def pytest_assertion_pass(self, item: Any, lineno: int, orig: str, expl: str) -> None:
         self.statements += 1
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.when == "call":
-            self.outcome = report.outcome
-
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: Any) -> Iterator[None]:
         outcome = yield

@@ -140,7 +140,7 @@ def _row(compared: bool, how: str, original: int, release: int, shared: int) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class MatchedLevels:
     """One column of both files on common levels, and how that was reached.
 
     Attributes
@@ -167,7 +167,7 @@ def match_levels(
     y: pd.Series,
     rows: np.ndarray | None,
     declared: Mapping[Any, Any] | None = None,
-) -> Matched:
+) -> MatchedLevels:
     """Bring one column of both files to common levels.
 
     Examples
@@ -181,14 +181,16 @@ def match_levels(
     y_codes, y_levels = _used(y)
     counts = (len(x_levels), len(y_levels))
     if not y_levels:
-        return Matched(x, y, "", "is missing in all records of the release", (*counts, 0))
+        return MatchedLevels(x, y, "", "is missing in all records of the release", (*counts, 0))
     both = set(x_levels) & set(y_levels)
     if not both and not declared:
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
             how = "levels were compared by their text"
             text = {level: level_text(level) for level in x_levels}
-            return Matched(*by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text)
+            return MatchedLevels(
+                *by_text, how, "", (*counts, len(common_levels(*by_text)[0])), text
+            )
     rule: Mapping[Any, Any] | None = _as_levels(declared, x_levels, y_levels)
     if rule is None and rows is not None:
         rule = learn(x_codes[rows], y_codes, x_levels, y_levels)
@@ -197,7 +199,7 @@ def match_levels(
     if not both:
         reason = "has no level in common with the original"
         reason += "" if rows is None else ", and one level became several"
-        return Matched(x, y, "", reason, (*counts, 0))
+        return MatchedLevels(x, y, "", reason, (*counts, 0))
     new = len(y_levels) - len(both)
     how = (
         "the same levels"
@@ -209,7 +211,7 @@ def match_levels(
         near = near_levels(y_levels, x_levels)
         if near:
             how += f" ({len(near)} nearly, for instance {near[0][0]!r} and {near[0][1]!r})"
-    return Matched(x, y, how, "", (*counts, len(both)))
+    return MatchedLevels(x, y, how, "", (*counts, len(both)))
 
 
 def _as_levels(
@@ -297,7 +299,7 @@ def _mapped(
     y_levels: tuple[Any, ...],
     rule: Mapping[Any, Any],
     counts: tuple[int, int],
-) -> Matched:
+) -> MatchedLevels:
     codes = _in_order(y, y_levels)
     levels: tuple[Any, ...] = (
         *codes,
@@ -315,8 +317,8 @@ def _mapped(
         how += f"; {gone} {'has' if gone == 1 else 'have'} no counterpart"
     shared = len(common_levels(x, coded)[0])
     if not shared:
-        return Matched(x, coded, "", "has no level in common with the original", (*counts, 0))
-    return Matched(x, coded, how, "", (*counts, shared), rule)
+        return MatchedLevels(x, coded, "", "has no level in common with the original", (*counts, 0))
+    return MatchedLevels(x, coded, how, "", (*counts, shared), rule)
 
 
 def _in_order(y: pd.Series, levels: tuple[Any, ...]) -> tuple[Any, ...]:

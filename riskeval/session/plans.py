@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class PlanTrial:
     """What one plan makes of the file.
 
     Attributes

@@ -20,7 +20,7 @@ from riskeval.session.candidates import (
 )
 from riskeval.session.loss import cells_lost, role_losses
 from riskeval.session.measure import records_below, risk_measurements
-from riskeval.session.plans import PlanSearch, Trial, front_of, short_text
+from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.steps import Step
 from synthpop.microdata.checks import check_choice
@@ -159,9 +159,9 @@ class _Search:
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
         self.treatments = number_treatments(session.roles.numeric)
         self.frames: dict[tuple[str, ...], pd.DataFrame] = {}
-        self.nodes: dict[Node, Trial] = {}
-        self.masked: dict[int, Trial] = {}
-        self.whole: dict[tuple[Node, int], Trial] = {}
+        self.nodes: dict[Node, PlanTrial] = {}
+        self.masked: dict[int, PlanTrial] = {}
+        self.whole: dict[tuple[Node, int], PlanTrial] = {}
         self.tried = 0
         self.wanted = {*SCORED, "below_3_after_recovery", *limits}
         self.original = self._measure(session.original, ())
@@ -189,7 +189,7 @@ class _Search:
         # 3. what is left of the expected front
         yield from self._whole_plans(None)
 
-    def _try_node(self, node: Node) -> Trial:
+    def _try_node(self, node: Node) -> PlanTrial:
         chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
         k = self.sizes[node[0]]
         return self._try(self.start, [*chosen, ("local_suppression", {"k": k})])
@@ -223,7 +223,7 @@ class _Search:
 
     def _try(
         self, frame: pd.DataFrame, verbs: Sequence[Arguments], before: tuple[Step, ...] = ()
-    ) -> Trial:
+    ) -> PlanTrial:
         """Carry out steps on a file and measure what comes out."""
         self.tried += 1
         roles = self.session.roles
@@ -235,7 +235,7 @@ class _Search:
                 released = run_step(step, released, roles).data
                 steps.append(step)
         except MicrodataError as problem:
-            return Trial((*steps,), problem=f"{verbs[-1][0]}: {problem}")
+            return PlanTrial((*steps,), problem=f"{verbs[-1][0]}: {problem}")
         self.frames[tuple(map(str, steps))] = released
         while len(self.frames) > REMEMBERED:
             self.frames.pop(next(iter(self.frames)))
@@ -255,7 +255,7 @@ class _Search:
             return arguments
         return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
 
-    def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> Trial:
+    def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> PlanTrial:
         session = self.session
         k = int(self.limits.get("k", 3))
         measured = risk_measurements(session.original, released, session.roles, self.wanted)
@@ -266,9 +266,9 @@ class _Search:
             else records_below(session.original, released, session.roles, k)
         )
         values["cells_lost"] = cells_lost(session.original, released, session.roles.keys)
-        return Trial(steps, values, role_losses(session.original, released, session.roles))
+        return PlanTrial(steps, values, role_losses(session.original, released, session.roles))
 
-    def _risks(self, trial: Trial) -> dict[str, float]:
+    def _risks(self, trial: PlanTrial) -> dict[str, float]:
         """Return the risks as parts of those of the original."""
         scored = {*SCORED, *(name for name in self.limits if name not in LIMITS)}
         return {
@@ -277,10 +277,10 @@ class _Search:
             if name in scored and whole > 0 and name in trial.values
         }
 
-    def _loss(self, trial: Trial) -> float:
+    def _loss(self, trial: PlanTrial) -> float:
         return float(np.mean([*trial.losses.values()])) if trial.losses else 1.0
 
-    def _point(self, trial: Trial) -> tuple[float, float]:
+    def _point(self, trial: PlanTrial) -> tuple[float, float]:
         """Return risk without the numeric keys and loss of a plan of the keys; NaN if it failed."""
         if trial.problem:
             return np.nan, np.nan
@@ -289,14 +289,14 @@ class _Search:
             self._loss(trial)
         )
 
-    def _joined(self, keys: Trial, numbers: Trial) -> tuple[float, float]:
+    def _joined(self, keys: PlanTrial, numbers: PlanTrial) -> tuple[float, float]:
         """Return the expected risk and loss of both parts together."""
         interval = self._risks(numbers).get("interval_disclosure", 0.0)
         numeric = self.session.roles.numeric
         losses = {**keys.losses, **{name: numbers.losses[name] for name in numeric}}
         return max(self._point(keys)[0], interval), float(np.mean([*losses.values()]))
 
-    def _within(self, trial: Trial, loss: float) -> bool:
+    def _within(self, trial: PlanTrial, loss: float) -> bool:
         values = {**trial.values, "loss": loss}
         return all(
             values["below_k"] == 0 if name == "k" else values[name] <= limit

@@ -21,7 +21,7 @@ Action = Callable[["View", Mapping[str, Any]], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BackgroundJob:
     """Something that the child process computes.
 
     Attributes
@@ -88,7 +88,7 @@ class Journey:
         Its name, and a sentence for the start.
     pages : mapping of name to Page
         In their order.
-    jobs : mapping of name to Job
+    jobs : mapping of name to BackgroundJob
     needs : callable
         Jobs whose results every page shows.
     bar : callable
@@ -103,7 +103,7 @@ class Journey:
     title: str
     text: str
     pages: Mapping[str, Page]
-    jobs: Mapping[str, Job] = field(default_factory=dict)
+    jobs: Mapping[str, BackgroundJob] = field(default_factory=dict)
     needs: Callable[[View], list[Need]] = lambda view: []
     bar: Callable[[View], Tag | None] = lambda view: None
     side: Callable[[View], Tag | None] = lambda view: None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from synthpop.app.create.journey import JOURNEY as CREATE
-from synthpop.app.jobs import Job, Journey
+from synthpop.app.jobs import BackgroundJob, Journey
 from synthpop.app.judge.journey import JOURNEY as JUDGE
 from synthpop.app.protect.journey import JOURNEY as PROTECT
 
 JOURNEYS: dict[str, Journey] = {"protect": PROTECT, "judge": JUDGE, "create": CREATE}
-JOBS: dict[str, Job] = {
+JOBS: dict[str, BackgroundJob] = {
     f"{name}.{job}": work
     for name, journey in JOURNEYS.items()
     for job, work in journey.jobs.items()

@@ -1,20 +1,23 @@
-"""Start of the app, for the command lines of both packages."""
+"""The command `app` of both packages: start the app, without importing Shiny before it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.output import say
 
 
-def start_app(
-    project: Path | None,
-    *,
-    port: int,
-    upload_limit: int,
-    browser: bool,
-    say: Callable[[str], object],
+def open_app(
+    project: Annotated[
+        Path | None, typer.Argument(help="Folder of a project that stays; without one, none does.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 0,
+    upload_limit: Annotated[int, typer.Option(help="Largest file to open, in MB.")] = 2048,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
     """Serve the app until it is stopped; see `run_app`.
 

@@ -16,8 +16,8 @@ from typing import Any
 from synthpop.app.jobs import Need, Page
 from synthpop.app.project import Project, load, perform, save
 from synthpop.app.registry import JOBS, JOURNEYS
-from synthpop.app.view import Notice, Outcome, Running, View
-from synthpop.app.worker import Answer, Cancelled, Worker
+from synthpop.app.view import JobOutcome, Notice, Running, View
+from synthpop.app.worker import Cancelled, Worker, WorkerAnswer
 from synthpop.microdata.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
@@ -40,7 +40,7 @@ class Tab:
         self.temporary = temporary
         self.project = load(folder) if (folder / "project.json").exists() else Project()
         self.chosen: dict[str, Any] = {}
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, JobOutcome] = {}
         self.running: Running | None = None
         self.notice: Notice | None = None
         self.download = ""
@@ -182,27 +182,27 @@ class Tab:
             loop.call_soon_threadsafe(self.listener, "status")
 
         project = self.project.model_dump(mode="json", exclude={"record"})
-        answer: Answer | None = None
+        answer: WorkerAnswer | None = None
         try:
             answer = await asyncio.to_thread(
                 self.worker.call, need.job, project, dict(need.arguments), progress
             )
         except Cancelled as problem:
-            answer = Answer(fault=str(problem))
+            answer = WorkerAnswer(fault=str(problem))
         except WorkerError as problem:
-            answer = Answer(fault=str(problem))
+            answer = WorkerAnswer(fault=str(problem))
         finally:
             self._usual[need.job] = running.seconds()
             self.running = None
             self.listener("status")
         if background:
-            self.outcomes[need.job] = Outcome(need.stamp, answer)
+            self.outcomes[need.job] = JobOutcome(need.stamp, answer)
             self.listener("page")
             self.listener("bar")
         else:
             self._finish(need, answer)
 
-    def _finish(self, need: Need, answer: Answer) -> None:
+    def _finish(self, need: Need, answer: WorkerAnswer) -> None:
         """Use the result of a job that the user asked for."""
         if answer.fault:
             self._tell("fault", answer.fault)
@@ -216,7 +216,7 @@ class Tab:
                 self.command(name, arguments)
         if texts or answer.notes:
             self._tell("done", "\n".join([*texts, *answer.notes]))
-        self.outcomes[need.job] = Outcome("", answer)
+        self.outcomes[need.job] = JobOutcome("", answer)
         if isinstance(value, dict) and "file" in value:
             self.download = value["file"]
             self.listener("download")

@@ -9,15 +9,15 @@ from typing import Any
 
 from synthpop.app.project import Project
 from synthpop.app.texts import translate
-from synthpop.app.worker import Answer
+from synthpop.app.worker import WorkerAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """The answer to a job, and what it depends on."""
 
     stamp: str
-    answer: Answer
+    answer: WorkerAnswer
 
 
 @dataclass(slots=True)
@@ -83,14 +83,14 @@ class View:
     project : Project
     chosen : mapping
         What is chosen on pages and not part of the project, such as the method that is shown.
-    outcomes : mapping of job to Outcome
+    outcomes : mapping of job to JobOutcome
     busy : frozenset of str
         Jobs that run or wait.
     """
 
     project: Project
     chosen: Mapping[str, Any] = field(default_factory=dict)
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, JobOutcome] = field(default_factory=dict)
     busy: frozenset[str] = frozenset()
 
     @property

@@ -19,7 +19,7 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WorkerAnswer:
     """What a job gave: a value, or the message of a fault; and warnings."""
 
     value: Any = None
@@ -80,7 +80,7 @@ class Worker:
         project: Mapping[str, Any],
         arguments: Mapping[str, Any],
         progress: Progress = lambda event: None,
-    ) -> Answer:
+    ) -> WorkerAnswer:
         """Let the child do a job; blocks until it is done.
 
         Raises
@@ -114,9 +114,9 @@ class Worker:
                     if message["event"] == "progress":
                         progress(message)
                     elif message["event"] == "fault":
-                        return Answer(fault=message["message"])
+                        return WorkerAnswer(fault=message["message"])
                     else:
-                        return Answer(message["value"], notes=tuple(message["notes"]))
+                        return WorkerAnswer(message["value"], notes=tuple(message["notes"]))
             except (OSError, ValueError):
                 pass
             self.stop()

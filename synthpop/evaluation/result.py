@@ -112,11 +112,11 @@ class FitReport(Result):
 
     def _main_figure(self) -> Figure | None:
         from synthpop.figures.distance_dots import distance_dots
-        from synthpop.figures.style import Names
+        from synthpop.figures.style import FigureNames
         from synthpop.figures.tables import overall_distances
 
         overall = overall_distances(self)
-        return distance_dots(overall, Names()) if len(overall) else None
+        return distance_dots(overall, FigureNames()) if len(overall) else None
 
     def figures(self) -> dict[str, Figure]:
         """Return all pictures by name, with titles; they are drawn from the tables.
@@ -124,10 +124,10 @@ class FitReport(Result):
         Save one for print as ``fit.figures()["distances"].savefig("distances.pdf")``.
         """
         from synthpop.figures.gallery import draw_all, with_titles
-        from synthpop.figures.style import Names
+        from synthpop.figures.style import FigureNames
         from synthpop.microdata.pictures import Gallery
 
-        return Gallery(with_titles(draw_all(self), Names()))
+        return Gallery(with_titles(draw_all(self), FigureNames()))
 
     @property
     def ranking(self) -> pd.DataFrame:

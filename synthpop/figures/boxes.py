@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, number_axis, side_legend, wrapped
+from synthpop.figures.style import FigureNames, number_axis, side_legend, wrapped
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST = 20
 
 
 @styled
-def boxes(table: pd.DataFrame, names: Names) -> Figure:
+def boxes(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the rows of one number and one factor of the table ``boxes``.
 
     The box holds the middle half of the persons, the line in it is the median, the whiskers end at

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, number_axis, percent_axis, wrapped
+from synthpop.figures.style import FigureNames, number_axis, percent_axis, wrapped
 from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12
 
 
 @styled
-def curve(table: pd.DataFrame, names: Names) -> Figure:
+def curve(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the distribution functions of one number, all persons."""
     name = str(table["variable"].iloc[0])
     figure = new_figure(HALF, 3.5)
@@ -28,7 +28,7 @@ def curve(table: pd.DataFrame, names: Names) -> Figure:
 
 
 @styled
-def curves_by_group(table: pd.DataFrame, names: Names) -> Figure:
+def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw one panel a group, the 12 with most sample persons at most."""
     name = str(table["variable"].iloc[0])
     size = table.groupby("level", sort=False)["n_sample"].first()
@@ -39,7 +39,7 @@ def curves_by_group(table: pd.DataFrame, names: Names) -> Figure:
 
 
 @styled
-def curves_of_parts(table: pd.DataFrame, names: Names) -> Figure:
+def curves_of_parts(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw one panel a variable."""
     groups = [(names.short(str(name)), part)
               for name, part in table.groupby("variable", sort=False)]  # fmt: skip

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, percent_axis, wrapped
+from synthpop.figures.style import FigureNames, percent_axis, wrapped
 from synthpop.microdata.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
 
 
 @styled
-def distance_dots(table: pd.DataFrame, names: Names) -> Figure:
+def distance_dots(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw distances over all persons, total variation left, Kolmogorov-Smirnov right."""
     groups = [(title, table[table["measure"] == measure]) for measure, title in (
         ("tvd", "Categorical variables: total variation"),

@@ -16,7 +16,7 @@ from synthpop.figures.mosaic import mosaic
 from synthpop.figures.part_totals import part_totals
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
-from synthpop.figures.style import Names, put_title
+from synthpop.figures.style import FigureNames, put_title
 from synthpop.figures.tables import main_numbers, overall_distances, shown_groups, shown_pairs
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def draw_all(
         ``mosaic <a> x <b>``, ``curve <variable>``, ``curve <variable> by <group>``,
         ``boxes <variable> by <group>``, ``totals <total>``, ``curves <total>``.
     """
-    names = Names(labels or {}, units or {})
+    names = FigureNames(labels or {}, units or {})
     pictures: dict[str, Figure] = {}
     overall = overall_distances(fit)
     if len(overall):
@@ -76,19 +76,19 @@ def draw_all(
     return pictures
 
 
-def with_titles(pictures: Mapping[str, Figure], names: Names) -> dict[str, Figure]:
+def with_titles(pictures: Mapping[str, Figure], names: FigureNames) -> dict[str, Figure]:
     """Write above each picture what it shows, for print; pages have titles of their own."""
     for key, figure in pictures.items():
         put_title(figure, title_of(key, names))
     return dict(pictures)
 
 
-def title_of(key: str, names: Names) -> str:
+def title_of(key: str, names: FigureNames) -> str:
     """Return the title of a picture of `draw_all`.
 
     Examples
     --------
-    >>> title_of("boxes income by job", Names({"income": "Net income"}))
+    >>> title_of("boxes income by job", FigureNames({"income": "Net income"}))
     'Net income (income) by job: 5, 25, 50, 75 and 95 % quantiles, diamond: mean'
     """
     if key in WHOLE_TITLES:
@@ -119,7 +119,7 @@ TITLES = {
 }
 
 
-def _number_pictures(fit: FitReport, names: Names) -> dict[str, Figure]:
+def _number_pictures(fit: FitReport, names: FigureNames) -> dict[str, Figure]:
     pictures: dict[str, Figure] = {}
     curves, box_table = fit.tables["curves"], fit.tables["boxes"]
     for name in main_numbers(fit):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, number_axis, side_legend, wrapped
+from synthpop.figures.style import FigureNames, number_axis, side_legend, wrapped
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST_STRATA = 40
@@ -16,7 +16,7 @@ MOST_STRATA = 40
 
 @styled
 def household_sizes(
-    by_size: pd.DataFrame, by_stratum: pd.DataFrame, strata: str | None, names: Names
+    by_size: pd.DataFrame, by_stratum: pd.DataFrame, strata: str | None, names: FigureNames
 ) -> Figure:
     """Draw the tables ``households_by_size`` and, where there are strata, ``..._by_stratum``."""
     by_stratum = by_stratum.head(MOST_STRATA)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, level_colours, wrapped
+from synthpop.figures.style import FigureNames, level_colours, wrapped
 from synthpop.microdata.distances import (
     LARGE_ERRORS,
     NOTABLE_ERRORS,
@@ -21,7 +21,7 @@ WITHIN = "#d5dae0"
 
 
 @styled
-def mosaic(table: pd.DataFrame, names: Names, effective: float) -> Figure:
+def mosaic(table: pd.DataFrame, names: FigureNames, effective: float) -> Figure:
     """Draw the rows of one pair of the table ``two_way``.
 
     The variable with more levels goes along the bottom, with columns as wide as its shares; each

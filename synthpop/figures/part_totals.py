@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, percent_axis, side_legend, wrapped
+from synthpop.figures.style import FigureNames, percent_axis, side_legend, wrapped
 from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, new_figure, styled
 
 
 @styled
-def part_totals(table: pd.DataFrame, names: Names) -> Figure:
+def part_totals(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the shares of the parts of one total (table ``components`` without the total's row)."""
     total = str(table["total"].iloc[0])
     figure = new_figure(HALF, 1.2 + 0.42 * len(table))

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from synthpop.figures.style import Names, percent_axis, side_legend, wrapped
+from synthpop.figures.style import FigureNames, percent_axis, side_legend, wrapped
 from synthpop.microdata.pictures import HALF, POPULATION, SAMPLE, new_figure, styled
 
 MOST = 24
 
 
 @styled
-def share_bars(table: pd.DataFrame, names: Names) -> Figure:
+def share_bars(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the rows of one variable of the table ``one_way``; the 24 largest levels at most."""
     name = str(table["variable"].iloc[0])
     if len(table) > MOST:

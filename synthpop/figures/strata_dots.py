@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from synthpop.figures.style import Names, wrapped
+from synthpop.figures.style import FigureNames, wrapped
 from synthpop.microdata.pictures import (
     INK,
     LINE,
@@ -27,7 +27,7 @@ INCH_PER_STRATUM, INCH_PER_LETTER = 0.19, 0.075
 
 
 @styled
-def strata_dots(table: pd.DataFrame, names: Names) -> Figure:
+def strata_dots(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw the rows of one variable of the table ``by_stratum``, the 12 largest levels at most.
 
     All panels lie in one pair of axes, each in its own unit square: that is several times faster

@@ -18,7 +18,7 @@ from synthpop.microdata.text import percent_tick, tick
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FigureNames:
     """What variables are called in pictures and tables.
 
     Attributes
@@ -37,7 +37,7 @@ class Names:
 
         Examples
         --------
-        >>> Names({"pl030": "Economic status"}).title("pl030")
+        >>> FigureNames({"pl030": "Economic status"}).title("pl030")
         'Economic status (pl030)'
         """
         text = self.short(name)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.ranking import KINDS
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata import charts as svg
 from synthpop.microdata.language import gettext
 from synthpop.microdata.page_facts import Svg, table
@@ -26,7 +26,7 @@ TITLES = {
 }
 
 
-def member_tables(fit: FitReport, names: Names, external: bool) -> list[dict[str, Any]]:
+def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[dict[str, Any]]:
     """Return a table for each kind of comparison, the farthest for its error first."""
     rows = fit.tables["households"]
     if rows.empty:
@@ -50,7 +50,7 @@ def member_tables(fit: FitReport, names: Names, external: bool) -> list[dict[str
     return result
 
 
-def _cells(row: dict[Any, Any], names: Names, reach: float) -> list[Any]:
+def _cells(row: dict[Any, Any], names: FigureNames, reach: float) -> list[Any]:
     share = row["measure"] in ("agreement", "indicator")
     text = short_percent if share else number
     values = [

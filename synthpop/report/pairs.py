@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import LARGE_ERRORS, NOTABLE_ERRORS, standardised_differences
 from synthpop.microdata.language import said
@@ -19,7 +19,7 @@ MOST_SHOWN = 6
 MOST_CELLS = 400
 
 
-def all_pairs(fit: FitReport, names: Names) -> dict[str, Any]:
+def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
     """Return the table of all pairs, the farthest for their sampling error first."""
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"]
     reach = float(rows["ratio"].max()) if len(rows) else 1.0
@@ -35,7 +35,7 @@ def all_pairs(fit: FitReport, names: Names) -> dict[str, Any]:
     return table(head, body)
 
 
-def farthest_pairs(fit: FitReport, names: Names) -> list[dict[str, Any]]:
+def farthest_pairs(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return title and cells of the pairs that are farthest for their sampling error."""
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"].head(MOST_SHOWN)
     shown = []

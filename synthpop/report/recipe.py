@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import count, number, percent, plural
@@ -34,7 +34,7 @@ NO_FALLBACK = "No fallback was needed: every model was fitted as asked, in every
 
 
 def steps(
-    recipe: Any, names: Names, pooling: Mapping[str, Mapping[str, Any]] | None = None
+    recipe: Any, names: FigureNames, pooling: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Return the table of steps, in the order in which they ran.
 
@@ -88,7 +88,7 @@ def _donors(item: Mapping[str, Any]) -> str:
     return f"; donors borrowed from other strata (prior size {many} households), {kept}"
 
 
-def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     if kind == "structure":
         how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
         return ", ".join(names.title(name) for name in stage["variables"]), how
@@ -138,7 +138,7 @@ def _described(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, 
     return names.title(stage.get("name", "")), how
 
 
-def _population_stage(kind: str, stage: Mapping[str, Any], names: Names) -> tuple[str, str]:
+def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     tables = stage["margins"]
     cells = plural(sum(item["n_cells"] for item in tables), "known total")
     if kind == "distribute":

@@ -9,7 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.text import (
@@ -109,7 +109,7 @@ def quantile_table(fit: FitReport, name: str) -> dict[str, Any]:
     return table(["Persons below", "Survey", "Population", "Difference"], body)
 
 
-def components(fit: FitReport, names: Names) -> list[dict[str, Any]]:
+def components(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return for each total the table of its parts."""
     found = []
     rows = fit.tables["components"]
@@ -150,7 +150,7 @@ def _part_shares(row: Mapping[Any, Any], total: str) -> list[str]:
     return [percent(q), percent(p), points(p - q)]
 
 
-def comparisons(fit: FitReport, names: Names) -> dict[str, Any]:
+def comparisons(fit: FitReport, names: FigureNames) -> dict[str, Any]:
     """Return all comparisons of persons but two-way tables, the farthest for its error first."""
     rows = fit.ranking
     rows = rows[rows["kind"].isin(["variable", "by group", "conditional", "households"])]

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from synthpop.figures.objective_trace import objective_trace
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.page_facts import table
 from synthpop.microdata.suppression import SMALLEST_COUNT
 from synthpop.microdata.text import change, count, number, percent, plural
@@ -24,7 +24,7 @@ EXACT, HALF = 1e-9, 0.5
 
 
 def totals_facts(
-    calibration: Any, population: Population | None, names: Names, external: bool
+    calibration: Any, population: Population | None, names: FigureNames, external: bool
 ) -> dict[str, Any] | None:
     """Return the section on known totals; None where there were none.
 
@@ -33,7 +33,7 @@ def totals_facts(
     calibration : Calibration or None
     population : Population or None
         Its manifest tells what the last steps of the recipe did.
-    names : Names
+    names : FigureNames
     external : bool
         Totals below 5 are not shown, and no ratio of a single person's weights.
 
@@ -208,7 +208,7 @@ def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, An
     }
 
 
-def _step(step: StepRecord, place: int, names: Names, external: bool) -> dict[str, Any]:
+def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> dict[str, Any]:
     cells = _Cells(pd.DataFrame(step.margins), external)
     total = float(np.abs(cells.target).sum())
     annealed = "trace" in step.details
@@ -265,7 +265,7 @@ def _verdict(step: StepRecord) -> str:
     )
 
 
-def _changes(step: StepRecord, names: Names) -> list[str]:
+def _changes(step: StepRecord, names: FigureNames) -> list[str]:
     regions = pd.DataFrame(step.details["regions"])
     exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
     told = [
@@ -303,7 +303,7 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     return table(head, rows)
 
 
-def _distances(step: StepRecord, names: Names) -> dict[str, Any]:
+def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
     changes = pd.DataFrame(step.details["distances"])
     order = np.argsort(-changes["distance"].to_numpy(dtype=float), kind="stable")
     rows = [
@@ -318,7 +318,7 @@ def _distances(step: StepRecord, names: Names) -> dict[str, Any]:
     return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
 
 
-def _prepared(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+def _prepared(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
     if "calibrated" in record:
         return _calibrated_coarsely(record)
     part = _imputed if "n_imputed" in record else _heaps
@@ -340,7 +340,7 @@ def _calibrated_coarsely(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": title, "sentences": sentences, "tables": [], "picture": ""}
 
 
-def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+def _imputed(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
     """Say which missing values were filled; counts of survey persons stay inside."""
     variables = record["variables"]
     titles = [names.title(str(row["variable"])) for row in variables]
@@ -360,7 +360,7 @@ def _imputed(record: Mapping[str, Any], names: Names, external: bool) -> dict[st
     return {"title": title, "sentences": sentences, "tables": tables, "picture": ""}
 
 
-def _heaps(record: Mapping[str, Any], names: Names, external: bool) -> dict[str, Any]:
+def _heaps(record: Mapping[str, Any], names: FigureNames, external: bool) -> dict[str, Any]:
     name = record["stage"].partition(" ")[2]
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [

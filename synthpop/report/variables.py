@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.figures.tables import shown_groups
 from synthpop.microdata import charts as svg
 from synthpop.microdata.distances import share_errors
@@ -34,7 +34,7 @@ CURVE = (
 )
 
 
-def variable_rows(fit: FitReport, names: Names) -> list[dict[str, Any]]:
+def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return what the page shows of each variable, the one with the worst comparison first.
 
     Returns
@@ -100,7 +100,7 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     return text
 
 
-def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: Names) -> dict[str, Any]:
+def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames) -> dict[str, Any]:
     q, p = rows["sample"].to_numpy(dtype=float), rows["population"].to_numpy(dtype=float)
     errors = share_errors(q, fit.effective_size)
     gaps = p - q
@@ -150,7 +150,7 @@ def _strata(fit: FitReport, name: str) -> dict[str, Any] | None:
     return table(["Stratum", "TVD", "Sampling error", "Distance over error"], body)
 
 
-def _number(fit: FitReport, name: str, names: Names, is_far: bool) -> dict[str, Any]:
+def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict[str, Any]:
     curves = fit.tables["curves"]
     curves = curves.reindex(columns=["variable", "by", "x", "sample", "population"])
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
@@ -181,7 +181,7 @@ def _number(fit: FitReport, name: str, names: Names, is_far: bool) -> dict[str, 
     }
 
 
-def _groups(fit: FitReport, name: str, by: str, names: Names) -> dict[str, Any]:
+def _groups(fit: FitReport, name: str, by: str, names: FigureNames) -> dict[str, Any]:
     rows = fit.tables["groups"]
     rows = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
     ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import finding, row_id, verdict
 from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
@@ -101,7 +101,7 @@ def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def worst_items(
-    fit: FitReport, recipe: Sequence[Mapping[str, Any]], names: Names
+    fit: FitReport, recipe: Sequence[Mapping[str, Any]], names: FigureNames
 ) -> list[dict[str, str]]:
     """Return what most needs a look: a sentence, where to look, and what to do."""
     return [

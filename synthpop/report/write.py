@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, gettext, use_language
@@ -194,7 +194,7 @@ def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[s
     """Return the facts of a stored report."""
     external = audience == "external"
     fit = suppressed(source.fit) if external else source.fit
-    names = Names(source.labels, source.units)
+    names = FigureNames(source.labels, source.units)
     known = population if isinstance(population, Population) else None
     recipe = known.manifest.identity.recipe if known else ()
     risk = source.risk
@@ -233,7 +233,7 @@ def stored_facts(source: StoredReport, population: Any, audience: str) -> dict[s
     }
 
 
-def _steps(population: Population, names: Names) -> dict[str, Any]:
+def _steps(population: Population, names: FigureNames) -> dict[str, Any]:
     manifest = population.manifest
     return steps(manifest.identity.recipe, names, manifest.pooling)
 

@@ -14,7 +14,6 @@ from tests.fuzz.inputs import Maker
 
 KEYS = ("age", "sex", "region", "status", "group")
 AMOUNTS = ("income", "age", "score")
-ORIGINALS = ("data", "original", "release", "released", "sample", "survey", "synthetic", "values")
 UNKNOWN = object()
 SKIPPED = ("progress", "out", "workers", "path", "folder", "n_jobs", "to", "model")
 """Arguments that write files or start processes stay at their defaults."""

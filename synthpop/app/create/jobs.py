@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.app.create.recipe import document, folder_name, read_plan, recipe_stamp
 from synthpop.app.create.state import CreateState
-from synthpop.app.jobs import Commands, Job
+from synthpop.app.jobs import BackgroundJob, Commands
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.tables import plain_table
 from synthpop.app.workspace import Workspace
@@ -202,15 +202,15 @@ def _take(value: Any) -> Commands:
     return [("create.take_recipe", {"roles": value["roles"], "stages": value["stages"]})]
 
 
-JOBS: dict[str, Job] = {
-    "preview": Job(preview, "Reading the first rows"),
-    "columns": Job(columns, "Reading the file"),
-    "starter": Job(starter, "Writing a first recipe"),
-    "take_starter": Job(starter, "Writing a first recipe", _take),
-    "check": Job(check, "Checking the recipe"),
-    "run": Job(run, "Creating the population"),
-    "scenarios": Job(scenarios, "Attacking the population"),
-    "report": Job(report, "Writing the report"),
-    "export": Job(export, "Writing the file"),
-    "run_file": Job(run_file, "Writing the run file"),
+JOBS: dict[str, BackgroundJob] = {
+    "preview": BackgroundJob(preview, "Reading the first rows"),
+    "columns": BackgroundJob(columns, "Reading the file"),
+    "starter": BackgroundJob(starter, "Writing a first recipe"),
+    "take_starter": BackgroundJob(starter, "Writing a first recipe", _take),
+    "check": BackgroundJob(check, "Checking the recipe"),
+    "run": BackgroundJob(run, "Creating the population"),
+    "scenarios": BackgroundJob(scenarios, "Attacking the population"),
+    "report": BackgroundJob(report, "Writing the report"),
+    "export": BackgroundJob(export, "Writing the file"),
+    "run_file": BackgroundJob(run_file, "Writing the run file"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import Job
+from synthpop.app.jobs import BackgroundJob
 from synthpop.app.judge.state import JudgeState
 from synthpop.app.reading import describe_columns
 from synthpop.app.tables import plain_table
@@ -196,11 +196,11 @@ def report(
     return {"file": name}
 
 
-JOBS: dict[str, Job] = {
-    "columns": Job(columns, "Reading the files"),
-    "suggest": Job(suggest, "Looking for roles"),
-    "compare": Job(compare_releases, "Comparing the releases with the original"),
-    "attack": Job(attack, "Attacking the synthetic files"),
-    "report": Job(report, "Writing the report"),
-    "attack_report": Job(attack_report, "Writing the report"),
+JOBS: dict[str, BackgroundJob] = {
+    "columns": BackgroundJob(columns, "Reading the files"),
+    "suggest": BackgroundJob(suggest, "Looking for roles"),
+    "compare": BackgroundJob(compare_releases, "Comparing the releases with the original"),
+    "attack": BackgroundJob(attack, "Attacking the synthetic files"),
+    "report": BackgroundJob(report, "Writing the report"),
+    "attack_report": BackgroundJob(attack_report, "Writing the report"),
 }

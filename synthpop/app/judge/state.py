@@ -16,7 +16,7 @@ COLUMNS, ONE_COLUMN = ("keys", "sensitive", "numeric"), ("weights", "household")
 MOST_RELEASES = 8
 
 
-class ReleasedFile(Table):
+class JudgedFile(Table):
     """A release: its data, and whether its records are those of the original."""
 
     source: Source
@@ -45,7 +45,7 @@ class JudgeState(Table):
     """The original, the releases, a hold-out, and what an intruder is thought to know."""
 
     original: Source | None = None
-    releases: tuple[ReleasedFile, ...] = ()
+    releases: tuple[JudgedFile, ...] = ()
     holdout: Source | None = None
     roles: JudgeRoles = JudgeRoles()
     seed: int = Field(default=1, ge=0)
@@ -63,7 +63,7 @@ def add_release(state: JudgeState, name: str, file: str) -> JudgeState:
         faults = Faults("project")
         faults.add("release", f"there are {MOST_RELEASES} already", remedy="Remove one first.")
         faults.raise_if_any()
-    new = ReleasedFile(source=Source(name=name, file=file))
+    new = JudgedFile(source=Source(name=name, file=file))
     return state.model_copy(update={"releases": (*state.releases, new)})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import Job
+from synthpop.app.jobs import BackgroundJob
 from synthpop.app.protect.session import session_of
 from synthpop.app.tables import plain_table
 from synthpop.app.workspace import Workspace
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from riskeval import ProtectionSession
     from synthpop.app.project import Project
-    from synthpop.app.protect.state import Roles
+    from synthpop.app.protect.state import FileRoles
 
-Detail = Callable[["ProtectionSession", "Roles", dict[str, Any]], dict[str, Any]]
+Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, Any]]
 
 
-def violators(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records that fewer than k records share their keys with."""
     from riskeval import k_anonymity
     from synthpop.microdata.text import plural
@@ -38,7 +38,7 @@ def violators(session: ProtectionSession, roles: Roles, arguments: dict[str, Any
     }
 
 
-def risky(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def risky(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records by their individual risk, the highest first."""
     risk = session.individual_risk()
     rows = risk.to_frame().assign(**{name: session.data[name] for name in roles.keys})
@@ -48,7 +48,7 @@ def risky(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -
     }
 
 
-def _records(rows: pd.DataFrame, roles: Roles) -> dict[str, Any]:
+def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
     listed = rows[[*roles.keys, *(c for c in rows.columns if c not in roles.keys)]]
     names = {"risk": "Risk", "f": "Sample count", "F": "Population count",
              "household_risk": "Household risk"}  # fmt: skip
@@ -57,7 +57,7 @@ def _records(rows: pd.DataFrame, roles: Roles) -> dict[str, Any]:
     return plain_table(shown)
 
 
-def suda(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def suda(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """SUDA: which keys single records out."""
     import riskeval
 
@@ -71,7 +71,7 @@ def suda(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) ->
     }
 
 
-def diversity(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def diversity(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """l-diversity of the sensitive variables."""
     from riskeval import l_diversity
 
@@ -85,7 +85,7 @@ def diversity(session: ProtectionSession, roles: Roles, arguments: dict[str, Any
     }
 
 
-def numeric(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Risk of the numeric keys: values that are too near, records that link, outliers."""
     from riskeval import interval_disclosure, outlier_risk, record_linkage
 
@@ -98,7 +98,7 @@ def numeric(session: ProtectionSession, roles: Roles, arguments: dict[str, Any])
     return {"texts": texts, "tables": []}
 
 
-def recovery(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def recovery(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """What an intruder reads back of the values that were suppressed."""
     from riskeval import recover
 
@@ -114,7 +114,7 @@ def recovery(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]
     return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
 
 
-def suppressions(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def suppressions(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Missing values by variable, original beside current."""
     from riskeval.utility import missing_loss
 
@@ -122,7 +122,7 @@ def suppressions(session: ProtectionSession, roles: Roles, arguments: dict[str, 
     return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
 
 
-def loss(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def loss(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Information loss of the numeric keys."""
     from riskeval.utility import information_loss
 
@@ -130,7 +130,7 @@ def loss(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) ->
     return {"texts": [result.summary()], "tables": [plain_table(result.to_frame())]}
 
 
-def pair(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def pair(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Tables and pictures of one or two variables, before and after."""
     from synthpop.app.protect.pictures import before_and_after
 
@@ -138,22 +138,22 @@ def pair(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) ->
     return before_and_after(session, list(dict.fromkeys(names)))
 
 
-def steps(session: ProtectionSession, roles: Roles, arguments: dict[str, Any]) -> Any:
+def steps(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """What each step changed."""
     return {"texts": [], "tables": [plain_table(session.history())]}
 
 
-def _job(detail: Detail, title: str) -> Job:
+def _job(detail: Detail, title: str) -> BackgroundJob:
     def run(
         workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
     ) -> Any:
         state = project.protect
         return detail(session_of(workspace, state), state.roles, arguments)
 
-    return Job(run, title)
+    return BackgroundJob(run, title)
 
 
-DETAILS: dict[str, Job] = {
+DETAILS: dict[str, BackgroundJob] = {
     "violators": _job(violators, "Counting records that share their keys"),
     "risky": _job(risky, "Listing risky records"),
     "suda": _job(suda, "Looking for special uniques"),

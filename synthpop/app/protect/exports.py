@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.protect.session import session_of
-from synthpop.app.protect.state import ProtectState, StepRecord
+from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.events import Listener
@@ -116,7 +116,7 @@ def run_file_text(state: ProtectState) -> str:
     return tomli_w.dumps({key: value for key, value in document.items() if value})
 
 
-def _run_file_step(step: StepRecord) -> dict[str, Any]:
+def _run_file_step(step: AppliedStep) -> dict[str, Any]:
     from riskeval.session.steps import from_json
 
     values = {name: from_json(value) for name, value in step.parameters.items()}

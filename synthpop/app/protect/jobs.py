@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.jobs import Commands, Job
+from synthpop.app.jobs import BackgroundJob, Commands
 from synthpop.app.protect import recode
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
@@ -142,18 +142,18 @@ def _add_step(value: Any) -> Commands:
     return [("protect.add_step", value)]
 
 
-JOBS: dict[str, Job] = {
-    "preview": Job(preview, "Reading the first rows"),
-    "columns": Job(columns, "Reading the file"),
-    "suggest": Job(suggest, "Looking for roles"),
-    "quick_risk": Job(quick_risk, "Measuring the risk"),
-    "measure": Job(measure, "Measuring risk and utility"),
-    "apply": Job(apply, "Protecting the file", _add_step),
-    "levels": Job(recode.levels, "Reading the file"),
-    "recode": Job(recode.run_recode, "Protecting the file", _add_step),
-    "script": Job(script, "Writing the script"),
-    "run_file": Job(run_file, "Writing the run file"),
-    "report": Job(report, "Writing the report"),
-    "export": Job(export, "Writing the file"),
+JOBS: dict[str, BackgroundJob] = {
+    "preview": BackgroundJob(preview, "Reading the first rows"),
+    "columns": BackgroundJob(columns, "Reading the file"),
+    "suggest": BackgroundJob(suggest, "Looking for roles"),
+    "quick_risk": BackgroundJob(quick_risk, "Measuring the risk"),
+    "measure": BackgroundJob(measure, "Measuring risk and utility"),
+    "apply": BackgroundJob(apply, "Protecting the file", _add_step),
+    "levels": BackgroundJob(recode.levels, "Reading the file"),
+    "recode": BackgroundJob(recode.run_recode, "Protecting the file", _add_step),
+    "script": BackgroundJob(script, "Writing the script"),
+    "run_file": BackgroundJob(run_file, "Writing the run file"),
+    "report": BackgroundJob(report, "Writing the report"),
+    "export": BackgroundJob(export, "Writing the file"),
     **DETAILS,
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from htmltools import Tag, TagChild, tags
 
 from synthpop.app.elements import ask, button, card, entry, picture, sending, waiting
-from synthpop.app.jobs import Commands, Job, Need
+from synthpop.app.jobs import BackgroundJob, Commands, Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.protect.session import session_of, steps_stamp
 from synthpop.app.view import View
@@ -211,7 +211,7 @@ def _take(value: Any) -> Commands:
     return [("protect.take_steps", value)]
 
 
-JOBS: dict[str, Job] = {
-    "search": Job(run_search, "Looking for plans"),
-    "take_plan": Job(run_plan, "Protecting the file", _take),
+JOBS: dict[str, BackgroundJob] = {
+    "search": BackgroundJob(run_search, "Looking for plans"),
+    "take_plan": BackgroundJob(run_plan, "Protecting the file", _take),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.protect.state import ProtectState, StepRecord
+from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import Faults
 
@@ -69,7 +69,7 @@ def _all_steps(session: ProtectionSession) -> tuple[Any, ...]:
     return (*session.steps, *session.undone)
 
 
-def _arguments(step: StepRecord, from_json: Any) -> dict[str, Any]:
+def _arguments(step: AppliedStep, from_json: Any) -> dict[str, Any]:
     return {name: from_json(value) for name, value in step.parameters.items()}
 
 

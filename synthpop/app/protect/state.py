@@ -20,7 +20,7 @@ Role = Literal[
 ]  # fmt: skip
 
 
-class Roles(Table):
+class FileRoles(Table):
     """Arguments of ``ProtectionSession``, and direct identifiers, which never leave the house."""
 
     keys: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Roles(Table):
         return {name: value for name, value in plain.items() if value}
 
 
-class StepRecord(Table):
+class AppliedStep(Table):
     """A step of the session: verb, arguments in the JSON form of a session, and what it said."""
 
     verb: str
@@ -71,14 +71,14 @@ class ProtectState(Table):
 
     source: Source | None = None
     subset: tuple[Subset, ...] = ()
-    roles: Roles = Roles()
-    steps: tuple[StepRecord, ...] = ()
+    roles: FileRoles = FileRoles()
+    steps: tuple[AppliedStep, ...] = ()
     position: int = Field(default=0, ge=0)
     limits: dict[str, float | None] = Field(default_factory=dict)
     k: int = Field(default=3, ge=2)
 
     @property
-    def active(self) -> tuple[StepRecord, ...]:
+    def active(self) -> tuple[AppliedStep, ...]:
         """Steps that are in effect."""
         return self.steps[: self.position]
 
@@ -141,7 +141,7 @@ def set_roles(state: ProtectState, roles: dict[str, Role]) -> ProtectState:
             values[role] = column
         elif role:
             values[role] = (*values[role], column)
-    return state.model_copy(update={"roles": Roles(**values), "steps": (), "position": 0})
+    return state.model_copy(update={"roles": FileRoles(**values), "steps": (), "position": 0})
 
 
 def _without(roles: Mapping[str, Any], column: str) -> dict[str, Any]:
@@ -157,13 +157,13 @@ def add_step(
     state: ProtectState, verb: str, parameters: dict[str, Any], summary: str = ""
 ) -> ProtectState:
     """Add a step behind those in effect; undone steps are forgotten."""
-    step = StepRecord(verb=verb, parameters=parameters, summary=summary)
+    step = AppliedStep(verb=verb, parameters=parameters, summary=summary)
     return state.model_copy(update={"steps": (*state.active, step), "position": state.position + 1})
 
 
 def take_steps(state: ProtectState, steps: list[dict[str, Any]]) -> ProtectState:
     """Put a plan of steps in the place of those behind the current position."""
-    records = tuple(StepRecord(**step) for step in steps)
+    records = tuple(AppliedStep(**step) for step in steps)
     return state.model_copy(
         update={
             "steps": (*state.active, *records),

@@ -12,7 +12,7 @@ import pandas as pd
 
 from synthpop.app.child import run_job
 from synthpop.app.tab import Tab
-from synthpop.app.worker import Answer, Progress
+from synthpop.app.worker import Progress, WorkerAnswer
 from synthpop.app.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ class InProcess:
     def call(
         self, job: str, project: Mapping[str, Any], arguments: Mapping[str, Any],
         progress: Progress = lambda event: None,
-    ) -> Answer:  # fmt: skip
+    ) -> WorkerAnswer:  # fmt: skip
         """Run a job and return its answer."""
         self.number += 1
         self.jobs.append(job)
@@ -43,8 +43,8 @@ class InProcess:
             progress(message)
         last = messages[-1]
         if last["event"] == "fault":
-            return Answer(fault=last["message"])
-        return Answer(last["value"], notes=tuple(last["notes"]))
+            return WorkerAnswer(fault=last["message"])
+        return WorkerAnswer(last["value"], notes=tuple(last["notes"]))
 
     def cancel(self) -> None:
         """Nothing runs in the background."""

@@ -20,7 +20,7 @@ from synthpop.figures.gallery import draw_all, shown_groups, shown_pairs
 from synthpop.figures.mosaic import WITHIN, mosaic
 from synthpop.figures.share_bars import share_bars
 from synthpop.figures.strata_dots import strata_dots
-from synthpop.figures.style import Names, level_colours, wrapped
+from synthpop.figures.style import FigureNames, level_colours, wrapped
 from synthpop.microdata.pictures import DIVERGING, to_svg
 from synthpop.microdata.text import tick
 from tests.reference_data import golden
@@ -67,7 +67,7 @@ def test_the_third_mosaic_is_coloured_by_difference_over_error() -> None:
         {"a": "job", "b": "sex", "level_a": ["x", "x", "y", "y"], "level_b": ["f", "m"] * 2,
          "sample": [0.25, 0.25, 0.25, 0.25], "population": [0.26, 0.35, 0.29, 0.10]}
     )  # fmt: skip
-    figure = mosaic(table, Names(), 400.0)  # the error of a share is 0.0217
+    figure = mosaic(table, FigureNames(), 400.0)  # the error of a share is 0.0217
     colours = [patch.get_facecolor() for patch in figure.axes[2].patches]
     hexes = [mpl.colors.to_hex(colour) for colour in colours]
     assert sorted(hexes) == sorted([WITHIN, WITHIN, DIVERGING[6].lower(), DIVERGING[0].lower()])
@@ -139,7 +139,7 @@ def test_any_text_can_be_a_level(label: str) -> None:
 
 
 def test_suppressed_values_are_drawn_as_gaps(fit: FitReport) -> None:
-    names = Names()
+    names = FigureNames()
     one = fit.tables["one_way"].query("variable == 'job'").assign(sample=np.nan)
     assert to_svg(share_bars(one, names), "a", "a")
     two = fit.tables["two_way"]
@@ -182,7 +182,7 @@ def test_texts() -> None:
     assert wrapped("one two three", 8) == "one two\nthree"
     assert wrapped("aaaa bbbb cccc dddd", 5).endswith("…")
     assert tick(1234567.0) == "1,234,567"
-    assert Names({"x": "Pay: of all"}).short("x in classes") == "Pay in classes"
+    assert FigureNames({"x": "Pay: of all"}).short("x in classes") == "Pay in classes"
 
 
 def test_pictures_fit_their_canvas(pictures: dict[str, Figure]) -> None:

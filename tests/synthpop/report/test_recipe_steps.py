@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synthpop import Binned, Continuous, Gpd, Regressed
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.pipeline.fingerprint import stage_to_dict
 from synthpop.report.recipe import _described
 
@@ -22,4 +22,4 @@ from synthpop.report.recipe import _described
 )
 def test_method_tail_and_bound_are_told(method: object, words: str) -> None:
     stage = stage_to_dict(Continuous("income", method))
-    assert words in _described("continuous", stage, Names())[1]
+    assert words in _described("continuous", stage, FigureNames())[1]

@@ -26,7 +26,7 @@ from synthpop import (
 )
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.figures.objective_trace import objective_trace
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.errors import ConvergenceWarning
 from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table
@@ -82,15 +82,15 @@ def plain(facts: dict[str, Any]) -> str:
 
 
 def test_nothing_known_no_section(population: Any) -> None:
-    assert totals_facts(None, None, Names(), False) is None
+    assert totals_facts(None, None, FigureNames(), False) is None
     without = Pipeline([Structure(["age"])]).fit(small_survey(), seed=1).simulate()
-    assert totals_facts(None, without, Names(), False) is None
+    assert totals_facts(None, without, FigureNames(), False) is None
     assert headlines(None) == []
     assert totals_pictures(None) == {} == totals_pictures(without)
 
 
 def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any) -> None:
-    facts = totals_facts(calibration, population, Names({"area": "District"}), False)
+    facts = totals_facts(calibration, population, FigureNames({"area": "District"}), False)
     assert facts is not None
     titles = [part["title"] for part in facts["parts"]]
     assert titles == [
@@ -135,8 +135,8 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
 def test_outsiders_see_neither_small_totals_nor_single_weights(
     calibration: Any, population: Any
 ) -> None:
-    inside = plain(totals_facts(calibration, population, Names(), False) or {})
-    outside = plain(totals_facts(calibration, population, Names(), True) or {})
+    inside = plain(totals_facts(calibration, population, FigureNames(), False) or {})
+    outside = plain(totals_facts(calibration, population, FigureNames(), True) or {})
     cells = pd.DataFrame(
         {"margin": "m", "cell": ["n1", "n2"], "target": [50.0, 3.0], "achieved": [48.0, 2.0]}
     )
@@ -156,7 +156,7 @@ def test_what_is_not_met_is_said() -> None:
     step = Anneal([Margin(cells), Margin(more)], tolerance=0.0, max_proposals=3000, max_copies=50)
     with pytest.warns(ConvergenceWarning):
         population = Pipeline([Structure(["sex"]), step]).fit(small_survey(), seed=1).simulate()
-    text = plain(totals_facts(None, population, Names(), False) or {})
+    text = plain(totals_facts(None, population, FigureNames(), False) or {})
     assert "NOT met everywhere" in text
     record = pd.DataFrame(population.manifest.steps[0].margins)
     left = record["achieved"][1]
@@ -171,7 +171,7 @@ def test_weights_that_do_not_converge_are_said() -> None:
         result = calibrate(
             small_survey(), [Margin(regions), Margin(sexes)], method="ipu", max_iterations=1
         )
-    text = plain(totals_facts(result, None, Names(), False) or {})
+    text = plain(totals_facts(result, None, FigureNames(), False) or {})
     assert "did NOT converge" in text
     met = int((result.margins["relative_error"].abs() <= result.tolerance).sum())
     assert met < 4
@@ -188,7 +188,7 @@ def test_totals_that_a_later_step_moved_are_said() -> None:
     ]
     with pytest.warns(ConvergenceWarning, match="moved the totals"):
         population = Pipeline(stages).fit(small_survey(), seed=1).simulate()
-    facts = totals_facts(None, population, Names(), False)
+    facts = totals_facts(None, population, FigureNames(), False)
     assert facts is not None
     assert "right after this step: later steps moved them" in headlines(facts)[0]
 
@@ -220,7 +220,7 @@ def test_the_page_has_the_section(
 
 
 def test_steps_in_words(population: Any) -> None:
-    rows = steps_table(population.manifest.identity.recipe, Names())["rows"]
+    rows = steps_table(population.manifest.identity.recipe, FigureNames())["rows"]
     assert rows[0][1:] == [
         "Heaped ages", "age",
         "Ages of the survey corrected before the fit (lognormal draws, 5year)",
@@ -246,7 +246,7 @@ def test_steps_say_how_strata_were_pooled() -> None:
         "categorical b": {"kind": "none", "amount": 0.0},
         "gibbs_pass a: a": {"kind": "partial", "amount": "infinite"},
     }
-    told = steps_table(recipe, Names(), pooling)["rows"]
+    told = steps_table(recipe, FigureNames(), pooling)["rows"]
     assert told[0][1:3] == ["Missing values filled", "edu"]
     assert told[1][3].endswith(
         "models of strata shrunk towards the pooled one (prior size 30 persons)"
@@ -276,7 +276,7 @@ def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
         "gibbs_pass a, b: b": {"kind": "none", "amount": 0.0},
         "gibbs_pass a: a": {"kind": "partial", "amount": 300.0},
     }
-    told = [row[3] for row in steps_table(recipe, Names(), pooling)["rows"]]
+    told = [row[3] for row in steps_table(recipe, FigureNames(), pooling)["rows"]]
     assert "(prior size 113 households)" in told[0]
     near = "; models of strata shrunk towards the pooled one (prior size {} persons)"
     for text, amount in zip(told[1:], (30, 10, 300), strict=True):
@@ -318,13 +318,13 @@ def test_filled_values_are_told_and_their_counts_stay_inside(tmp_path: Path) -> 
     ]
     fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
     population = fitted.simulate()
-    facts = totals_facts(None, population, Names({"status": "Status"}), False)
+    facts = totals_facts(None, population, FigureNames({"status": "Status"}), False)
     assert facts is not None
     assert headlines(facts)[0].startswith("Missing values filled: Status (status): Missing")
     row = population.manifest.prepared[0]["variables"][0]
     cells = facts["parts"][0]["tables"][0]["table"]["rows"][0]
     assert cells[1:] == [str(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing")]
-    outside = totals_facts(None, population, Names(), True)
+    outside = totals_facts(None, population, FigureNames(), True)
     assert outside is not None
     assert outside["parts"][0]["tables"] == []
     for audience in ("internal", "external"):

@@ -21,7 +21,7 @@ from synthpop import (
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.predictors import sample_digits
 from synthpop.evaluation.crossvalidation import cross_validate
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
@@ -251,7 +251,7 @@ def test_run_files_and_faults() -> None:
     run = parse_runfile({"survey": {"demo": True}, "stage": stages})
     assert [stage.by for stage in run.stages[1:]] == ["rb090", "pl030"]
     manifest = fitted(STAGES[1]).simulate().manifest
-    text = str(steps(manifest.identity.recipe, Names(), manifest.pooling))
+    text = str(steps(manifest.identity.recipe, FigureNames(), manifest.pooling))
     assert "a model for each level of" in text
     assert "models of levels shrunk towards the pooled one" in text
     with pytest.raises(InputError, match="by 'income' is in the survey, but the population"):

@@ -13,7 +13,7 @@ from synthpop import Binned, Categorical, Continuous, GibbsPass, Pipeline, Struc
 from synthpop.conditional.fallback import predict_with_fallback
 from synthpop.conditional.reference_member import FIRST_VALUE, knows_first, number_digits
 from synthpop.evaluation.crossvalidation import cross_validate
-from synthpop.figures.style import Names
+from synthpop.figures.style import FigureNames
 from synthpop.microdata.errors import InputError
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.report.recipe import steps
@@ -318,7 +318,7 @@ def test_a_run_file_takes_it_and_the_report_says_so() -> None:
     assert [stage.by_household for stage in run.stages[1:]] == ["first", "first"]
     people = made(Categorical("faith", predictors=["sex"], by_household="first"))
     recipe = people.manifest.identity.recipe
-    text = str(steps(recipe, Names(), people.manifest.pooling))
+    text = str(steps(recipe, FigureNames(), people.manifest.pooling))
     assert "members conditional on the first member" in text
     assert "one value per household" not in text
 
