@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from synthpop.microdata.block import Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.text import plural
 
@@ -39,7 +40,7 @@ def check_model(faults: Faults, label: str, model: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolingOptions:
+class PoolingOptions(Options):
     """How strata borrow from each other, where a word or a number does not say enough.
 
     Parameters
@@ -55,12 +56,14 @@ class PoolingOptions:
     PoolingOptions(amount='none', smallest_stratum=5)
     """
 
+    PARAMETERS: ClassVar = {"smallest_stratum": Between(0, None)}
+
     amount: str | float | None = None
     smallest_stratum: int = SMALLEST_STRATUM
 
     def check(self, faults: Faults, label: str) -> None:
         """Note options that cannot work."""
-        check(faults, {"smallest_stratum": Between(0, None)}, self, label=label)
+        check(faults, self.PARAMETERS, self, label=label)
         if isinstance(self.amount, Real) and not isinstance(self.amount, bool):
             if not float(self.amount) >= 0:
                 what = f"is {self.amount}"

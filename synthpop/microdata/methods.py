@@ -1,4 +1,4 @@
-"""Methods as objects: each holds the options that belong to it alone, and checks them itself.
+"""Options as objects, checked by one table; methods are options with a short name.
 
 A function takes its method by a short name, as an object where an option differs from its
 default, or, as run files and saved sessions write it, as a table::
@@ -16,27 +16,48 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar, TypeVar
 
-from synthpop.microdata.errors import Faults, InputError, did_you_mean
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.parameters import Constraint, check
 from synthpop.microdata.text import join
 
 TYPE = "type"
 
 
-class Method:
+class Options:
+    """Base of the frozen dataclasses that hold options.
+
+    The function or stage that takes the options checks them with its other arguments, so that
+    one message lists every fault.
+
+    Attributes
+    ----------
+    PARAMETERS : mapping of str to Constraint
+        What each option may be.
+    """
+
+    __slots__ = ()
+
+    PARAMETERS: ClassVar[Mapping[str, Constraint]] = {}
+
+    def __post_init__(self) -> None:
+        """Keep copies of lists."""
+        keep_copies(self)
+
+    def check(self, faults: Faults, label: str) -> None:
+        """Note options that cannot work; rules that tie options to each other are added here."""
+        check(faults, self.PARAMETERS, self, label=label)
+
+
+class Method(Options):
     """Base of the frozen dataclasses that hold the options of one method.
 
     Attributes
     ----------
     type : str
         Short name, by which the method is known where all its options have their defaults.
-    PARAMETERS : mapping of str to Constraint
-        What each option may be.
-
-    Raises
-    ------
-    InputError
-        Options that are not allowed, all of them at once.
 
     Examples
     --------
@@ -52,16 +73,6 @@ class Method:
     """
 
     type: ClassVar[str]
-    PARAMETERS: ClassVar[Mapping[str, Constraint]] = {}
-
-    def __post_init__(self) -> None:
-        for option in _options(type(self)):
-            value = getattr(self, option.name)
-            if isinstance(value, list):  # a value of its own, that nobody changes later
-                object.__setattr__(self, option.name, tuple(value))
-        faults = Faults(type(self).__name__)
-        check(faults, self.PARAMETERS, self)
-        faults.raise_if_any()
 
     def plain(self) -> str | dict[str, Any]:
         """Return the short name, or a table with it and the options that differ from defaults."""
@@ -110,7 +121,7 @@ def read_method(
     """
     for method in methods.values():
         if isinstance(value, method):
-            return value
+            return _checked(faults, where, value)
     options = dict(value) if isinstance(value, Mapping) else {}
     name = options.pop(TYPE, None) if isinstance(value, Mapping) else value
     if not isinstance(name, str) or name not in methods:
@@ -131,12 +142,36 @@ def read_method(
         faults.add(where, f"{name!r} needs {option!r}", remedy=f"Give it as {option} = ...")
     if unknown or missing:
         return None
-    try:
-        return method(**options)
-    except InputError as error:
-        for fault in error.faults:
-            faults.add(f"{where}: {fault.where}", fault.what, remedy=fault.remedy)
-        return None
+    return _checked(faults, where, method(**options))
+
+
+def _checked(faults: Faults, where: str, method: M) -> M | None:
+    before = len(faults.found)
+    method.check(faults, where)
+    return method if len(faults.found) == before else None
+
+
+def own_copy(value: Any) -> Any:
+    """Return lists and rows of numbers as tuples of their own, dicts as copies, others as they are.
+
+    Examples
+    --------
+    >>> own_copy([{"levels": ["a"]}])
+    ({'levels': ('a',)},)
+    """
+    if isinstance(value, (np.ndarray, pd.Series, pd.Index)) and value.ndim == 1:
+        return tuple(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return tuple(own_copy(item) for item in value)
+    if isinstance(value, dict):
+        return {key: own_copy(item) for key, item in value.items()}
+    return value
+
+
+def keep_copies(options: Any) -> None:
+    """Give a dataclass copies of its values: a list that is changed later does not change it."""
+    for option in fields(options):
+        object.__setattr__(options, option.name, own_copy(getattr(options, option.name)))
 
 
 def _options(method: type[Method]) -> tuple[Field[Any], ...]:

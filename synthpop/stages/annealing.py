@@ -20,6 +20,7 @@ from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.annealing_regions import (
     check_search,
@@ -29,7 +30,6 @@ from synthpop.stages.annealing_regions import (
     search_regions,
 )
 from synthpop.stages.annealing_result import COPIES_WARNED, Annealed, annealed_of, thinned
-from synthpop.stages.base import keep_own
 from synthpop.stages.population_stages import (
     Finished,
     PopulationStage,
@@ -94,7 +94,7 @@ class Anneal(PopulationStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
 
     @property
     def label(self) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from synthpop.conditional.donors import DonorPooling
 from synthpop.conditional.pooling.options import Pooling
@@ -147,29 +146,6 @@ def as_names(argument: str, names: Any) -> tuple[str, ...]:
         fault = Fault(argument, f"is {names!r}", remedy="Give a list of names.")
         raise InputError("recipe", [fault])
     return tuple(names)
-
-
-def own_copy(value: Any) -> Any:
-    """Return lists and rows of numbers as tuples of their own, dicts as copies, others as they are.
-
-    Examples
-    --------
-    >>> own_copy([{"levels": ["a"]}])
-    ({'levels': ('a',)},)
-    """
-    if isinstance(value, (np.ndarray, pd.Series, pd.Index)) and value.ndim == 1:
-        return tuple(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return tuple(own_copy(item) for item in value)
-    if isinstance(value, dict):
-        return {key: own_copy(item) for key, item in value.items()}
-    return value
-
-
-def keep_own(step: Any) -> None:
-    """Give a step copies of its options: a list that is changed later does not change the step."""
-    for option in fields(step):
-        object.__setattr__(step, option.name, own_copy(getattr(step, option.name)))
 
 
 def check_in_survey(

@@ -66,13 +66,13 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import keep_copies
 from synthpop.stages.base import (
     BlockStage,
     StageModel,
     StratumPooling,
     as_names,
     check_in_survey,
-    keep_own,
 )
 
 BY_HOUSEHOLD = (None, FIRST_MEMBER, SEQUENTIAL, "shared")
@@ -158,7 +158,7 @@ class Categorical(BlockStage):
 
     def __post_init__(self) -> None:
         """Check that there are names; keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
         object.__setattr__(self, "impossible", none_for_nan(self.impossible))
         if not isinstance(self.name, str):
             object.__setattr__(self, "name", as_names("name", self.name))

@@ -25,8 +25,9 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field, numbers
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.text import plural
-from synthpop.stages.base import BlockStage, StageModel, keep_own
+from synthpop.stages.base import BlockStage, StageModel
 
 AGGREGATES = ("sum", "mean", "min", "max", "count")
 
@@ -95,7 +96,7 @@ class Derive(BlockStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
 
     @property
     def label(self) -> str:

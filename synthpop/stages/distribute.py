@@ -15,9 +15,9 @@ from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.stages.base import keep_own
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, collapse
 from synthpop.stages.population_stages import (
     Finished,
@@ -68,7 +68,7 @@ class Distribute(PopulationStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
 
     @property
     def label(self) -> str:

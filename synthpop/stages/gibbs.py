@@ -37,8 +37,9 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import OneOf, Whole, check
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names, keep_own
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, as_names
 
 Rule = Mapping[str, Any]
 
@@ -94,7 +95,7 @@ class GibbsPass(BlockStage):
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
-        keep_own(self)
+        keep_copies(self)
         object.__setattr__(self, "variables", as_names("variables", self.variables))
 
     @property

@@ -13,8 +13,8 @@ from synthpop.heaping.correction import METHODS, STEPS, correct_heaps
 from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.survey import Survey
-from synthpop.stages.base import keep_own
 from synthpop.stages.population_stages import SurveyStage, as_lists
 
 
@@ -66,7 +66,7 @@ class CorrectHeaping(SurveyStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
 
     @property
     def label(self) -> str:

@@ -55,8 +55,9 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.text import plural
-from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey, keep_own
+from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
 
 OTHERS_SEED = 10_000  # apart from those of the strata of the heads' model
 
@@ -117,7 +118,7 @@ class Relation(BlockStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
-        keep_own(self)
+        keep_copies(self)
         object.__setattr__(self, "impossible", none_for_nan(self.impossible))
 
     @property

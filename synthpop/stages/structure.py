@@ -30,6 +30,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import own_copy
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import number, percent
 from synthpop.models.encoding import distinct_cells
@@ -39,7 +40,6 @@ from synthpop.stages.base import (
     StratumPooling,
     as_names,
     check_in_survey,
-    own_copy,
 )
 from synthpop.stages.jitter import JitterLaw, jitter_laws
 

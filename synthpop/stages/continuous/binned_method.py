@@ -10,20 +10,21 @@ import numpy as np
 
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import Options
 from synthpop.microdata.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.stages.continuous.binned import (
     Classes,
     value_classes,
     with_zeros,
 )
-from synthpop.stages.continuous.method_base import NUMBER, SelfChecked, ValueMethod
+from synthpop.stages.continuous.method_base import NUMBER, ValueMethod
 from synthpop.stages.continuous.tail import ESTIMATORS, TopClass, fit_top_class
 
 WITHIN_CLASS = ("steps", "exponential", "uniform")
 
 
 @dataclass(frozen=True, slots=True)
-class Gpd(SelfChecked):
+class Gpd(Options):
     """A generalised Pareto distribution for the values of the top class.
 
     Parameters
@@ -55,7 +56,7 @@ class Gpd(SelfChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class Pareto(SelfChecked):
+class Pareto(Options):
     """A Pareto distribution for the values of the top class.
 
     Parameters

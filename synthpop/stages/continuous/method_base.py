@@ -1,17 +1,15 @@
-"""What every method of `Continuous` is: options that check themselves, and what they do."""
+"""What every method of `Continuous` is: its options, and what they do."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from synthpop.microdata.block import Fallback
-from synthpop.microdata.errors import Faults
-from synthpop.microdata.parameters import NONE, Between, Constraint, check
-from synthpop.stages.base import keep_own
+from synthpop.microdata.methods import Options
+from synthpop.microdata.parameters import NONE, Between
 from synthpop.stages.continuous.binned import (
     Classes,
     kind_classes,
@@ -24,22 +22,7 @@ NUMBER = Between() | NONE
 
 
 @dataclass(frozen=True, slots=True)
-class SelfChecked:
-    """Options that check themselves by a table."""
-
-    PARAMETERS: ClassVar[Mapping[str, Constraint]] = {}
-
-    def __post_init__(self) -> None:
-        """Keep copies of lists."""
-        keep_own(self)
-
-    def check(self, faults: Faults, label: str) -> None:
-        """Note options that cannot work."""
-        check(faults, self.PARAMETERS, self, label=label)
-
-
-@dataclass(frozen=True, slots=True)
-class ValueMethod(SelfChecked):
+class ValueMethod(Options):
     """What every method of `Continuous` is; these are the defaults of what it does not have."""
 
     is_count: ClassVar[bool] = False

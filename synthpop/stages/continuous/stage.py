@@ -62,6 +62,7 @@ from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.text import plural
 from synthpop.models.decimals import decimals_of, rounded
@@ -72,7 +73,6 @@ from synthpop.stages.base import (
     StratumPooling,
     check_in_survey,
     check_numeric_field,
-    keep_own,
 )
 from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
 from synthpop.stages.continuous.binned_method import Binned
@@ -200,7 +200,7 @@ class Continuous(BlockStage):
 
     def __post_init__(self) -> None:
         """Keep copies of lists; a run file sets the options without `__init__`."""
-        keep_own(self)
+        keep_copies(self)
 
     @property
     def label(self) -> str:

@@ -77,9 +77,15 @@ def test_a_fault_names_the_option_and_the_remedy(value: object, text: str) -> No
     assert text in faults
 
 
-def test_an_object_checks_itself_and_never_changes() -> None:
-    with pytest.raises(InputError, match="2 faults"):
-        Boxes(size=0, columns=3)  # type: ignore[arg-type]
+def test_an_object_is_checked_with_the_arguments_beside_it() -> None:
+    faults = Faults("grouping")
+    faults.add("k", "is 0")
+    assert read_method(faults, "method", Boxes(size=0, columns=3), METHODS) is None  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="3 faults"):
+        faults.raise_if_any()
+
+
+def test_an_object_never_changes() -> None:
     columns = ["a"]
     boxes = Boxes(columns=columns)
     columns.append("b")

@@ -27,9 +27,9 @@ from synthpop import (
     Relation,
     Structure,
 )
+from synthpop.microdata.methods import own_copy
 from synthpop.pipeline.fingerprint import stage_to_dict
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
-from synthpop.stages.base import own_copy
 from tests.small import small_survey
 
 RULES = [{"levels": ["works"], "when": {"age": [1, 2], "sex": ["f"]}}]
