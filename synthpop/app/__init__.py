@@ -19,8 +19,9 @@ and ``riskeval``. Its modules, from the ground up:
     Private folders, uploads, and projects as archives.
 ``guard``
     Who may speak to the server: address token, host, origin, sizes.
-``server``
-    The Shiny app: sends the rendered page of a tab, receives commands.
+``tabs``, ``transfers``, ``server``, ``serve``
+    The tabs of a server; uploads and downloads; the Shiny app, which receives commands and sends
+    the parts of the page that have changed; its start on loopback.
 ``elements``, ``shell``, ``texts``, ``german``
     HTML parts, the frame around all pages, and the catalogue of texts.
 ``registry``

@@ -52,7 +52,7 @@ def button(
         class_=f"button {kind}".strip(),
         id=key or None,
         data_send=sending(message),
-        disabled="" if disabled else None,
+        aria_disabled="true" if disabled else None,  # it keeps the keyboard
         aria_pressed=None if pressed is None else str(pressed).lower(),
         aria_label=label or None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from htmltools import Tag, TagChild, TagList, tags
 
 from synthpop.app.elements import button, command, select
+from synthpop.app.jobs import Page
 from synthpop.app.registry import JOURNEYS
 from synthpop.app.texts import LANGUAGES
 from synthpop.app.view import Notice, Running, View
@@ -91,23 +92,29 @@ def render_start(view: View) -> Tag:
     )  # fmt: skip
 
 
+def render_page(view: View, page: Page | None) -> Tag:
+    """Return the page, or the start."""
+    return render_start(view) if page is None else page.render(view)
+
+
 def render_status(view: View, running: Running | None) -> Tag | None:
     """Return what runs, for how long it will, and the way to stop it."""
     if running is None:
         return None
     t = view.t
     left = running.seconds_left()
-    parts = [t(running.title), t("{n} s so far", n=f"{running.seconds():.0f}")]
+    times = [t("{n} s so far", n=f"{running.seconds():.0f}")]
     if left is not None:
-        parts.append(t("about {n} s left", n=number(max(1, round(left)))))
+        times.append(t("about {n} s left", n=number(max(1, round(left)))))
     if running.detail:
-        parts.append(running.detail)
+        times.append(running.detail)
     bar: TagChild = tags.progress(
         max=str(running.total), value=str(running.done), aria_label=t("Progress")
     )
     return tags.div(
         bar if running.total else tags.span(class_="spinner", aria_hidden="true"),
-        tags.span(" · ".join(parts)),
+        tags.span(t(running.title)),
+        tags.span(" · ".join(times), aria_hidden="true"),  # not read aloud each second
         button(t("Cancel"), {"action": "cancel"}, kind="small", key="cancel"),
         class_="status",
     )

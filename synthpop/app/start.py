@@ -32,6 +32,6 @@ def open_app(
         raise OutputError(
             "the app needs the package shiny. Run: pip install 'synthpop-riskeval[app]'."
         ) from None
-    from synthpop.app.server import run_app
+    from synthpop.app.serve import run_app
 
     run_app(port=port, project=project, upload_limit=upload_limit, browser=browser, say=say)

@@ -53,26 +53,33 @@ class Tab:
     def view(self) -> View:
         """Return what pages are rendered from."""
         busy = {need.job for need in self._waiting}
+        if self.running is not None:
+            busy.add(self.running.job)
         return View(self.project, self.chosen, self.outcomes, frozenset(busy))
+
+    def page_name(self) -> str:
+        """Return the name of the page that is shown; "" at the start."""
+        journey = JOURNEYS.get(self.project.journey)
+        if journey is None:
+            return ""
+        name = self.project.page
+        if name in journey.pages and journey.pages[name].ready(self.project):
+            return name
+        return next(iter(journey.pages))
 
     def page(self) -> Page | None:
         """Return the page that is shown; None at the start."""
-        journey = JOURNEYS.get(self.project.journey)
-        if journey is None:
-            return None
-        name = self.project.page
-        if name in journey.pages and journey.pages[name].ready(self.project):
-            return journey.pages[name]
-        return next(iter(journey.pages.values()))
+        name = self.page_name()
+        return JOURNEYS[self.project.journey].pages[name] if name else None
 
     def act(self, message: Mapping[str, Any]) -> None:
         """Do what the user asks for; faults become a notice and change nothing."""
         try:
             self._act(message)
         except MicrodataError as problem:
-            self._tell("fault", str(problem))
+            self.tell("fault", str(problem))
         except (KeyError, TypeError, AttributeError):
-            self._tell("fault", "The browser sent something that the app does not know.")
+            self.tell("fault", "The browser sent something that the app does not know.")
 
     def _act(self, message: Mapping[str, Any]) -> None:
         action = message["action"]
@@ -137,7 +144,8 @@ class Tab:
         self.listener("bar")
         self._work()
 
-    def _tell(self, kind: str, text: str) -> None:
+    def tell(self, kind: str, text: str) -> None:
+        """Show a message: "done" or "fault"."""
         self.notice = Notice(kind, text)
         self.listener("notice")
 
@@ -171,10 +179,11 @@ class Tab:
         loop = asyncio.get_running_loop()
         job = JOBS[need.job]
         running = Running(
-            job.title, time.monotonic(), usual=self._usual.get(need.job), background=background
-        )
+            need.job, job.title, time.monotonic(), usual=self._usual.get(need.job),
+            background=background,
+        )  # fmt: skip
         self.running = running
-        self.listener("status")
+        self.listener("status" if background else "page")
 
         def progress(event: dict[str, Any]) -> None:
             running.done, running.total = event["done"], event["total"]
@@ -205,7 +214,7 @@ class Tab:
     def _finish(self, need: Need, answer: WorkerAnswer) -> None:
         """Use the result of a job that the user asked for."""
         if answer.fault:
-            self._tell("fault", answer.fault)
+            self.tell("fault", answer.fault)
             return
         value, then = answer.value, JOBS[need.job].then
         self.notice = None
@@ -215,7 +224,7 @@ class Tab:
             for name, arguments in then(value):
                 self.command(name, arguments)
         if texts or answer.notes:
-            self._tell("done", "\n".join([*texts, *answer.notes]))
+            self.tell("done", "\n".join([*texts, *answer.notes]))
         self.outcomes[need.job] = JobOutcome("", answer)
         if isinstance(value, dict) and "file" in value:
             self.download = value["file"]

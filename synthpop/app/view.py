@@ -26,7 +26,7 @@ class Running:
 
     Attributes
     ----------
-    title : str
+    job, title : str
     started : float
         Time of the start, in seconds.
     done, total : int
@@ -38,6 +38,7 @@ class Running:
         Whether the page goes on without it.
     """
 
+    job: str
     title: str
     started: float
     done: int = 0
@@ -55,10 +56,10 @@ class Running:
 
         Examples
         --------
-        >>> Running("", 0.0, done=1, total=4).seconds_left(10.0)
+        >>> Running("", "", 0.0, done=1, total=4).seconds_left(10.0)
         30.0
-        >>> Running("", 0.0, usual=12.0).seconds_left(10.0), Running("", 0.0).seconds_left(9.0)
-        (2.0, None)
+        >>> Running("", "", 0.0, usual=12.0).seconds_left(10.0)
+        2.0
         """
         past = self.seconds(now)
         if self.total and self.done:

@@ -61,7 +61,7 @@ def render(view: View) -> Tag:
                     option_fields(form, shown.names(view), t, {}),
                     tags.button(
                         t("Apply"), type="submit", class_="button first", id="apply-step",
-                        disabled="" if "protect.apply" in view.busy else None,
+                        aria_disabled="true" if "protect.apply" in view.busy else None,
                     ),
                     data_send=sending({"action": "apply", "verb": form.name}),
                     id=f"form-{form.name}",

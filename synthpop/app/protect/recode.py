@@ -63,7 +63,8 @@ def _groups(view: View) -> Tag:
     boxes += [_box(view, group, group, levels, moved, groups) for group in groups]
     return tags.div(
         entry("recode-group", t("New group"), "", message={"action": "new_group"},
-              argument="group", help_text=t("Type a name and press Enter; then drag or select.")),
+              argument="group", data_clear="",
+              help_text=t("Type a name and press Enter; then drag or select.")),
         tags.div(*boxes, class_="groups"),
         button(t("Apply"), {"action": "recode"}, kind="first", key="apply-groups",
                disabled=not moved),

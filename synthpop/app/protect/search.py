@@ -55,7 +55,7 @@ def render(view: View) -> Tag:
                 ),
                 tags.button(
                     t("Search"), type="submit", class_="button first", id="search-plans",
-                    disabled="" if "protect.search" in view.busy else None,
+                    aria_disabled="true" if "protect.search" in view.busy else None,
                 ),
                 data_send=sending({"action": "search"}),
             ),

@@ -34,9 +34,14 @@
     return entries;
   }
 
+  /* A busy button keeps the keyboard and does nothing. */
+  function isBusy(element) {
+    return element !== null && element.getAttribute("aria-disabled") === "true";
+  }
+
   document.addEventListener("click", function (event) {
     const element = event.target.closest("button[data-send]");
-    if (element && !element.disabled) send(base(element));
+    if (element && !isBusy(element)) send(base(element));
   });
 
   document.addEventListener("change", function (event) {
@@ -55,13 +60,14 @@
     let value = element.type === "checkbox" ? element.checked : element.value;
     if (element.type === "number") value = value === "" ? null : Number(value);
     send(withValue(base(element), element.dataset.argument || "value", value));
+    if (element.dataset.clear !== undefined) element.value = "";
   });
 
   document.addEventListener("submit", function (event) {
     const form = event.target;
     if (!form.dataset.send) return;
     event.preventDefault();
-    send({ ...base(form), entries: entriesOf(form) });
+    if (!isBusy(event.submitter)) send({ ...base(form), entries: entriesOf(form) });
   });
 
   function upload(input) {
@@ -99,6 +105,19 @@
     request.send(file);
   }
 
+  /* Escape closes what is open: a line of help, else the message, else the editor of a page. */
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "Escape") return;
+    const open = event.target.closest("details[open]");
+    if (open) {
+      open.open = false;
+      open.querySelector("summary").focus();
+      return;
+    }
+    const close = document.getElementById("close-notice") || document.querySelector("[data-close]");
+    if (close) close.click();
+  });
+
   /* Drag and drop of recoded categories: every item can also be moved by its selection. */
   document.addEventListener("dragstart", function (event) {
     const item = event.target.closest("[draggable=true]");
@@ -115,32 +134,79 @@
     send({ ...message, level: event.dataTransfer.getData("text/plain"), group: group.dataset.group });
   });
 
-  /* A part that is rendered anew keeps the place of the keyboard and what was typed. */
-  let focused = null;
-  let typed = {};
-  $(document).on("shiny:value", function () {
-    const element = document.activeElement;
-    focused = element && element.id ? element.id : focused;
-    for (const field of document.querySelectorAll("form[data-send] [name]")) {
-      if (field.id) typed[field.id] = field.type === "checkbox" ? field.checked : field.value;
+  /* A part of the page is drawn by its differences from the former drawing: what the user has
+     typed, opened, focused or pressed stays, and no click falls on an element that is replaced. */
+  const drawn = {};
+
+  function parse(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    return template.content;
+  }
+
+  function keyOf(node) {
+    return node.id ? "#" + node.id : node.nodeName;
+  }
+
+  function patchAttributes(live, former, fresh) {
+    for (const name of new Set([...former.getAttributeNames(), ...fresh.getAttributeNames()])) {
+      const value = fresh.getAttribute(name);
+      if (former.getAttribute(name) === value) continue;
+      if (value === null) live.removeAttribute(name);
+      else live.setAttribute(name, value);
+      if (name === "value" && live.tagName === "INPUT") live.value = value || "";
+      if (name === "checked" || name === "selected") live[name] = value !== null;
     }
-    for (const more of document.querySelectorAll("details[id]")) typed[more.id] = more.open;
-    setTimeout(restore, 0);
-  });
-  function restore() {
-    for (const [id, value] of Object.entries(typed)) {
-      const field = document.getElementById(id);
-      if (!field) continue;
-      if (field.tagName === "DETAILS") field.open = value;
-      else if (field.closest("form[data-send]")) {
-        if (field.type === "checkbox") field.checked = value;
-        else if (field.dataset.fresh === undefined) field.value = value;
+    if (live.tagName === "TEXTAREA" && former.textContent !== fresh.textContent) {
+      live.value = fresh.textContent;
+    }
+  }
+
+  function patchChildren(live, former, fresh) {
+    const waiting = {};
+    Array.from(former.childNodes).forEach(function (node, place) {
+      const key = keyOf(node);
+      (waiting[key] = waiting[key] || []).push([live.childNodes[place], node]);
+    });
+    const pairs = Array.from(fresh.childNodes, (node) => (waiting[keyOf(node)] || []).shift());
+    for (const others of Object.values(waiting)) for (const [node] of others) node.remove();
+    let next = live.firstChild;
+    Array.from(fresh.childNodes).forEach(function (node, place) {
+      if (!pairs[place]) {
+        live.insertBefore(document.importNode(node, true), next);
+        return;
       }
+      const [current, before] = pairs[place];
+      if (current === next) next = next.nextSibling;
+      else live.insertBefore(current, next);
+      if (node.nodeType !== Node.ELEMENT_NODE) {
+        if (before.data !== node.data) current.data = node.data;
+        return;
+      }
+      patchAttributes(current, before, node);
+      patchChildren(current, before, node);
+    });
+  }
+
+  /* An entry that is sent at once shows the state, also where the app refused what was typed. */
+  function showState(place) {
+    for (const entry of place.querySelectorAll("input[data-send], select[data-send]")) {
+      if (entry === document.activeElement || entry.type === "checkbox") continue;
+      if (entry.tagName === "INPUT") entry.value = entry.defaultValue;
+      else for (const option of entry.options) option.selected = option.defaultSelected;
     }
-    typed = {};
-    if (focused && document.activeElement === document.body) {
-      const element = document.getElementById(focused);
-      if (element) element.focus({ preventScroll: true });
+  }
+
+  function draw(part, html) {
+    const place = document.getElementById("part-" + part);
+    const active = document.activeElement;
+    const fresh = parse(html);
+    patchChildren(place, drawn[part] || parse(""), fresh);
+    drawn[part] = fresh;
+    showState(place);
+    if (active !== document.body && !document.contains(active)) {
+      (document.getElementById(active.id) || document.getElementById("main"))
+        .focus({ preventScroll: true });
     }
   }
 
@@ -168,9 +234,12 @@
     sessionStorage.setItem(KEY, message.key);
     limit = message.limit;
   });
-  Shiny.addCustomMessageHandler("language", function (message) {
+  Shiny.addCustomMessageHandler("draw", function (message) {
+    for (const [part, html] of Object.entries(message.parts)) draw(part, html);
     document.documentElement.lang = message.language;
-    document.title = message.title;
+    for (const [id, text] of Object.entries(message.texts)) {
+      document.getElementById(id).textContent = text;
+    }
   });
   Shiny.addCustomMessageHandler("download", function (message) {
     const link = document.createElement("a");

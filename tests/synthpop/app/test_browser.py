@@ -2,146 +2,81 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.synthpop.app.browsing import (
+    Server,
+    download,
+    new_page,
+    open_to_protect,
+    take_roles,
+    violations,
+)
 from tests.synthpop.app.helpers import people
 
 pytestmark = pytest.mark.browser
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SLOW = 90_000
+READ = "240 records, 7 columns"
 
 
-class Server:
-    """An app in a process of its own."""
-
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "synthpop", "app", "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.address = self.process.stdout.readline().split()[-1]
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    pytest.importorskip("shiny")
-    running = Server()
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM:
-        pytest.skip("no chromium is installed")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def page(server: Server, browser: Any) -> Iterator[Any]:
-    context = browser.new_context(accept_downloads=True, locale="en-GB")
-    opened = new_page(context, server)
-    yield opened
-    context.close()
-    assert opened.elsewhere == []
-    assert opened.errors == []
-
-
-def new_page(context: Any, server: Server) -> Any:
-    opened = context.new_page()
-    opened.elsewhere, opened.errors = [], []
-    opened.on("request", lambda one: note_elsewhere(opened, one.url))
-    opened.on("pageerror", lambda problem: opened.errors.append(str(problem)))
-    opened.set_default_timeout(SLOW)
-    opened.goto(server.address)
-    opened.wait_for_selector("h1")
-    return opened
-
-
-def note_elsewhere(page: Any, url: str) -> None:
-    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
-        page.elsewhere.append(url)
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    path = tmp_path / "survey.csv"
-    people().to_csv(path, index=False)
-    return path
-
-
-def open_survey(page: Any, path: Path) -> None:
-    page.click("#begin-protect")
-    page.set_input_files("#data-file", path)
-    page.wait_for_selector("text=240 records, 7 columns")
-
-
-def risk(page: Any) -> str:
-    page.wait_for_selector(".bar:not(.older) .figure")
-    return str(page.inner_text(".figure >> nth=0"))
-
-
-def test_protect_from_upload_to_report(page: Any, survey: Path) -> None:
-    open_survey(page, survey)
-    page.click("#page-roles")
-    page.click("#take-roles")
-    assert "240 (100 %)" in risk(page)
+def recode_age(page: Any) -> None:
+    """Recode age into two classes: 7 records stay below 3."""
     page.click("#page-methods")
+    page.click("#verb-global_recode")
     page.select_option("#global_recode-column", "age")
     page.fill("#global_recode-breaks", "0, 40, 90")
     page.click("#apply-step")
     page.wait_for_selector("#step-1")
-    page.wait_for_selector(".bar:not(.older) .figure.met")
+
+
+def test_protect_from_upload_to_report(page: Any, survey: Path) -> None:
+    open_to_protect(page, survey, READ)
+    take_roles(page)
+    assert "240 (100 %)" in violations(page)
+    recode_age(page)
+    page.wait_for_selector(".bar:not(.older) :text('7 (2.92 %)')")
     page.click("#undo")
-    page.wait_for_selector(".bar:not(.older) .figure.exceeded")
+    page.wait_for_selector(".bar:not(.older) strong:text('240 (100 %)')")
     page.click("#step-1")
-    page.wait_for_selector(".bar:not(.older) .figure.met")
+    page.wait_for_selector(".bar:not(.older) :text('7 (2.92 %)')")
 
     page.reload()  # brings everything back
     page.wait_for_selector("#step-1[aria-current=step]")
     assert page.inner_text("h1") == "Protect"
 
     page.click("#page-release")
-    with page.expect_download() as download:
-        page.click("#export")
-    file = pd.read_csv(download.value.path())
-    assert set(file["age"]) == {"0-40", "41-90"}
-    assert download.value.suggested_filename == "survey-protected.csv"
-    with page.expect_download() as download:
-        page.click("#report-external")
-    assert "<html" in Path(download.value.path()).read_text()
+    file = download(page, "#export")
+    assert file.name == "survey-protected.csv"
+    assert set(pd.read_csv(file)["age"]) == {"0-40", "41-90"}
+    report = download(page, "#report-external").read_text()
+    assert "<html" in report
+    assert "recode" in report
+    assert "protect.global_recode" in download(page, "#script").read_text()
+
+
+def test_a_page_that_is_drawn_anew_keeps_what_is_typed_and_pressed(page: Any, survey: Path) -> None:
+    open_to_protect(page, survey, READ)
+    take_roles(page)
+    page.click("#page-methods")
+    page.select_option("#global_recode-column", "age")
+    page.fill("#global_recode-breaks", "0, 40, 90")
+    page.hover("#apply-step")
+    page.mouse.down()
+    page.evaluate(
+        """() => { const language = document.getElementById('language'); language.value = 'de';
+        language.dispatchEvent(new Event('change', {bubbles: true})); }"""
+    )
+    page.wait_for_selector("#apply-step:has-text('Anwenden')")  # every text of the page is new
+    page.mouse.up()
+    page.wait_for_selector("#step-1")
+    assert page.input_value("#global_recode-breaks") == "0, 40, 90"
 
 
 def test_two_tabs_do_not_see_each_other(page: Any, server: Server, survey: Path) -> None:
-    open_survey(page, survey)
+    open_to_protect(page, survey, READ)
     other = new_page(page.context, server)
     assert other.inner_text("h1") == "What would you like to do?"
     keys = [one.evaluate("sessionStorage.getItem('synthpop-tab')") for one in (page, other)]
@@ -168,15 +103,15 @@ def test_a_lost_connection_is_said_and_comes_back(browser: Any, survey: Path) ->
     server = Server()
     context = browser.new_context()
     page = new_page(context, server)
-    open_survey(page, survey)
-    os.kill(server.process.pid, signal.SIGSTOP)
-    context.set_offline(True)
+    open_to_protect(page, survey, READ)
+    context.set_offline(True)  # the page cannot ask whether the app is back
     page.evaluate("Shiny.shinyapp.$socket.close()")
-    page.wait_for_selector("#lost:not([hidden])")
-    os.kill(server.process.pid, signal.SIGCONT)
+    page.wait_for_selector("#lost:visible")
     context.set_offline(False)
-    page.wait_for_selector("text=240 records, 7 columns")
+    page.wait_for_selector("#lost", state="hidden")
+    page.wait_for_selector(f"text={READ}")
     server.stop()
+    page.wait_for_selector("#lost:visible")
     context.close()
 
 
@@ -213,9 +148,7 @@ def test_judge_from_two_files_to_the_report(page: Any, survey: Path, tmp_path: P
     page.click("#page-judgement")
     page.click("#judge-run")
     page.wait_for_selector("h2:has-text('Attacks on release')")
-    with page.expect_download() as download:
-        page.click("#judge-report-internal")
-    assert "<html" in Path(download.value.path()).read_text()
+    assert "<html" in download(page, "#judge-report-internal").read_text()
 
 
 def test_create_from_survey_to_report(page: Any, survey: Path) -> None:
@@ -229,32 +162,21 @@ def test_create_from_survey_to_report(page: Any, survey: Path) -> None:
     page.fill("#run-scale", "0.2")
     page.press("#run-scale", "Tab")
     page.click("#create-run")
-    with page.expect_download() as download:
-        page.click("#create-report-external")
-    assert "<html" in Path(download.value.path()).read_text()
+    assert "<html" in download(page, "#create-report-external").read_text()
     page.click("#page-release")
-    with page.expect_download() as download:
-        page.click("#export-population")
-    assert len(pd.read_parquet(download.value.path())) > 100
+    assert len(pd.read_parquet(download(page, "#export-population"))) > 100
 
 
 def test_a_long_search_can_be_cancelled(page: Any, survey: Path) -> None:
-    open_survey(page, survey)
-    page.click("#page-roles")
-    page.click("#take-roles")
-    page.wait_for_selector(".bar:not(.older) .figure >> nth=5")
+    open_to_protect(page, survey, READ)
+    take_roles(page)
     page.click("#page-search")
     page.fill("#search-seconds", "600")
     page.click("#search-plans")
     page.wait_for_selector("text=Looking for plans")
-    page.wait_for_timeout(1500)
     page.click("#cancel")
     page.wait_for_selector(".notice.fault:has-text('cancelled')")
-    page.click("#page-methods")
-    page.select_option("#global_recode-column", "age")
-    page.fill("#global_recode-breaks", "0, 40, 90")
-    page.click("#apply-step")
-    page.wait_for_selector("#step-1")
+    recode_age(page)
 
 
 def test_axe_finds_nothing_and_chips_can_be_dragged(page: Any, survey: Path) -> None:
@@ -268,10 +190,8 @@ def test_axe_finds_nothing_and_chips_can_be_dragged(page: Any, survey: Path) -> 
         assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
 
     check()
-    open_survey(page, survey)
-    page.click("#page-roles")
-    page.click("#take-roles")
-    page.wait_for_selector(".bar:not(.older) .figure")
+    open_to_protect(page, survey, READ)
+    take_roles(page)
     check()
     page.click("#page-methods")
     page.click("#verb-group_categories")

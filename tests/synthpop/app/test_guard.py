@@ -22,7 +22,8 @@ from synthpop.app.folders import (
     unpack,
 )
 from synthpop.app.guard import Guard, new_token
-from synthpop.app.server import Tabs, make_app
+from synthpop.app.server import make_app
+from synthpop.app.tabs import Tabs
 from synthpop.microdata.errors import InputError
 from tests.synthpop.app.helpers import protecting
 

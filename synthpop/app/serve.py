@@ -1,0 +1,92 @@
+"""Start the app on the loopback interface, and open the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from synthpop.app.folders import MEBI, private_root
+from synthpop.app.guard import new_token
+from synthpop.app.project import FILE
+from synthpop.app.server import make_app
+from synthpop.app.tabs import Tabs
+from synthpop.microdata.errors import Faults
+
+UPLOAD_LIMIT = 2048
+LOOPBACK = "127.0.0.1"
+
+
+def run_app(
+    *,
+    port: int = 0,
+    project: Path | None = None,
+    upload_limit: int = UPLOAD_LIMIT,
+    browser: bool = True,
+    say: Callable[[str], object] = lambda text: None,
+) -> None:
+    """Serve the app on the loopback interface until it is stopped.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+    project : Path, optional
+        Folder where the first tab keeps its project; without one nothing outlives the app.
+    upload_limit : int
+        Largest upload in MB.
+    browser : bool
+        Whether the browser is opened.
+    say : callable
+        Takes lines for the user.
+    """
+    import uvicorn
+
+    if project is not None and project.exists() and any(project.iterdir()):
+        faults = Faults("app")
+        if not (project / FILE).is_file():
+            faults.add(str(project), "holds other files", remedy="Give a new folder.")
+        faults.raise_if_any()
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    with private_root() as root, _listening(port) as listener:
+        tempfile.tempdir = str(root)
+        token, number = new_token(), listener.getsockname()[1]
+        tabs = Tabs(root, upload_limit * MEBI, project)
+        address = f"http://{LOOPBACK}:{number}/{token}/"
+        config = uvicorn.Config(
+            make_app(tabs, token, number), log_level="error", access_log=False, ws_max_size=2**20,
+            timeout_graceful_shutdown=2,
+        )  # fmt: skip
+        say(f"The app runs at {address}")
+        say("Only you may know this address. Stop the app with Ctrl-C.")
+        if browser:
+            _open_browser(root, address)
+        try:
+            asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))
+        finally:
+            tabs.close()
+            tempfile.tempdir = None
+
+
+def _listening(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((LOOPBACK, port))
+    listener.listen(128)  # connections wait until the server answers
+    return listener
+
+
+def _open_browser(root: Path, address: str) -> None:
+    """Open the address through a private file: command lines can be read by other users."""
+    page = root / "open.html"
+    page.touch(mode=0o600)
+    page.write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'
+        f'<a href="{address}">synthpop</a>',
+        encoding="utf-8",
+    )
+    webbrowser.open(page.as_uri())
