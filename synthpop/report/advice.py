@@ -7,7 +7,7 @@ from typing import Any
 
 from synthpop.microdata.language import gettext, said
 
-HOUSEHOLD_KINDS = ("members", "household counts", "household sums", "age gaps")
+HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
 
 
 def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
@@ -28,20 +28,46 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     'Give job the predictor sex.'
     """
     kind, variable, given = row["kind"], str(row["variable"]), str(row["given"])
-    places = {name: k for k, stage in enumerate(recipe) for name in _made(stage)}
     if kind == "components":
         return said(
             "Split {variable} with a components stage, so that its parts add up.", variable=variable
         )
-    if kind == "age gaps":
-        return gettext("Put the ages of all members into the structure.")
     if kind == "households":
         return gettext("Check strata and household size of the survey, and the scale.")
+    steps = _Steps(recipe)
+    stage = steps.of(variable)
+    if kind == "age gaps" and (stage is None or stage["type"] != "structure"):
+        return gettext("Put the ages of all members into the structure.")
+    if kind == "age gaps":
+        return _of_structure(variable, steps)
     if kind in HOUSEHOLD_KINDS:
-        return _of_household(variable, recipe, places)
+        return _of_household(variable, steps)
     if given:
-        return _of_pair(variable, given.removesuffix(" in classes"), recipe, places)
+        return _of_pair(variable, given.removesuffix(" in classes"), steps)
     return said("Look at the fallbacks and predictors of {variable}.", variable=variable)
+
+
+class _Steps:
+    """Which step of a recipe makes a variable, through those that are derived from others."""
+
+    def __init__(self, recipe: Sequence[Mapping[str, Any]]) -> None:
+        self.recipe = recipe
+        self.places = {name: k for k, stage in enumerate(recipe) for name in _made(stage)}
+
+    def root(self, variable: str) -> str:
+        """Return the variable that is drawn or copied, where one is derived from it."""
+        for _ in self.recipe:
+            place = self.places.get(variable, -1)
+            stage = self.recipe[place] if place >= 0 else {}
+            if stage.get("type") != "derive" or not isinstance(stage.get("source"), str):
+                return variable
+            variable = stage["source"]
+        return variable
+
+    def of(self, variable: str) -> Mapping[str, Any] | None:
+        """Return the step that draws or copies what a variable is made of."""
+        place = self.places.get(self.root(variable))
+        return None if place is None else self.recipe[place]
 
 
 def _made(stage: Mapping[str, Any]) -> tuple[str, ...]:
@@ -54,19 +80,34 @@ def _made(stage: Mapping[str, Any]) -> tuple[str, ...]:
     return (name,) if isinstance(name, str) else tuple(name)
 
 
-def _of_household(
-    variable: str, recipe: Sequence[Mapping[str, Any]], places: Mapping[str, int]
-) -> str:
-    if not recipe:
+def _of_structure(variable: str, steps: _Steps) -> str:
+    root, stage = steps.root(variable), steps.of(variable) or {}
+    if root in (stage.get("jitter") or {}):
+        return said(
+            "Draw {variable} again within fewer years (jitter of the structure).", variable=root
+        )
+    return said(
+        "{variable} is copied with the household: look at strata, weights and pooling of the "
+        "structure.",
+        variable=root,
+    )
+
+
+def _of_household(variable: str, steps: _Steps) -> str:
+    stage = steps.of(variable)
+    if not steps.recipe:
         return said(
             "Draw {variable} of members given the other members of the household.",
             variable=variable,
         )
-    if variable not in places or recipe[places[variable]].get("type") == "structure":
+    if stage is None:
         return said(
             "Keep {variable} in the structure, together with relation and age.", variable=variable
         )
-    stage = recipe[places[variable]]
+    if stage["type"] == "structure":
+        return _of_structure(variable, steps)
+    if stage["type"] == "derive":
+        return said("{later} is derived: look at what it is derived from.", later=variable)
     if not stage.get("by_household"):
         return said(
             "Draw {variable} of members given those before them (by_household).", variable=variable
@@ -76,24 +117,26 @@ def _of_household(
     )
 
 
-def _of_pair(
-    variable: str, given: str, recipe: Sequence[Mapping[str, Any]], places: Mapping[str, int]
-) -> str:
-    known = [name for name in (variable, given) if name in places]
-    if len(known) < 2:
+def _of_pair(variable: str, given: str, steps: _Steps) -> str:
+    roots = {name: steps.root(name) for name in (variable, given)}
+    if any(root not in steps.places for root in roots.values()):
         return said("Let the model of {variable} know {given}.", variable=variable, given=given)
-    later, earlier = sorted((variable, given), key=lambda name: -places[name])
-    stage = recipe[places[later]]
-    predictors = stage.get("predictors")
-    if stage.get("type") == "derive":
+    later, earlier = sorted((variable, given), key=lambda name: -steps.places[roots[name]])
+    stage = steps.recipe[steps.places[roots[later]]]
+    if stage["type"] == "derive" or roots[later] == roots[earlier]:
         return said("{later} is derived: look at what it is derived from.", later=later)
-    if stage.get("type") == "components":
+    if stage["type"] == "structure":
+        return _of_structure(later, steps)
+    if stage["type"] == "components":
         return said(
             "Add {earlier} to the variables that {later} is split by.", earlier=earlier, later=later
         )
-    if isinstance(predictors, (list, tuple)) and earlier not in predictors:
-        return said("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
-    if predictors == "basic":
+    predictors = stage.get("predictors")
+    named = predictors if isinstance(predictors, (list, tuple)) else ()
+    if earlier not in named and roots[earlier] in {steps.root(name) for name in named}:
+        return said("Give {later} finer classes of {earlier}.", later=later, earlier=roots[earlier])
+    basic = steps.recipe[steps.places[roots[earlier]]]["type"] == "structure"
+    if (named and earlier not in named) or (predictors == "basic" and not basic):
         return said("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
     return said(
         "Give {later} an interaction with {earlier}, or a second pass (revisit).",

@@ -81,6 +81,7 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                         "pl030",
                         "pb190",
                         "pe040",
+                        "pb220a",
                         "relation",
                     ],
                     "method": {

@@ -1,28 +1,40 @@
 """Numbers of copied households, as ages, drawn again within a few years of those of the sample.
 
-A household of the structure is a copy of one of the sample. With a width d, each member's number v
-is drawn again from the weighted sample distribution of persons alike (same levels of the other
-variables of the structure) within a stretch of 2 d + 1 whole numbers that has v. Where stretches
-begin is drawn for each household. Given it, the new numbers have the distribution of the sample in
-each stretch, so that the distribution of all stays what it is.
+A household of the structure is a copy of one of the sample. With a width d, the members' numbers
+are drawn again, together, each within a stretch of 2 d + 1 whole numbers that has the copied one.
+Where stretches begin is drawn for each household. Members stand in the order of their numbers,
+the highest first, and are drawn from a chain,
+
+    p(v_1, ..., v_n) proportional to  product of f[kind_i, v_i]  x  product of g[kinds, v_i - v_i+1]
+
+with one factor for each number of each kind of persons (same levels of the other variables of the
+structure) and one for each gap between neighbours of two kinds; gaps are never negative. The
+factors are scaled, after each other, such that the expected numbers of each kind and the expected
+gaps of each two kinds are those of the weighted sample. So couples, parents and children, and
+siblings stay as far apart as those of the survey.
 
 No stretch goes across a limit: a value beyond which nobody of the sample has some other variable,
-as below 16 nobody has an economic status. Members move independently, so the differences between
-members of a household become somewhat wider: a couple's by up to 4 d either way. Households that
-would break a rule of the pipeline keep the numbers of the sample household.
+as below 16 nobody has an economic status. Households that would break a rule of the pipeline keep
+the numbers of the sample household.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from synthpop.conditional.predictors import make_coding, sample_digits
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
+from synthpop.microdata.errors import Fault, InputError
 from synthpop.models.encoding import Digits, cell_codes, distinct_cells, response_limits
+
+ROUNDS = 12
+FEWEST_PAIRS = 100  # neighbours of two kinds, for gaps of their own
+MOST_VALUES = 1_000
+LARGEST_STEP = 4.0  # of a factor in one round
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +49,14 @@ class JitterLaw:
         The other variables of the structure that are categories.
     cells : int array, shape (k,)
         Code of each kind of persons, sorted.
-    starts : int array, shape (k + 1,)
-        Where the values of each kind begin.
-    values : float array, shape (m,)
-        Distinct values of each kind, sorted.
-    cumulative : float array, shape (m,)
-        Weight of the values of all kinds up to each, itself included.
+    lowest : int
+        Smallest value of the sample.
+    values : float array, shape (k, m)
+        Factor of lowest, lowest + 1, ... for each kind; 0 where the sample has none.
+    gap_table : int array, shape (k, k)
+        Table of gaps for the kinds of two neighbours.
+    gaps : float array, shape (t, m)
+        Factor of the gaps 0, 1, ... in each table.
     limits : float array
         Between values, that are not crossed.
     """
@@ -51,9 +65,10 @@ class JitterLaw:
     width: int
     kinds: tuple[Digits, ...]
     cells: np.ndarray
-    starts: np.ndarray
+    lowest: int
     values: np.ndarray
-    cumulative: np.ndarray
+    gap_table: np.ndarray
+    gaps: np.ndarray
     limits: np.ndarray
 
     def drawn(
@@ -61,79 +76,239 @@ class JitterLaw:
     ) -> np.ndarray:
         """Return new numbers of the persons of a block, shape (n,), as the old ones are typed."""
         old = columns[self.name]
-        out, span = old.copy(), 2 * self.width + 1
-        shift = np.repeat(rng.integers(0, span, len(offsets) - 1), np.diff(offsets))
+        shifts = rng.integers(0, self.span, len(offsets) - 1)
         uniforms = rng.random(len(old))
-        numbers = old.astype(np.float64)
-        low = np.floor((numbers + shift) / span) * span - shift - 0.5
-        high = low + span
-        if len(self.limits):
-            inner = np.concatenate([[-np.inf], self.limits, [np.inf]])
-            part = np.searchsorted(self.limits, numbers, side="left")
-            low, high = np.maximum(low, inner[part]), np.minimum(high, inner[part + 1])
         cells = cell_codes(self.kinds, [columns[d.name] for d in self.kinds], len(old))
         kind = np.searchsorted(self.cells, cells)
-        for k in np.unique(kind[~np.isnan(numbers)]):
-            rows = np.flatnonzero((kind == k) & ~np.isnan(numbers))
-            out[rows] = self._of_kind(int(k), low[rows], high[rows], uniforms[rows])
+        chain = _chain(old.astype(np.float64), kind, offsets)
+        stretches = self.stretches(chain, shifts[chain.household])
+        out = old.copy()
+        out[chain.rows] = stretches.low + _draw(stretches, chain, uniforms[chain.rows])
         return out
 
-    def _of_kind(
-        self, kind: int, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray
-    ) -> np.ndarray:
-        begin, end = self.starts[kind], self.starts[kind + 1]
-        values = self.values[begin:end]
-        weight = np.concatenate([[0.0], self.cumulative[begin:end]])
-        weight[1:] -= 0.0 if begin == 0 else self.cumulative[begin - 1]
-        first = np.searchsorted(values, low, side="right")
-        last = np.searchsorted(values, high, side="right")
-        target = weight[first] + uniforms * (weight[last] - weight[first])
-        place = np.searchsorted(weight, target, side="right") - 1
-        chosen: np.ndarray = values[np.clip(place, first, last - 1)]
-        return chosen
+    @property
+    def span(self) -> int:
+        """Whole numbers in a stretch."""
+        return 2 * self.width + 1
+
+    def stretches(self, chain: _Chain, shifts: np.ndarray) -> _Stretches:
+        """Return the factors of all numbers that the members can get."""
+        low = (chain.numbers + shifts) // self.span * self.span - shifts
+        inside = low[:, None] + np.arange(self.span)
+        place = inside - self.lowest
+        known = (place >= 0) & (place < self.values.shape[1])
+        part = np.searchsorted(self.limits, inside, side="left")
+        known &= part == np.searchsorted(self.limits, chain.numbers, side="left")[:, None]
+        weight = np.where(known, self.values[chain.kind[:, None], np.where(known, place, 0)], 0.0)
+        older = np.flatnonzero(chain.has_next)
+        gap = inside[older, :, None] - inside[older + 1, None, :]
+        fits = (gap >= 0) & (gap < self.gaps.shape[1])
+        table = self.gap_table[chain.kind[older], chain.kind[older + 1]]
+        link = np.zeros((len(chain.rows), self.span, self.span))
+        link[older] = self.gaps[table[:, None, None], np.where(fits, gap, 0)] * fits
+        return _Stretches(low, weight, link)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Persons with a number, household by household, the highest number first; arrays (p,)."""
+
+    rows: np.ndarray
+    household: np.ndarray
+    numbers: np.ndarray
+    kind: np.ndarray
+    place: np.ndarray
+    has_next: np.ndarray
+
+    def members(self, last_first: bool = False) -> list[np.ndarray]:
+        """Return the persons who stand at each place of their household."""
+        order = np.argsort(self.place, kind="stable")
+        ends = np.cumsum(np.bincount(self.place)) if len(self.place) else np.zeros(0, dtype=int)
+        places = np.split(order, ends[:-1]) if len(ends) else []
+        return places[::-1] if last_first else places
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretches:
+    """Where stretches begin, shape (p,); factors of numbers (p, s) and of gaps (p, s, s)."""
+
+    low: np.ndarray
+    weight: np.ndarray
+    link: np.ndarray
+
+
+def _chain(numbers: np.ndarray, kind: np.ndarray, offsets: np.ndarray) -> _Chain:
+    household = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows = np.flatnonzero(~np.isnan(numbers))
+    rows = rows[np.lexsort((-numbers[rows], household[rows]))]
+    owner = household[rows]
+    place = np.arange(len(rows)) - np.searchsorted(owner, owner, side="left")
+    has_next = np.append(owner[1:] == owner[:-1], False)[: len(rows)]
+    return _Chain(rows, owner, numbers[rows].astype(np.int64), kind[rows], place, has_next)
+
+
+def _messages_up(stretches: _Stretches, chain: _Chain) -> np.ndarray:
+    """Return what the younger members say about each number of a member, shape (p, s)."""
+    up = np.ones_like(stretches.weight)
+    for members in chain.members(last_first=True):
+        older = members[chain.has_next[members]]
+        if len(older):
+            below = stretches.weight[older + 1] * up[older + 1]
+            sums = np.einsum("pab,pb->pa", stretches.link[older], below)
+            up[older] = sums / sums.max(axis=1, keepdims=True)
+    return up
+
+
+def _draw(stretches: _Stretches, chain: _Chain, uniforms: np.ndarray) -> np.ndarray:
+    """Draw the place within the stretch of each person, the highest of a household first."""
+    weight = stretches.weight * _messages_up(stretches, chain)
+    places = np.zeros(len(weight), dtype=np.int64)
+    for members in chain.members():
+        share = weight[members]
+        younger = chain.place[members] > 0
+        if younger.any():
+            above = members[younger] - 1
+            share[younger] *= stretches.link[above, places[above]]
+        upto = np.cumsum(share, axis=1)
+        target = uniforms[members] * upto[:, -1]
+        places[members] = np.minimum((upto <= target[:, None]).sum(axis=1), share.shape[1] - 1)
+    return places
 
 
 def jitter_laws(
     widths: Mapping[str, int], variables: Sequence[str], sample: Sample
 ) -> tuple[JitterLaw, ...]:
-    """Learn what the numbers are drawn from."""
+    """Learn what the numbers are drawn from.
+
+    Raises
+    ------
+    InputError
+        A number is not whole, or has values that are 1,000 or more apart.
+    """
     coded = [(name,) for name in variables if sample.fields[name].kind == "categorical"]
     coding = make_coding(sample, coded)
     digits = sample_digits(sample, coding)
     columns = [sample.columns[item.name] for item in coding.variables]
     cell = cell_codes(coding.variables, columns, sample.n_persons)
-    first = distinct_cells(digits, coding.sizes)[0]
-    cells = np.unique(cell[first])
+    cells = np.unique(cell[distinct_cells(digits, coding.sizes)[0]])
+    kind = np.searchsorted(cells, cell)
     laws = []
     for name, width in widths.items():
         numbers = sample.columns[name].astype(np.float64)
-        known = ~np.isnan(numbers)
-        kind = np.searchsorted(cells, cell)
-        pairs, place = np.unique(
-            np.column_stack([kind[known], numbers[known]]), axis=0, return_inverse=True
-        )
-        weights = np.bincount(place.reshape(-1), sample.weights[known], minlength=len(pairs))
-        starts = np.searchsorted(pairs[:, 0], np.arange(len(cells) + 1))
-        limits = _limits(name, variables, sample)
-        laws.append(
-            JitterLaw(
-                name, int(width), coding.variables, cells, starts, pairs[:, 1],
-                np.cumsum(weights), limits,
-            )
-        )  # fmt: skip
+        known = numbers[~np.isnan(numbers)]
+        if len(known):
+            _check_numbers(name, known)
+            law = _first_law(name, int(width), coding.variables, cells, known)
+            law = replace(law, limits=_limits(name, variables, sample))
+            laws.append(_fitted(law, sample, numbers, kind))
     return tuple(laws)
+
+
+def _check_numbers(name: str, known: np.ndarray) -> None:
+    whole = bool((known == np.rint(known)).all())
+    if whole and known.max() - known.min() < MOST_VALUES:
+        return
+    what = f"takes whole numbers less than {MOST_VALUES:,} apart, as ages; {name!r} has others"
+    remedy = f"Take {name!r} out of jitter."
+    raise InputError("recipe", [Fault("structure: jitter", what, remedy=remedy)])
+
+
+def _first_law(
+    name: str, width: int, kinds: tuple[Digits, ...], cells: np.ndarray, known: np.ndarray
+) -> JitterLaw:
+    """Return a law without factors."""
+    lowest, k = int(known.min()), len(cells)
+    many = int(known.max()) - lowest + 1
+    nothing = np.zeros(0)
+    return JitterLaw(
+        name, width, kinds, cells, lowest, np.ones((k, many)), np.zeros((k, k), dtype=np.int64),
+        np.ones((1, many)), nothing,
+    )  # fmt: skip
+
+
+def _fitted(law: JitterLaw, sample: Sample, numbers: np.ndarray, kind: np.ndarray) -> JitterLaw:
+    """Scale the factors such that numbers and gaps are expected to be those of the sample."""
+    chain = _chain(numbers, kind, sample.offsets)
+    weights = sample.weights[chain.rows]
+    older = np.flatnonzero(chain.has_next)
+    law = replace(law, gap_table=_tables(law, chain, older))
+    tables = int(law.gap_table.max(initial=0)) + 1
+    # 1. what the sample has
+    values, gaps = np.zeros(law.values.shape), np.zeros((tables, law.values.shape[1]))
+    np.add.at(values, (chain.kind, chain.numbers - law.lowest), weights)
+    table = law.gap_table[chain.kind[older], chain.kind[older + 1]]
+    np.add.at(gaps, (table, chain.numbers[older] - chain.numbers[older + 1]), weights[older])
+    law = replace(law, values=values.copy(), gaps=(gaps > 0).astype(np.float64))
+    for _ in range(ROUNDS):
+        # 2. what is expected, over all places where stretches can begin
+        expected_values, expected_gaps = np.zeros(values.shape), np.zeros(gaps.shape)
+        for shift in range(law.span):
+            stretches = law.stretches(chain, np.full(len(chain.rows), shift))
+            _add_expected(law, chain, stretches, weights, expected_values, expected_gaps)
+        # 3. factors times the ratio of both
+        law = replace(
+            law,
+            values=law.values * _ratio(values, expected_values / law.span),
+            gaps=law.gaps * _ratio(gaps, expected_gaps / law.span),
+        )
+    return law
+
+
+def _tables(law: JitterLaw, chain: _Chain, older: np.ndarray) -> np.ndarray:
+    """Return the table of gaps for the kinds of two neighbours; few pairs share table 0."""
+    k = len(law.cells)
+    pair = chain.kind[older] * k + chain.kind[older + 1]
+    frequent = np.bincount(pair, minlength=k * k) >= FEWEST_PAIRS
+    numbered = np.where(frequent, np.cumsum(frequent), 0)
+    out: np.ndarray = numbered.reshape(k, k).astype(np.int64)
+    return out
+
+
+def _ratio(wanted: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    ratio = np.divide(wanted, expected, out=np.ones_like(wanted), where=expected > 0)
+    return np.clip(ratio, 1 / LARGEST_STEP, LARGEST_STEP)
+
+
+def _add_expected(
+    law: JitterLaw,
+    chain: _Chain,
+    stretches: _Stretches,
+    weights: np.ndarray,
+    values: np.ndarray,
+    gaps: np.ndarray,
+) -> None:
+    """Add the expected weight of each number of each kind, and of each gap of each table."""
+    up = _messages_up(stretches, chain)
+    down = np.ones_like(up)
+    for members in chain.members()[1:]:
+        above = members - 1
+        before = stretches.weight[above] * down[above]
+        sums = np.einsum("pa,pab->pb", before, stretches.link[above])
+        down[members] = sums / sums.max(axis=1, keepdims=True)
+    inside = stretches.low[:, None] + np.arange(law.span)
+    share = stretches.weight * up * down
+    share *= (weights / share.sum(axis=1))[:, None]
+    place = np.clip(inside - law.lowest, 0, values.shape[1] - 1)
+    np.add.at(values, (np.broadcast_to(chain.kind[:, None], place.shape), place), share)
+    older = np.flatnonzero(chain.has_next)
+    above, below = stretches.weight[older] * down[older], stretches.weight[older + 1]
+    joint = above[:, :, None] * stretches.link[older] * (below * up[older + 1])[:, None, :]
+    joint *= (weights[older] / joint.sum(axis=(1, 2)))[:, None, None]
+    gap = np.clip(inside[older, :, None] - inside[older + 1, None, :], 0, gaps.shape[1] - 1)
+    table = law.gap_table[chain.kind[older], chain.kind[older + 1]]
+    np.add.at(gaps, (np.broadcast_to(table[:, None, None], gap.shape), gap), joint)
 
 
 def _limits(name: str, variables: Sequence[str], sample: Sample) -> np.ndarray:
     """Return the values beyond which nobody has a variable that is not of the structure."""
     numbers = sample.columns[name].astype(np.float64)
     known = ~np.isnan(numbers)
-    found: list[float] = []
+    limits: list[float] = []
     for other, values in sample.columns.items():
         if other in variables or other not in sample.fields:
             continue
         coded = sample.fields[other].kind == "categorical"
         without = values == MISSING if coded else np.isnan(values.astype(np.float64))
         if without.any() and known.any():
-            found += response_limits(numbers[known], without[known]).tolist()
-    return np.unique(found)
+            limits += response_limits(numbers[known], without[known]).tolist()
+    return np.unique(limits)

@@ -264,9 +264,37 @@ def test_advice_names_the_missing_predictor() -> None:
         ("conditional", "sex", "job"): "Give job the predictor sex.",
         ("by group", "income", "job"): "Give income an interaction with job, or a second pass",
         ("members", "job", ""): "Draw job of members given those before them (by_household).",
-        ("household counts", "age", ""): "Keep age in the structure",
+        ("household counts", "age", ""): "age is copied with the household",
+        ("household counts", "town", ""): "Keep town in the structure",
+        ("age gaps", "age", ""): "age is copied with the household",
+        ("two-way table", "sex", "age"): "sex is copied with the household",
     }
     for (kind, variable, given), sentence in told.items():
+        assert advice({"kind": kind, "variable": variable, "given": given}, recipe).startswith(
+            sentence
+        )
+
+
+def test_advice_looks_through_classes_and_redrawn_ages() -> None:
+    recipe = [
+        {"type": "structure", "variables": ["age", "sex"], "jitter": {"age": 2}},
+        {"type": "derive", "name": "age_class", "source": "age"},
+        {
+            "type": "categorical",
+            "name": "job",
+            "predictors": ["age_class"],
+            "by_household": "first",
+        },
+    ]
+    fewer = "Draw age again within fewer years (jitter of the structure)."
+    sentences = {
+        ("age gaps", "age", ""): fewer,
+        ("members", "age_class", ""): fewer,
+        ("two-way table", "age_class", "sex"): fewer,
+        ("by group", "age", "job"): "Give job finer classes of age.",
+        ("conditional", "job", "age_class"): "Give job an interaction with age_class",
+    }
+    for (kind, variable, given), sentence in sentences.items():
         assert advice({"kind": kind, "variable": variable, "given": given}, recipe).startswith(
             sentence
         )

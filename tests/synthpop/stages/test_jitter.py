@@ -12,7 +12,8 @@ def survey_of_families() -> Survey:
     n = 150
     head = rng.integers(30, 60, n)
     child = head - rng.integers(16, 30, n)
-    age = np.column_stack([head, head + rng.integers(-6, 7, n), child, np.maximum(child - 2, 0)])
+    partner, sibling = head + rng.integers(-6, 7, n), child - rng.integers(1, 6, n)
+    age = np.column_stack([head, partner, child, np.maximum(sibling, 0)])
     frame = pd.DataFrame(
         {
             "hid": np.repeat(np.arange(n), 4),
@@ -42,7 +43,7 @@ def test_compositions_are_no_copies_and_distributions_stay():
     fitted = Pipeline([STRUCTURE, job]).fit(survey, seed=1)
     before, after = copies.simulate().frame(), fitted.simulate().frame()
     assert distinct(before) <= 150
-    assert distinct(after) > 0.9 * after.hid.nunique()
+    assert distinct(after) > 0.85 * after.hid.nunique()
     assert after.age.dtype == before.age.dtype
     moved = np.abs(after.age.to_numpy() - before.age.to_numpy())  # the donors are the same
     assert 0 < moved.mean() < 2.5
@@ -54,6 +55,41 @@ def test_compositions_are_no_copies_and_distributions_stay():
         gap = [(one <= x).mean() - (two <= x).mean() for x in grid]
         assert np.abs(gap).max() < 0.03
         assert set(two) <= set(survey.frame.age[survey.frame.part == part])
+
+
+def gap_distances(one: pd.DataFrame, two: pd.DataFrame) -> np.ndarray:
+    """KS distances of the gaps between neighbours by age, in households of four."""
+    gaps = [
+        -np.diff(-np.sort(-frame.age.to_numpy().reshape(-1, 4), axis=1), axis=1)
+        for frame in (one, two)
+    ]
+    grid = np.arange(60)[:, None, None]
+    return np.abs(np.diff([(gap <= grid).mean(axis=1) for gap in gaps], axis=0)).max(axis=(0, 1))
+
+
+def test_couples_parents_and_siblings_stay_as_far_apart():
+    survey = survey_of_families()
+    before = Pipeline([Structure(["age", "sex", "part"])]).fit(survey, seed=1).simulate().frame()
+    after = Pipeline([STRUCTURE]).fit(survey, seed=1).simulate().frame()
+    assert np.abs(gap_distances(before, after)).max() < 0.02  # 0.08, 0.02 and 0.10 without gaps
+    assert distinct(after) > 0.85 * after.hid.nunique()
+
+
+def test_the_gaps_of_an_ever_equal_distance_stay():
+    survey = survey_of_families()
+    twins = np.arange(len(survey.frame)) % 4 == 3
+    frame = survey.frame.copy()
+    frame.loc[twins, "age"] = frame.age.shift(1)[twins].astype(frame.age.dtype)
+    made = Pipeline([STRUCTURE]).fit(Survey(frame, weight="w", household="hid"), seed=1)
+    age = made.simulate().frame().age.to_numpy().reshape(-1, 4)
+    assert (age[:, 2] == age[:, 3]).all()
+
+
+def test_numbers_that_are_not_whole_are_refused():
+    survey = survey_of_families()
+    frame = survey.frame.assign(age=survey.frame.age + 0.5)
+    with pytest.raises(InputError, match="whole numbers"):
+        Pipeline([STRUCTURE]).fit(Survey(frame, weight="w", household="hid"))
 
 
 def test_rules_are_kept():
