@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,16 +18,10 @@ from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import AssessRequest, Limits, Measure, check_limit
 from riskeval.measures.sensitive_groups import read_sensitive
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
-from synthpop.microdata.errors import (
-    Faults,
-    MicrodataError,
-)
+from synthpop.microdata.errors import Faults, MicrodataError
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.text import count, plural
-
-if TYPE_CHECKING:
-    pass
 
 NEEDS = {
     "sensitive": "sensitive variables",

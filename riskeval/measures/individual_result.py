@@ -190,8 +190,11 @@ class IndividualRisk(Result):
                 f"({percent(self.household_global_risk, 3)}). "
             )
         text += (
-            f"{plural(self.above_benchmark, 'record stands', 'records stand')} out (risk of at "
-            f"least {number(self.benchmark)}, benchmark rule of Templ 2017, equation 3.5). "
+            f"The benchmark rule (Templ 2017, equation 3.5) marks nobody: its limit "
+            f"{number(self.benchmark)} lies beyond every risk, since most risks are high. "
+            if self.benchmark > 1
+            else f"{plural(self.above_benchmark, 'record stands', 'records stand')} out (risk of "
+            f"at least {number(self.benchmark)}, benchmark rule of Templ 2017, equation 3.5). "
         )
         text += (
             "How many persons share a key is estimated from the weights of the records that have "

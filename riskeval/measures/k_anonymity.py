@@ -64,18 +64,38 @@ class KAnonymity(Result):
     def summary(self) -> str:
         """Return the number of violating records for each k."""
         n = len(self.f)
+        blank = n_blank(self.counts)
+        names = ", ".join(self.counts.keys.names)
         parts = [
             f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
             f"violate {k}-anonymity"
             for k, count in self.violations.items()
         ]
-        text = (
-            "; ".join(parts) + f": fewer than k records of the file share their "
-            f"{', '.join(self.counts.keys.names)}. The file as a whole is {self.k}-anonymous. "
-            "Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
+        text = f"{'; '.join(parts)}: fewer than k records of the file share their {names}."
+        if 0 < blank < n:
+            text = self._blank_sentence(n, blank) + text
+        elif blank:
+            text += (
+                " Every key of every record is missing: the file says nothing on these keys, and "
+                "no record can be rare."
+            )
+        else:
+            text += f" The file as a whole is {self.k}-anonymous."
+        return text + (
+            " Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
             "k-anonymity says nothing about the population or about what a group has in common."
         )
-        return text + blank_sentence(self)
+
+    def _blank_sentence(self, n: int, blank: int) -> str:
+        others = count_text(n - blank)
+        visible = "; ".join(
+            f"{count_text(count)} of the other {others} violate {k}-anonymity"
+            for k, count in self.visible_violations.items()
+        )
+        return (
+            f"{plural(blank, 'record has', 'records have')} every key missing and may be anybody. "
+            f"Without them, {visible}. Where they count as matches of every record, "
+        )
 
 
 def k_anonymity(
@@ -138,27 +158,6 @@ def k_anonymity(
 def n_blank(counts: FrequencyCounts) -> int:
     """Return how many records have every key missing."""
     return int(counts.keys.counts[(counts.keys.codes < 0).all(axis=1)].sum())
-
-
-def blank_sentence(result: KAnonymity) -> str:
-    """Say what records without any key do to the counts; empty where there are none."""
-    n, blank = len(result.f), n_blank(result.counts)
-    if not blank:
-        return ""
-    if blank == n:
-        return (
-            " Every key of every record is missing: the file says nothing on these keys, and no "
-            "record can be rare."
-        )
-    have = plural(blank, "record has", "records have")
-    visible = "; ".join(
-        f"{count_text(count)} of the other {count_text(n - blank)} violate {k}-anonymity"
-        for k, count in result.visible_violations.items()
-    )
-    return (
-        f" {have} every key missing and may be anybody, so every other record counts them as "
-        f"matches. Without them, {visible}."
-    )
 
 
 def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnonymity:

@@ -92,6 +92,11 @@ BETA = MeasureInfo(
     "largest relative gain in the probability of a value when the keys are known",
     "Cao and Karras 2012", "beta", kinds=PERSONS, single=True,
 )  # fmt: skip
+DELTA = MeasureInfo(
+    "delta_disclosure", "file risk", "low", "value",
+    "largest difference between the logarithms of a value's shares in a group and in the file",
+    "Brickell and Shmatikov 2008", "delta", kinds=PERSONS, single=True,
+)  # fmt: skip
 DOMINANCE = MeasureInfo(
     "alpha_k_anonymity", "file risk", "low", "share", "largest share of one value in a group",
     "Wong et al. 2006", "Largest share of a value", kinds=PERSONS, single=True,
@@ -307,6 +312,17 @@ def of_likeness(result: ByVariable, request: AssessRequest) -> list[Measurement]
         request.measured(BETA, one.beta, target=name).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]
+
+
+def of_log_ratios(result: ByVariable, request: AssessRequest) -> list[Measurement]:
+    """Largest log ratio of each sensitive variable, and the records whose group lacks a value."""
+    return [
+        request.measured(
+            DELTA, one.delta, target=name,
+            note=f"{plural(one.n_absent, 'record')} in groups that lack a value",
+        ).noted(*one.notes)
+        for name, one in result.by_variable.items()
+    ]  # fmt: skip
 
 
 def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement]:

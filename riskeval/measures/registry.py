@@ -6,6 +6,7 @@ of a session and all pages read its numbers from there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import pandas as pd
 
 from riskeval.measures import numbers
 from riskeval.measures.alpha_k import alpha_k_anonymity
+from riskeval.measures.attacker_numbers import of_attackers, run_attackers
 from riskeval.measures.beta_likeness import beta_likeness
+from riskeval.measures.delta_disclosure import delta_disclosure
 from riskeval.measures.individual import FORMULAS, read_factors, risk_of_counts
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.k_anonymity import anonymity_of_counts
@@ -27,6 +30,7 @@ from riskeval.measures.uniqueness import population_uniqueness
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.results import Result
 
 __all__ = ["MEASURES", "AssessRequest", "ByVariable", "Limits", "Measure"]
 
@@ -60,13 +64,11 @@ def _run_recovery(request: AssessRequest) -> Recovery:
     )
 
 
-def _run_likeness(request: AssessRequest) -> ByVariable:
-    arguments = request.arguments("beta_likeness")
+def _by_variable(
+    request: AssessRequest, measure: Callable[..., Result], **arguments: Any
+) -> ByVariable:
     return ByVariable(
-        {
-            name: beta_likeness(request.frame, request.keys, name, **arguments)
-            for name in request.sensitive
-        }
+        {name: measure(request.frame, request.keys, name, **arguments) for name in request.sensitive}
     )
 
 
@@ -74,12 +76,7 @@ def _run_dominance(request: AssessRequest) -> ByVariable:
     arguments = request.arguments(
         "alpha_k_anonymity", alpha=request.limits.alpha, k=request.limits.k or 1
     )
-    return ByVariable(
-        {
-            name: alpha_k_anonymity(request.frame, request.keys, name, **arguments)
-            for name in request.sensitive
-        }
-    )
+    return _by_variable(request, alpha_k_anonymity, **arguments)
 
 
 def _run_suda(request: AssessRequest) -> Any:
@@ -140,6 +137,16 @@ MEASURES: dict[str, Measure] = {
         "Benedetti and Franconi 1998; Franconi and Polettini 2004",
         ("quality", "coverage", "attempt", "formula"),
         infos=(numbers.GLOBAL_RISK, numbers.EXPECTED, numbers.RECORD_RISK),
+    ),
+    "attacker_risk": Measure(
+        "Prosecutor, journalist, marketer",
+        "What does each of the three intruders of the literature on health data reach?",
+        (),
+        run_attackers,
+        of_attackers,
+        "El Emam and Dankar 2008",
+        ("population", "threshold"),
+        compared=False,
     ),
     "population_uniqueness": Measure(
         "Population uniqueness",
@@ -211,10 +218,21 @@ MEASURES: dict[str, Measure] = {
         "beta-likeness",
         "How much likelier can the key make a sensitive value?",
         ("sensitive",),
-        _run_likeness,
+        lambda request: _by_variable(
+            request, beta_likeness, **request.arguments("beta_likeness")
+        ),
         numbers.of_likeness,
         "Cao and Karras 2012",
         ("missing",),
+    ),
+    "delta_disclosure": Measure(
+        "delta-disclosure",
+        "How far is a sensitive value in a group from its share in the file, up or down?",
+        ("sensitive",),
+        lambda request: _by_variable(request, delta_disclosure),
+        numbers.of_log_ratios,
+        "Brickell and Shmatikov 2008",
+        compared=False,
     ),
     "alpha_k_anonymity": Measure(
         "(alpha, k)-anonymity",

@@ -15,6 +15,7 @@ ADVICE = {
     "smallest_l": "Coarsen the keys until every key has several sensitive values.",
     "t_closeness": "Coarsen the keys of the groups that differ most.",
     "beta_likeness": "Coarsen the keys of the groups in which one value is frequent.",
+    "delta_disclosure": "Coarsen the keys of the groups that differ most.",
     "alpha_k_anonymity": "Coarsen the keys of the groups that one value dominates.",
     "special_uniques": "Recode the keys that single records out alone or in pairs.",
     "risky_cells": "Recode the keys of the small cells.",

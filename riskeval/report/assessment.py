@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from riskeval.measures.assessment import Assessment
 
 MOST_FINDINGS = 5
-ATTRIBUTES = ("l_diversity", "t_closeness", "beta_likeness", "alpha_k_anonymity")
+ATTRIBUTES = (
+    "l_diversity", "t_closeness", "beta_likeness", "delta_disclosure", "alpha_k_anonymity",
+)  # fmt: skip
 """Measures of what the keys tell about sensitive variables."""
 CHART_OF = {
     "individual_risk": ("risk_distribution", charts.risk_chart),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval import attacker_risk, delta_disclosure, individual_risk
+from riskeval import assess, attacker_risk, delta_disclosure, individual_risk
 from synthpop.microdata.errors import InputError
 
 KEYS = ["a", "b"]
@@ -89,3 +89,26 @@ def test_delta_disclosure_is_the_largest_log_ratio() -> None:
     lacking = delta_disclosure(gone, ["k"], "ill")
     assert lacking.n_absent == (gone["k"] == 1).sum()
     assert "does not hold for any delta" in lacking.summary()
+
+
+def test_assessments_show_the_three_intruders() -> None:
+    sample, everybody = files()
+    sample["ill"] = np.resize(["flu", "none", "HIV"], 60)
+    names = ["attacker_risk", "delta_disclosure"]
+    plain = assess(sample, keys=KEYS, sensitive="ill", measures=names)
+    assert [one.key for one in plain.measurements] == ["prosecutor_risk", "delta_disclosure: ill"]
+    weighted = assess(sample, keys=KEYS, weights=np.full(60, 7.0), measures=names)
+    assert {one.info.name for one in weighted.measurements} == {
+        "prosecutor_risk", "journalist_above", "k_map"
+    }  # fmt: skip
+    counted = assess(
+        sample, keys=KEYS, weights=np.full(60, 7.0), measures=names,
+        options={"attacker_risk": {"population": everybody, "threshold": 0.1}},
+    )  # fmt: skip
+    expected = attacker_risk(sample, KEYS, population=everybody, threshold=0.1)
+    values = counted.table.set_index("name")["value"]
+    assert values["k_map"] == expected.k_map
+    assert values["journalist_above"] == (expected.journalist > 0.1).sum()
+    assert values["marketer_risk"] == pytest.approx(expected.journalist.mean())
+    blank = sample.assign(a=None, b=None)
+    assert assess(blank, keys=KEYS, measures=names).table["value"].tolist() == [1 / 60]
