@@ -67,9 +67,8 @@ def _run_recovery(request: AssessRequest) -> Recovery:
 def _by_variable(
     request: AssessRequest, measure: Callable[..., Result], **arguments: Any
 ) -> ByVariable:
-    return ByVariable(
-        {name: measure(request.frame, request.keys, name, **arguments) for name in request.sensitive}
-    )
+    frame, keys = request.frame, request.keys
+    return ByVariable({one: measure(frame, keys, one, **arguments) for one in request.sensitive})
 
 
 def _run_dominance(request: AssessRequest) -> ByVariable:
@@ -218,9 +217,7 @@ MEASURES: dict[str, Measure] = {
         "beta-likeness",
         "How much likelier can the key make a sensitive value?",
         ("sensitive",),
-        lambda request: _by_variable(
-            request, beta_likeness, **request.arguments("beta_likeness")
-        ),
+        lambda request: _by_variable(request, beta_likeness, **request.arguments("beta_likeness")),
         numbers.of_likeness,
         "Cao and Karras 2012",
         ("missing",),

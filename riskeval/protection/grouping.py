@@ -157,7 +157,7 @@ def gower_groups(
     >>> gower_groups(numbers, numbers < 0, np.zeros((4, 1), dtype=int), 2).tolist()
     [0, 0, 1, 1]
     """
-    from riskeval.kernels.gower_groups import mdav_gower
+    from riskeval.kernels.gower import mdav_gower
 
     codes = np.ascontiguousarray(nominal, dtype=np.int32)
     n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1

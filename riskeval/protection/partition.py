@@ -212,19 +212,18 @@ def _join_mixed(
     mixed: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
     """The same with Gower distances over what both records have."""
-    from riskeval.kernels.gower_groups import nearest_mixed
+    from riskeval.kernels.gower import nearest_mixed
 
     numeric, special, nominal = mixed
     known = np.where(special[inside], np.nan, numeric[inside])
     span = np.ones(numeric.shape[1])
     seen = ~np.isnan(known).all(axis=0)
     span[seen] = np.nanmax(known[:, seen], axis=0) - np.nanmin(known[:, seen], axis=0)
-    scaled = np.ascontiguousarray(numeric / np.where(span > 0, span, 1.0))
+    coded = np.where(special, np.inf, numeric / np.where(span > 0, span, 1.0))
     codes = np.ascontiguousarray(np.nan_to_num(nominal, nan=-1.0), dtype=np.int32)
     return groups[
         nearest_mixed(
-            scaled[inside], special[inside], codes[inside],
-            scaled[others], special[others], codes[others],
+            coded[inside], codes[inside], coded[others], codes[others],
         )
     ]  # fmt: skip
 

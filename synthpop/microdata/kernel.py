@@ -24,3 +24,10 @@ def kernel(function: F) -> F:
         function.py_func = function  # type: ignore[attr-defined]
         return function
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
+def inlined(function: F) -> F:
+    """Compile a step that kernels of the same file share into each of them, without a call."""
+    if numba is None or numba.config.DISABLE_JIT:
+        return function
+    return numba.njit(forceinline=True, nogil=True, error_model="numpy")(function)

@@ -85,7 +85,7 @@ class Space:
         leave_out: bool = False,
     ) -> np.ndarray:
         """Distances of records of `asked` to the k nearest of `base`: shape (rows, k)."""
-        from riskeval.kernels.linkage import gower_nearest
+        from riskeval.kernels.gower import gower_nearest
 
         records, points = self.points[base], self.points[asked]
         rows = np.arange(len(points)) if rows is None else rows

@@ -136,7 +136,7 @@ def rank_by_gower(
     assign: str,
 ) -> Ranks:
     """Rank rows `o` and `r` of the files by Gower distance, or assign them one to one."""
-    from riskeval.kernels.linkage import gower_ranks
+    from riskeval.kernels.gower import gower_ranks
 
     if assign == "one-to-one":
         check_pairs(len(r), len(o))

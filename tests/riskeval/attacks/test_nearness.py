@@ -9,7 +9,7 @@ import pytest
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.distance.space import Space, draw_households, household_points, person_points
 from riskeval.attacks.scenario import Scenario
-from riskeval.kernels.linkage import gower_nearest
+from riskeval.kernels.gower import gower_nearest
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.events import Event
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskeval.kernels import linkage as kernels
+from riskeval.kernels.gower import gower_ranks
 from riskeval.measures.linkage.linkage import record_linkage
 from riskeval.measures.linkage.methods import (
     fit_fellegi_sunter,
@@ -411,11 +412,10 @@ def test_compiled_and_plain_kernels_agree() -> None:
     one = np.ones(2)
     tables = (np.eye(3, dtype=bool).ravel(), np.array([0]), np.array([3]))
     calls = [
-        ("gower_ranks", (o, r, one, one, oc, rc, one[:1], truth, 1e-9)),
-        ("weight_ranks", (o, r, one, oc, rc, *tables, rng.normal(size=27), truth)),
+        (gower_ranks, (o, r, one, one, oc, rc, one[:1], truth, 1e-9)),
+        (kernels.weight_ranks, (o, r, one, oc, rc, *tables, rng.normal(size=27), truth)),
     ]
-    for name, arguments in calls:
-        function = getattr(kernels, name)
+    for function, arguments in calls:
         for compiled, plain in zip(function(*arguments), function.py_func(*arguments), strict=True):
             np.testing.assert_allclose(compiled, plain)
     weights, cost = rng.normal(size=27), [np.empty((7, 9)) for _ in range(2)]

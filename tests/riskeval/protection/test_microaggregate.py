@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskeval.kernels import gower_groups
+from riskeval.kernels import gower as gower_kernels
 from riskeval.kernels import microaggregation as kernels
 from riskeval.protection.aggregating import group_levels, group_values
 from riskeval.protection.grouping import by_range, mdav_groups
@@ -272,8 +272,8 @@ def test_python_form_of_the_kernels_agrees():
     codes[::2] = 1
     levels = np.array([2])
     assert (
-        gower_groups.mdav_gower.py_func(x, none, codes, levels, 3).tolist()
-        == gower_groups.mdav_gower(x, none, codes, levels, 3).tolist()
+        gower_kernels.mdav_gower.py_func(x, none, codes, levels, 3).tolist()
+        == gower_kernels.mdav_gower(x, none, codes, levels, 3).tolist()
     )
 
 
@@ -351,7 +351,7 @@ def test_gower_groups_are_those_of_the_plain_version():
     z, codes = rng.random((70, 2)), rng.integers(0, 3, (70, 2)).astype(np.int32)
     special = rng.random((70, 2)) < 0.2
     z[special] = 0.0
-    found = gower_groups.mdav_gower(z, special, codes, np.array([3, 3]), 4)
+    found = gower_kernels.mdav_gower(z, special, codes, np.array([3, 3]), 4)
     assert same_partition(found, naive_gower_mdav(z, special, codes, 4))
 
 
@@ -447,9 +447,10 @@ def test_nearest_mixed_record_is_that_of_the_plain_version():
         apart = np.where(np.isnan(asked_z[i]), 0.0, apart).sum(axis=1)
         apart += ((codes != asked_codes[i]) & (asked_codes[i] >= 0)).sum(axis=1)
         expected.append(int(np.argmin(apart)))
-    arguments = (z, special, codes, asked_z, asked_special, asked_codes)
-    assert gower_groups.nearest_mixed(*arguments).tolist() == expected
-    assert gower_groups.nearest_mixed.py_func(*arguments).tolist() == expected
+    coded, asked = np.where(special, np.inf, z), np.where(asked_special, np.inf, asked_z)
+    arguments = (coded, codes, asked, asked_codes)
+    assert gower_kernels.nearest_mixed(*arguments).tolist() == expected
+    assert gower_kernels.nearest_mixed.py_func(*arguments).tolist() == expected
 
 
 @settings(max_examples=25, deadline=None)
