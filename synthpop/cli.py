@@ -13,6 +13,7 @@ from synthpop.microdata.command import command_line, guarded, workers_option, wr
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.events import Event
 from synthpop.microdata.output import OUTPUT, answer, progress, say
+from synthpop.microdata.places import Place, lies_below, place
 from synthpop.microdata.text import plural
 
 app = command_line("Synthetic populations of households and persons from a survey sample.")
@@ -42,7 +43,7 @@ def demo(
     """
     from synthpop.runfiles.demo import demo_runfile
 
-    _run(demo_runfile(seed=seed, scale=scale), out, workers_option(workers), "synthpop demo")
+    _run(demo_runfile(seed=seed, scale=scale), place(out), workers_option(workers), "synthpop demo")
 
 
 @app.command()
@@ -67,7 +68,8 @@ def run(
     plan = load_runfile(file)
     if seed is not None:
         plan = replace(plan, run=plan.run.model_copy(update={"seed": seed}))
-    folder = out or (plan.folder / plan.run.out if plan.run.out else file.with_suffix(""))
+    named = plan.run.out and place(plan.run.out, plan.folder)
+    folder = place(out) if out else named or file.with_suffix("")
     check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
     _run(plan, folder, workers_option(workers), f"synthpop run {file.name}")
 
@@ -254,7 +256,7 @@ def dictionary(
     from synthpop.microdata.files import read_table
     from synthpop.population.population import open_population
 
-    if source.is_dir():
+    if place(source).is_dir():
         columns, variables = open_population(source).columns, open_population(source).dictionary
     else:
         frame = read_table(source)
@@ -293,7 +295,7 @@ def verify(
     if problems and repair is not None:
         say("\n".join([f"{folder} is damaged:", *problems]))
         command = "synthpop demo" if str(repair) == "demo" else f"synthpop run {repair.name}"
-        _run(_plan_of(repair, folder), folder, workers_option(workers), command)
+        _run(_plan_of(repair, folder), place(folder), workers_option(workers), command)
         problems = verify_folder(folder)
     if problems:
         _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
@@ -359,17 +361,18 @@ def report(
     from synthpop.report.stored import load_report
     from synthpop.report.write import write_stored
 
-    source = load_report(folder)
+    home = place(folder)
+    source = load_report(home)
     if title is not None:
         source = replace(source, title=title)
     if date is not None:
         source = replace(source, provenance={**source.provenance, "Date": date})
     name = "report.html" if audience == "internal" else "report-external.html"
-    target = out or folder / name
-    population = open_population(folder)
+    target = place(out) if out else home / name
+    population = open_population(home)
     write_stored(target, source, population, audience=audience, language=language)
-    if target.resolve().is_relative_to(folder.resolve()):
-        add_file(folder.resolve(), target.resolve())
+    if lies_below(target, home):
+        add_file(home.resolve(), target.resolve())
     say(f"Report: {target}")
 
 
@@ -395,11 +398,11 @@ def _plan_of(file: Path, folder: Path) -> Any:
     from synthpop.population.storage import read_manifest
     from synthpop.runfiles.demo import demo_runfile
 
-    identity = read_manifest(folder).identity
+    identity = read_manifest(place(folder)).identity
     return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
 
 
-def _run(plan: Any, out: Path, workers: int | str, command: str) -> None:
+def _run(plan: Any, out: Place, workers: int | str, command: str) -> None:
     from synthpop.population.storage import add_file, run_seed
     from synthpop.report.stored import store_report
     from synthpop.report.write import report_source, write_stored

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.errors import InputError
+from synthpop.microdata.places import Place
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
@@ -166,8 +166,8 @@ class Comparison(Result):
             return None  # the releases have no risk or no utility in common
 
     def report(
-        self, path: Path | str, *, title: str | None = None, audience: str = "internal"
-    ) -> Path:
+        self, path: Place | str, *, title: str | None = None, audience: str = "internal"
+    ) -> Place:
         """Write the comparison as one self-contained HTML file.
 
         Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskeval.measurement import Measurement
@@ -25,6 +24,7 @@ from synthpop.microdata.page_facts import (
     table,
     verdict,
 )
+from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import count, percent, plural
 
@@ -46,12 +46,12 @@ CHART_OF = {
 
 
 def write_assessment(
-    path: Path | str,
+    path: Place | str,
     assessment: Assessment,
     *,
     title: str | None = None,
     audience: str = "internal",
-) -> Path:
+) -> Place:
     """Write an assessment as one self-contained HTML file.
 
     Parameters

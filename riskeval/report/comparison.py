@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -28,6 +27,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import Svg, finding, verdict
+from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, join, plural
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ CAPTIONS = {
 
 
 def write_comparison(
-    path: Path | str,
+    path: Place | str,
     comparison: Comparison,
     *,
     title: str | None = None,
     audience: str = "internal",
-) -> Path:
+) -> Place:
     """Write a comparison as one self-contained HTML file; see `Comparison.report`.
 
     Raises

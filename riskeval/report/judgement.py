@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, join, number, plural
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ HIGHER = "higher"
 
 
 def write_judgement(
-    path: Path | str,
+    path: Place | str,
     risk: SyntheticRisk,
     *,
     title: str | None = None,
     audience: str = "internal",
-) -> Path:
+) -> Place:
     """Write what the attacks on a synthetic file found as one self-contained HTML file.
 
     Parameters

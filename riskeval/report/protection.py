@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from synthpop.microdata.page_facts import (
     table,
     verdict,
 )
+from synthpop.microdata.places import Place
 from synthpop.microdata.suppression import rounded
 from synthpop.microdata.text import BLANK, change, count, number
 
@@ -63,7 +63,7 @@ NOTABLE_CHANGE = 0.1
 FEW_CELLS, MANY_CELLS = 0.05, 0.2
 
 
-def write_protection(path: Path | str, session: ProtectionSession, audience: str) -> Path:
+def write_protection(path: Place | str, session: ProtectionSession, audience: str) -> Place:
     """Write the page of a session; `audience` is "internal" or "external".
 
     External pages show rounded counts, and a mean or deviation of the original only where no

@@ -25,6 +25,7 @@ from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
 
@@ -333,7 +334,7 @@ class ProtectionSession(SessionVerbs):
             )
         return session
 
-    def report(self, path: str | Path, audience: str = "internal") -> Path:
+    def report(self, path: Place | str, audience: str = "internal") -> Place:
         """Write an HTML page: roles, steps, risk and utility, original beside current.
 
         Parameters

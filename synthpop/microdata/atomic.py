@@ -6,11 +6,13 @@ import errno
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import BucketPath, Place
 
 LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
 TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
@@ -18,7 +20,7 @@ PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
 
 
 @contextmanager
-def replacing(path: Path | str, *, private: bool = False, kept: str = "") -> Iterator[Path]:
+def replacing(path: Place | str, *, private: bool = False, kept: str = "") -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes `path`.
 
     Parameters
@@ -35,7 +37,9 @@ def replacing(path: Path | str, *, private: bool = False, kept: str = "") -> Ite
     Path
         An empty file beside `path`. Its name is random and it is made with ``O_EXCL`` and
         ``O_NOFOLLOW``: no link that somebody laid is followed, and two writers of one name do not
-        meet. File and folder are on the disk (fsync) when this returns.
+        meet. File and folder are on the disk (fsync) when this returns. For object storage the file
+        is in the folder of temporary files, and becomes the object in one piece; who may read that
+        the bucket decides.
 
     Raises
     ------
@@ -51,6 +55,10 @@ def replacing(path: Path | str, *, private: bool = False, kept: str = "") -> Ite
     >>> target.read_text(), [item.name for item in target.parent.iterdir()]
     ('whole', ['table.txt'])
     """
+    if isinstance(path, BucketPath):
+        with _uploading(path, kept) as draft:
+            yield draft
+        return
     target = Path(path)
     token = f"{os.getpid()}-{secrets.token_hex(8)}"
     draft = target.with_name(f".{target.name[:LONGEST_NAME]}-{token}.tmp")
@@ -76,13 +84,26 @@ def replacing(path: Path | str, *, private: bool = False, kept: str = "") -> Ite
                 draft.unlink(missing_ok=True)
 
 
-def write_text(path: Path | str, text: str, *, private: bool = False, kept: str = "") -> None:
+@contextmanager
+def _uploading(target: BucketPath, kept: str) -> Iterator[Path]:
+    """Give a temporary file to write; what it holds at the end becomes the object."""
+    with tempfile.TemporaryDirectory(prefix="synthpop-") as folder:
+        draft = Path(folder) / "draft"
+        try:
+            draft.touch()
+            yield draft
+            target.upload(draft)
+        except OSError as problem:
+            raise write_error(target, problem, kept) from None
+
+
+def write_text(path: Place | str, text: str, *, private: bool = False, kept: str = "") -> None:
     """Write a text file (UTF-8) whole or not at all; see `replacing`."""
     with replacing(path, private=private, kept=kept) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
-def is_temporary(path: Path, *names: str) -> bool:
+def is_temporary(path: Place, *names: str) -> bool:
     """Return whether a file is what a killed writer of a file of one of these names left.
 
     Parameters
@@ -99,7 +120,7 @@ def is_temporary(path: Path, *names: str) -> bool:
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
 
 
-def write_error(path: Path, problem: Exception, kept: str = "") -> OutputError:
+def write_error(path: Place, problem: Exception, kept: str = "") -> OutputError:
     """Return the error of a file that cannot be written, with the remedy."""
     reason = getattr(problem, "strerror", None) or str(problem)
     remedy = "Check the folder and run again."

@@ -6,12 +6,12 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.language import current_language, gettext, translated_template
+from synthpop.microdata.places import Place, place
 
 PAGES = "synthpop.microdata"
 
@@ -72,7 +72,7 @@ def _source_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def write_page(path: Path | str, text: str, *, private: bool = False) -> Path:
+def write_page(path: Place | str, text: str, *, private: bool = False) -> Place:
     """Write a page whole or not at all; its folder is made where it is missing.
 
     Parameters
@@ -85,5 +85,6 @@ def write_page(path: Path | str, text: str, *, private: bool = False) -> Path:
     OutputError
         The file cannot be written.
     """
-    write_text(path, text, private=private)
-    return Path(path)
+    target = place(path)
+    write_text(target, text, private=private)
+    return target

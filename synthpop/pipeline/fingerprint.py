@@ -16,6 +16,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import level_text
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.places import BucketPath
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count
 from synthpop.pipeline.engines import check_workers
@@ -141,7 +142,7 @@ def check_run(workers: Any, out: Any, on_event: Any) -> None:
     faults = Faults("simulate")
     with faults.gathering():
         check_workers(workers)
-    if not (out is None or isinstance(out, (str, os.PathLike))):
+    if not (out is None or isinstance(out, (str, os.PathLike, BucketPath))):
         remedy = "Give the path of a folder, or none to hold the population in memory."
         faults.add("out", f"is {out!r}", remedy=remedy)
     if not (on_event is None or callable(on_event)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.output import listener_of
+from synthpop.microdata.places import Place, place
 from synthpop.microdata.show import diagram, view
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -172,7 +172,7 @@ class FittedPipeline:
         seed: int | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
-        out: Path | str | None = None,
+        out: Place | str | None = None,
         workers: Workers = 1,
         rows_per_block: int = ROWS_PER_BLOCK,
         on_event: Listener | None = None,
@@ -189,7 +189,8 @@ class FittedPipeline:
             Simulate these strata only. They are what they are in the whole population, byte for
             byte, ids of households included. Not with population_stages, which need all strata.
         out : path, optional
-            Folder to write Parquet to, block by block; a run that was stopped resumes there.
+            Folder to write Parquet to, block by block; a run that was stopped resumes there. On a
+            disk, or in object storage: ``s3://bucket/folder`` (see `open_population`).
             Without it the population is held in memory. A recipe with population stages
             (`Distribute`, `Anneal`) is simulated and finished in memory first and written at the
             end; stopped before, it starts again. Measured: 2.2 million persons with 8 columns need
@@ -235,7 +236,7 @@ class FittedPipeline:
                 if self.population_stages
                 else run.in_memory()
             )
-        root = Path(out)
+        root = place(out)
         self._check_described()
         with claim(root, identity) as token:
             if self.population_stages:
@@ -300,7 +301,7 @@ class FittedPipeline:
         seed: int | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
-        out: Path | str | None = None,
+        out: Place | str | None = None,
         workers: Workers = 1,
         rows_per_block: int = ROWS_PER_BLOCK,
         on_event: Listener | None = None,
@@ -360,7 +361,7 @@ class FittedPipeline:
             with faults.gathering():
                 check_design(self.survey)
         seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
-        root = None if out is None else Path(out)
+        root = None if out is None else place(out)
         options: dict[str, Any] = {
             "scale": scale,
             "strata": strata,

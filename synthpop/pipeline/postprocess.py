@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +23,7 @@ from synthpop.microdata.block import Block, Fallback
 from synthpop.microdata.dataset import Field, encode_column, restore_column
 from synthpop.microdata.errors import ConvergenceWarning, SparseDataWarning
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import number as number_text
 from synthpop.microdata.text import percent, plural
@@ -353,7 +353,7 @@ def _continue_block(
     return plan, (new, tuple(block.fallbacks))
 
 
-def completed(root: Path) -> Population | None:
+def completed(root: Place) -> Population | None:
     """Return the finished population of a folder; None where it has to be made (again)."""
     manifest = read_manifest(root)
     if not manifest.complete:
@@ -366,7 +366,7 @@ def completed(root: Path) -> Population | None:
 
 
 def write_population(
-    population: Population, layout: IdColumns, root: Path, rows_per_block: int, listener: Listener
+    population: Population, layout: IdColumns, root: Place, rows_per_block: int, listener: Listener
 ) -> Population:
     """Write a finished population to a folder that this run has claimed.
 

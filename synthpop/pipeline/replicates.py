@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.errors import Faults, InputError, OutputError
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.identity import digest
+from synthpop.microdata.places import Place
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.pipeline.engines import Workers, map_blocks
@@ -58,14 +58,14 @@ class BootstrapReplicates:
         Known totals to which each bootstrap sample is calibrated.
     options : dict
         Arguments of `FittedPipeline.simulate`.
-    out : Path or None
+    out : Place or None
     """
 
     fitted: FittedPipeline
     seed: int
     margins: tuple[Margin, ...]
     options: dict[str, Any]
-    out: Path | None
+    out: Place | None
 
     def record(self, number: int) -> dict[str, Any]:
         """Return what the manifest says of a replicate, known before it is made."""
@@ -173,7 +173,7 @@ def check_design(survey: Survey) -> None:
     faults.raise_if_any()
 
 
-def finished_replicate(root: Path, record: dict[str, Any]) -> Population | None:
+def finished_replicate(root: Place, record: dict[str, Any]) -> Population | None:
     """Return the finished population of a folder, None where there is nothing or a part of it.
 
     Raises

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from synthpop.microdata.block import Fallback
 from synthpop.microdata.dictionary import Dictionary
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.places import Place
 from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.postprocess import (
     completed,
@@ -21,6 +21,7 @@ from synthpop.pipeline.postprocess import (
 )
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
+from synthpop.population.lock import check_holder
 from synthpop.population.manifest import (
     BlockRecord,
     Manifest,
@@ -72,7 +73,7 @@ class Run:
         blocks = [BlockRecord(plan.n_households, plan.n_persons) for plan in self.plans]
         return Population(self._manifest(blocks, notes), columns=columns)
 
-    def to_folder(self, root: Path, token: str) -> Population:
+    def to_folder(self, root: Place, token: str) -> Population:
         """Simulate the blocks that a folder lacks, and write them there."""
         manifest = read_manifest(root)
         write = WriteBlock(root.absolute(), self.recipe, self.identity.hash, token)
@@ -88,10 +89,11 @@ class Run:
         new = self._manifest([replace(block, fallbacks=()) for block in blocks], notes)
         new = replace(new, files=manifest.files)
         if manifest.to_text() != new.to_text():
+            check_holder(root, token)
             write_manifest(root, new)
         return Population(new, path=root)
 
-    def finished(self, root: Path | None, seed: int, rows_per_block: int) -> Population:
+    def finished(self, root: Place | None, seed: int, rows_per_block: int) -> Population:
         """Simulate in memory, run the population stages, and write where a folder is given."""
         if root is not None:
             population = completed(root)

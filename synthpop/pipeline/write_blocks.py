@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import Place
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.folders import part_file, stratum_folders
-from synthpop.population.lock import shares_folder
+from synthpop.population.lock import check_holder
 from synthpop.population.manifest import BlockRecord
 from synthpop.population.storage import read_record, write_block
 from synthpop.stages.blocks import BlockPlan
@@ -20,7 +19,7 @@ class WriteBlock:
 
     Attributes
     ----------
-    root : Path
+    root : Place
     recipe : Recipe
     run : str
         Hash of the identity of the run.
@@ -28,18 +27,14 @@ class WriteBlock:
         Of the lock of the folder: a worker that does not find it sees another folder.
     """
 
-    root: Path
+    root: Place
     recipe: Recipe
     run: str
     token: str
 
     def __call__(self, plan: BlockPlan) -> BlockRecord:
         """Return the record of the block."""
-        if not shares_folder(self.root, self.token):
-            raise OutputError(
-                f"a worker does not see {self.root} as the folder of this run. Workers write the "
-                "blocks themselves: choose a folder on storage that all of them share."
-            )
+        check_holder(self.root, self.token)
         file = plan_file(self.recipe, plan)
         record = read_record(self.root / file, self.run)
         expected = (file, plan.n_households, plan.n_persons)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.atomic import replacing
 from synthpop.microdata.dictionary import schema_metadata
 from synthpop.microdata.errors import OutputError
 from synthpop.microdata.files import with_whole_numbers, without_formulas
+from synthpop.microdata.places import Place, place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +55,9 @@ def arrow_stream(population: Population) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(first.schema, batches())
 
 
-def write_parquet(population: Population, path: Path | str, columns: Sequence[str] | None) -> Path:
+def write_parquet(
+    population: Population, path: Place | str, columns: Sequence[str] | None
+) -> Place:
     """Write one Parquet file, whole or not at all."""
     import pyarrow.parquet as pq
 
@@ -76,13 +78,13 @@ def write_parquet(population: Population, path: Path | str, columns: Sequence[st
 
 def write_csv(
     population: Population,
-    path: Path | str,
+    path: Place | str,
     columns: Sequence[str] | None,
     *,
     sep: str,
     decimal: str,
     safe: bool,
-) -> Path:
+) -> Place:
     """Write one CSV file, whole or not at all."""
     target = _checked(path, ".csv")
     with replacing(target) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
@@ -93,8 +95,8 @@ def write_csv(
     return target
 
 
-def _checked(path: Path | str, suffix: str) -> Path:
-    target = Path(path)
+def _checked(path: Place | str, suffix: str) -> Place:
+    target = place(path)
     if target.suffix.lower() != suffix:
         raise OutputError(f"{target}: give a name that ends in {suffix}.")
     return target

@@ -13,9 +13,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from synthpop.microdata.places import Place
 
 FOLDER = "population"
 RECORDS = "records"
@@ -31,11 +32,12 @@ def part_file(folder: str, number: int) -> str:
     return f"{FOLDER}/{folder}/part-{number:04d}.parquet"
 
 
-def record_path(path: Path) -> Path:
+def record_path(path: Place) -> Place:
     """Return where the record of a part is.
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> record_path(Path("out/population/Vienna/part-0000.parquet")).as_posix()
     'out/records/Vienna/part-0000.json'
     """

@@ -9,18 +9,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import BucketPath, Place
 
 LOCK = ".lock"
 
 
 @contextmanager
-def only_writer(root: Path) -> Iterator[str]:
+def only_writer(root: Place) -> Iterator[str]:
     """Hold the lock of a folder; the folder is made where it is not there.
 
     The lock ends with the process, however it ends, so that a lock file which a dead process left
     is simply taken over. Yields a token that the lock file holds: a worker elsewhere that reads it
     there (`shares_folder`) sees the same folder.
+
+    Object storage has no locks: there the last one who began holds the folder, and all others find
+    out by `shares_folder` at their next block. What they wrote is whole, and of the same run.
 
     Raises
     ------
@@ -37,6 +42,10 @@ def only_writer(root: Path) -> Iterator[str]:
     >>> list(folder.iterdir())
     []
     """
+    if isinstance(root, BucketPath):
+        with _last_writer(root / LOCK) as token:
+            yield token
+        return
     path = root / LOCK
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -63,7 +72,35 @@ def only_writer(root: Path) -> Iterator[str]:
             os.close(descriptor)
 
 
-def shares_folder(root: Path, token: str) -> bool:
+@contextmanager
+def _last_writer(path: BucketPath) -> Iterator[str]:
+    """Hold a folder in object storage until another writer begins there."""
+    token = secrets.token_hex(8)
+    write_text(path, f"{os.getpid()} {token}")
+    try:
+        yield token
+    finally:
+        with suppress(OSError):
+            if token in path.read_text().split():
+                path.unlink()
+
+
+def check_holder(root: Place, token: str) -> None:
+    """Raise an OutputError where this process does not see the folder of its run as its own."""
+    if shares_folder(root, token):
+        return
+    if isinstance(root, BucketPath):
+        raise OutputError(
+            f"another process has begun to write to {root}: this one stops. Finished blocks are "
+            "kept, and used where it is the same run."
+        )
+    raise OutputError(
+        f"a worker does not see {root} as the folder of this run. Workers write the "
+        "blocks themselves: choose a folder on storage that all of them share."
+    )
+
+
+def shares_folder(root: Place, token: str) -> bool:
     """Return whether this process sees the folder whose writer holds the token."""
     try:
         return token in (root / LOCK).read_text(encoding="utf-8").split()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
+from synthpop.microdata.places import Place, arrow_dataset, arrow_input, place
 from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
@@ -39,8 +39,8 @@ class Population(Result):
     Attributes
     ----------
     n_persons, n_households : int
-    path : Path or None
-        Folder of a population on disk.
+    path : path or None
+        Folder of a population on disk or in object storage.
     manifest : Manifest
         Recipe, seed, versions, columns, blocks and hashes: all that is needed to repeat the run.
 
@@ -55,7 +55,7 @@ class Population(Result):
         manifest: Manifest,
         *,
         columns: Mapping[str, np.ndarray] | None = None,
-        path: Path | None = None,
+        path: Place | None = None,
     ) -> None:
         self.manifest = manifest
         self.path = path
@@ -170,10 +170,9 @@ class Population(Result):
 
         if self.path is None:
             return ds.dataset(self.to_arrow())
-        files = [str(self.path / block.file) for block in self.manifest.blocks]
-        return ds.dataset(files, format="parquet")
+        return arrow_dataset([self.path / block.file for block in self.manifest.blocks])
 
-    def to_parquet(self, path: Path | str, columns: Sequence[str] | None = None) -> Path:
+    def to_parquet(self, path: Place | str, columns: Sequence[str] | None = None) -> Place:
         """Write the persons to one Parquet file, whole or not at all.
 
         Raises
@@ -185,13 +184,13 @@ class Population(Result):
 
     def to_csv(
         self,
-        path: Path | str,
+        path: Place | str,
         columns: Sequence[str] | None = None,
         *,
         sep: str = ",",
         decimal: str = ".",
         safe: bool = False,
-    ) -> Path:
+    ) -> Place:
         """Write the persons to one CSV file (UTF-8), whole or not at all.
 
         Parameters
@@ -331,7 +330,7 @@ class Population(Result):
             if block.file not in self._checked and file_hash(path) != block.hash:
                 raise damaged(path, "its hash is not that of the manifest")
             table = pq.read_table(
-                path, columns=names, partitioning=None, page_checksum_verification=True
+                arrow_input(path), columns=names, partitioning=None, page_checksum_verification=True
             )
             if table.num_rows != block.n_persons:
                 raise damaged(
@@ -344,15 +343,23 @@ class Population(Result):
         return columns
 
 
-def open_population(path: Path | str) -> Population:
+def open_population(path: Place | str) -> Population:
     """Return a population that was written to a folder.
+
+    Parameters
+    ----------
+    path : path or str
+        A folder, or an address in object storage: ``s3://bucket/folder``, also ``gs://`` and
+        ``abfs://``, with the options of the Arrow file system after a question mark
+        (``?region=eu-central-1``, ``?endpoint_override=host:9000&scheme=http``). Credentials come
+        from the environment, as for other tools of that storage.
 
     Raises
     ------
     OutputError
         The folder holds no population, or an unfinished one, or parts of it are gone.
     """
-    folder = Path(path)
+    folder = place(path)
     manifest = read_manifest(folder)
     if not manifest.complete:
         raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
@@ -365,7 +372,7 @@ def open_population(path: Path | str) -> Population:
     return Population(manifest, path=folder)
 
 
-def damaged(path: Path, what: str) -> OutputError:
+def damaged(path: Place, what: str) -> OutputError:
     """Return the error of a part that cannot be read as it was written."""
     return OutputError(f"{path} is damaged: {what}. {REPAIR}")
 
@@ -379,14 +386,14 @@ def _own(field: Field, values: np.ndarray) -> Any:
     return column
 
 
-def _from_arrow(field: Field, column: Any, path: Path) -> Any:
+def _from_arrow(field: Field, column: Any, path: Place) -> Any:
     if field.kind == "categorical":
         return restore_column(field, _codes(field, column, path).astype(field.dtype))
     values = column.to_numpy()
     return _own(field, values.astype(field.dtype, copy=False))
 
 
-def _codes(field: Field, column: Any, path: Path) -> np.ndarray:
+def _codes(field: Field, column: Any, path: Place) -> np.ndarray:
     """Return the codes of a column; its own dictionary must agree with the levels."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import Place, files_below, name_below
 from synthpop.microdata.streams import resolve_seed
 from synthpop.population.folders import (
     FOLDER,
@@ -42,7 +42,7 @@ KEPT = "Finished blocks are kept."
 
 
 def write_block(
-    root: Path,
+    root: Place,
     block: BlockRecord,
     fields: Sequence[Field],
     columns: Mapping[str, np.ndarray],
@@ -60,7 +60,7 @@ def write_block(
     return block
 
 
-def read_record(path: Path, run: str) -> BlockRecord | None:
+def read_record(path: Place, run: str) -> BlockRecord | None:
     """Return the record of a finished block of a run; None where it has to be made (again).
 
     The file is there, of the size and with the hash that its record tells (about 1 GB a second).
@@ -90,7 +90,7 @@ def arrow_table(fields: Sequence[Field], columns: Mapping[str, np.ndarray]) -> p
     return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
 
 
-def write_part(table: pa.Table, path: Path) -> tuple[str, int]:
+def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
     """Write one Parquet file whole or not at all; returns its hash and size.
 
     Each page has a checksum, each row group the smallest and largest value of every column, by
@@ -114,7 +114,7 @@ def write_part(table: pa.Table, path: Path) -> tuple[str, int]:
         return file_hash(draft), draft.stat().st_size
 
 
-def file_hash(path: Path) -> str:
+def file_hash(path: Place) -> str:
     """Return the blake2b hash of a file's content."""
     digest = blake2b(digest_size=20)
     with path.open("rb") as stream:
@@ -124,7 +124,7 @@ def file_hash(path: Path) -> str:
 
 
 @contextmanager
-def claim(root: Path, identity: RunIdentity) -> Iterator[str]:
+def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
     """Hold the output folder for this run, once it is free or belongs to this very run.
 
     Yields the token of its lock.
@@ -150,7 +150,7 @@ def claim(root: Path, identity: RunIdentity) -> Iterator[str]:
 
 
 @contextmanager
-def _telling_faults_of(root: Path) -> Iterator[None]:
+def _telling_faults_of(root: Place) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as problem:
@@ -158,7 +158,7 @@ def _telling_faults_of(root: Path) -> Iterator[None]:
         raise OutputError(f"{root} cannot be used: {reason}. Choose another folder.") from None
 
 
-def _check_claim(root: Path, identity: RunIdentity) -> None:
+def _check_claim(root: Place, identity: RunIdentity) -> None:
     """Refuse a folder of another run; begin a new run where the folder is free."""
     try:
         manifest = read_manifest(root)
@@ -180,10 +180,10 @@ def _check_claim(root: Path, identity: RunIdentity) -> None:
         )
 
 
-def _records_of_run(root: Path, run: str) -> bool:
+def _records_of_run(root: Place, run: str) -> bool:
     """Return whether a folder without a manifest holds readable records, all of this run."""
     owners = set()
-    for path in (root / RECORDS).rglob("part-*.json"):
+    for path in files_below(root / RECORDS, "part-*.json"):
         try:
             owners.add(BlockRecord.from_record(path.read_text(encoding="utf-8"))[1])
         except (OSError, ValueError):
@@ -191,17 +191,17 @@ def _records_of_run(root: Path, run: str) -> bool:
     return owners == {run}
 
 
-def _remove_temporaries(root: Path) -> None:
+def _remove_temporaries(root: Place) -> None:
     """Remove what a writer that was killed left half-written."""
     names = ("manifest[.]json", rf"{PART}[.]parquet", rf"{PART}[.]json")
-    below = [path for name in (FOLDER, RECORDS) for path in (root / name).rglob(".*.tmp")]
-    for path in [*root.glob(".*.tmp"), *below]:
+    below = [path for name in (FOLDER, RECORDS) for path in files_below(root / name, ".*.tmp")]
+    for path in [*root.iterdir(), *below]:
         if is_temporary(path, *names):
             with suppress(OSError):
                 path.unlink()
 
 
-def run_seed(seed: int | None, root: Path | None) -> int:
+def run_seed(seed: int | None, root: Place | None) -> int:
     """Return the seed of a run into a folder: the one given, that of the run it holds, a new one.
 
     So a run without a seed is resumed by calling it again. Whether the rest agrees is found out
@@ -213,7 +213,7 @@ def run_seed(seed: int | None, root: Path | None) -> int:
     return resolve_seed(seed)
 
 
-def read_manifest(root: Path) -> Manifest:
+def read_manifest(root: Place) -> Manifest:
     """Return the manifest of a folder.
 
     Raises
@@ -233,15 +233,15 @@ def read_manifest(root: Path) -> Manifest:
         raise OutputError(f"{path} cannot be read: {problem}.") from None
 
 
-def write_manifest(root: Path, manifest: Manifest) -> None:
+def write_manifest(root: Place, manifest: Manifest) -> None:
     """Write the manifest of a folder whole or not at all."""
     write_text(root / MANIFEST, manifest.to_text(), kept=KEPT)
 
 
-def add_file(root: Path, path: Path) -> None:
+def add_file(root: Place, path: Place) -> None:
     """Note another file of a finished run, such as its report, so that `verify` covers it."""
     manifest = read_manifest(root)
-    name = path.relative_to(root).as_posix()
+    name = name_below(path, root)
     write_manifest(root, replace(manifest, files={**manifest.files, name: file_hash(path)}))
 
 
@@ -250,9 +250,9 @@ def fallbacks_of(blocks: Sequence[BlockRecord]) -> list[Fallback]:
     return [item for block in blocks for item in block.fallbacks]
 
 
-def remove_other_parts(root: Path, files: set[str]) -> None:
+def remove_other_parts(root: Place, files: set[str]) -> None:
     """Remove parts that an unfinished run left and the finished one does not have."""
-    for path in sorted((root / FOLDER).rglob("part-*.parquet")):
-        if path.relative_to(root).as_posix() not in files:
+    for path in files_below(root / FOLDER, "part-*.parquet"):
+        if name_below(path, root) not in files:
             record_path(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import Place, arrow_input, files_below, name_below, place
 from synthpop.microdata.text import count
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import BlockRecord, Manifest
 from synthpop.population.storage import file_hash, read_manifest
 
 
-def verify(root: Path | str) -> list[str]:
+def verify(root: Place | str) -> list[str]:
     """Check every file of a population again; what does not agree is returned, empty is good.
 
     The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
@@ -26,7 +26,7 @@ def verify(root: Path | str) -> list[str]:
     OutputError
         The folder holds no finished run, or its manifest is damaged.
     """
-    folder = Path(root)
+    folder = place(root)
     manifest = read_manifest(folder)
     if not manifest.complete:
         raise OutputError(f"{folder} holds an unfinished run: run it again to complete it.")
@@ -37,7 +37,7 @@ def verify(root: Path | str) -> list[str]:
     return problems
 
 
-def missing_parts(root: Path, manifest: Manifest) -> list[str]:
+def missing_parts(root: Place, manifest: Manifest) -> list[str]:
     """Return parts that are not there or not of their size; costs one look at each file."""
     problems = []
     for block in manifest.blocks:
@@ -77,7 +77,7 @@ def _arrow_type(field: Field) -> Any:
     return pa.array(list(field.levels)).type
 
 
-def _of_block(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]:
+def _of_block(folder: Place, manifest: Manifest, block: BlockRecord) -> list[str]:
     path = folder / block.file
     problems = _of_file(path, block.file, block.hash)
     if problems:
@@ -86,7 +86,7 @@ def _of_block(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as part:
+        with pq.ParquetFile(arrow_input(path)) as part:
             rows, schema = part.metadata.num_rows, part.schema_arrow
             coded = [f.name for f in manifest.columns if f.kind == "categorical"]
             codes = part.read(columns=coded, use_threads=False)
@@ -120,9 +120,9 @@ def has_levels(column: Any, field: Field) -> bool:
     return True
 
 
-def _of_record(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str]:
+def _of_record(folder: Place, manifest: Manifest, block: BlockRecord) -> list[str]:
     path = record_path(folder / block.file)
-    name = path.relative_to(folder).as_posix()
+    name = name_below(path, folder)
     try:
         record, run = BlockRecord.from_record(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def _of_record(folder: Path, manifest: Manifest, block: BlockRecord) -> list[str
     return [] if same else [f"{name} does not belong to the run"]
 
 
-def _of_file(path: Path, name: str, digest: str) -> list[str]:
+def _of_file(path: Place, name: str, digest: str) -> list[str]:
     try:
         return [] if file_hash(path) == digest else [f"{name} was changed"]
     except FileNotFoundError:
@@ -142,14 +142,13 @@ def _of_file(path: Path, name: str, digest: str) -> list[str]:
         return [f"{name} cannot be read: {problem.strerror or problem}"]
 
 
-def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+def _strangers(folder: Place, manifest: Manifest) -> list[str]:
     """Return files among the parts and records that are not of the run."""
     files = {block.file for block in manifest.blocks}
-    files |= {record_path(folder / f).relative_to(folder).as_posix() for f in files}
+    files |= {name_below(record_path(folder / file), folder) for file in files}
     present = [
-        path.relative_to(folder).as_posix()
+        name_below(path, folder)
         for name in (FOLDER, RECORDS)
-        for path in sorted((folder / name).rglob("*"))
-        if not path.is_dir()
+        for path in files_below(folder / name)
     ]
     return [f"{name} does not belong to the run" for name in present if name not in files]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from synthpop.microdata.charts import columns as column_chart
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, join, number, percent, plural, short_percent
 from synthpop.profile.columns import STEPS, ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey
@@ -22,8 +22,8 @@ NEEDED = ("weight", "household")
 
 
 def write_profile(
-    path: Path | str, data: Any, *, profile: SurveyProfile | None = None, title: str | None = None
-) -> Path:
+    path: Place | str, data: Any, *, profile: SurveyProfile | None = None, title: str | None = None
+) -> Place:
     """Write what the columns of a survey are as one self-contained HTML file.
 
     Parameters
@@ -37,7 +37,7 @@ def write_profile(
 
     Returns
     -------
-    Path
+    path
         The file, readable by the user alone: it shows rare levels and extreme values.
 
     Raises

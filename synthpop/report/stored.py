@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.microdata.atomic import write_text
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import Place, place
 from synthpop.report.risk_records import key_contributions, riskiest_records
 
 FILE = "report-facts.json"
@@ -133,7 +133,7 @@ def stored_risk(risk: Any, frame: pd.DataFrame) -> StoredRisk | None:
     return StoredRisk(risk.table, keys, target, risk.summary(), riskiest, contributions)
 
 
-def store_report(folder: Path | str, report: StoredReport) -> Path:
+def store_report(folder: Place | str, report: StoredReport) -> Place:
     """Write the facts of a report beside a population, readable by the user alone.
 
     The file holds small cells: it is for the office, whoever the page is for.
@@ -143,7 +143,7 @@ def store_report(folder: Path | str, report: StoredReport) -> Path:
     OutputError
         The file cannot be written.
     """
-    path = Path(folder) / FILE
+    path = place(folder) / FILE
     tables = dict(report.fit.tables)
     if "by" in tables["curves"]:  # curves inside groups are for figures, no page shows them
         tables["curves"] = tables["curves"][tables["curves"]["by"] == ""]
@@ -153,7 +153,7 @@ def store_report(folder: Path | str, report: StoredReport) -> Path:
     return path
 
 
-def load_report(folder: Path | str) -> StoredReport:
+def load_report(folder: Place | str) -> StoredReport:
     """Read what `store_report` wrote.
 
     Raises
@@ -161,7 +161,7 @@ def load_report(folder: Path | str) -> StoredReport:
     OutputError
         There is no such file, or it is damaged.
     """
-    path = Path(folder) / FILE
+    path = place(folder) / FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data.pop("version") != VERSION:

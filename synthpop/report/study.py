@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +13,7 @@ from synthpop.microdata.charts import interval_dot
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.places import Place
 from synthpop.microdata.text import BLANK, change, count, number, percent, plural
 from synthpop.report.study_charts import (
     MEASURES,
@@ -35,12 +35,12 @@ MOST_ZIPPERS, MOST_FINDINGS = 24, 5
 
 
 def write_study(
-    path: Path | str,
+    path: Place | str,
     study: Study,
     *,
     title: str | None = None,
     unit: str | Mapping[str, str] = "",
-) -> Path:
+) -> Place:
     """Write a simulation study as one self-contained HTML file.
 
     Parameters
@@ -54,7 +54,7 @@ def write_study(
 
     Returns
     -------
-    Path
+    path
         The file, readable by the user alone: estimates of small domains tell about single persons
         where the population is a real one.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.evaluation.assess_fit import assess_fit
@@ -14,6 +13,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.pictures import to_svg
+from synthpop.microdata.places import Place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count
 from synthpop.population.population import Population
@@ -42,7 +42,7 @@ TEMPLATE = "report.html.j2"
 
 
 def write_report(
-    path: Path | str,
+    path: Place | str,
     survey: Survey,
     population: Any,
     *,
@@ -55,13 +55,14 @@ def write_report(
     units: Mapping[str, str] | None = None,
     provenance: Mapping[str, str] | None = None,
     language: str = "en",
-) -> Path:
+) -> Place:
     """Write a report on a population to one HTML file that needs nothing else.
 
     Parameters
     ----------
     path : path
-        The file; its folder is made where it is missing. An existing file is replaced.
+        The file, also ``s3://bucket/report.html``; its folder is made where it is missing. An
+        existing file is replaced.
     survey : Survey
         What the population was made from.
     population : Population or DataFrame
@@ -89,7 +90,7 @@ def write_report(
 
     Returns
     -------
-    Path
+    path
         The file.
 
     Raises
@@ -154,13 +155,13 @@ def report_source(
 
 
 def write_stored(
-    path: Path | str,
+    path: Place | str,
     source: StoredReport,
     population: Any,
     *,
     audience: str = "internal",
     language: str = "en",
-) -> Path:
+) -> Place:
     """Write the page of a stored report; see `write_report`."""
     faults = Faults("report")
     check_choice(faults, "audience", audience, AUDIENCES)

@@ -20,6 +20,7 @@ from synthpop.microdata.errors import (
 )
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
+from synthpop.microdata.places import Place, lies_below, place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
 from synthpop.pipeline.engines import Workers
@@ -127,7 +128,7 @@ class RunFile:
         if self.survey.unweighted:
             roles["weight"] = None
         if self.survey.population is not None:
-            return open_population(self.folder / self.survey.population).survey()
+            return open_population(place(self.survey.population, self.folder)).survey()
         if self.survey.demo:
             from synthpop.datasets import load_demo_survey
 
@@ -277,21 +278,21 @@ def check_risk(plan: RunFile, survey: Survey) -> None:
     derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
     population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
     known = [name for name in population if name in survey.frame.columns or name in derived]
-    for place, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
+    for key, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
         for name in names:
             if name not in known:
                 what = f"{name!r} is not in survey and population alike"
-                faults.add(f"[risk] {place}", what, remedy=did_you_mean(name, known))
+                faults.add(f"[risk] {key}", what, remedy=did_you_mean(name, known))
     faults.raise_if_any()
 
 
-def check_targets(plan: RunFile, out: Path, *, out_is_given: bool, anywhere: bool) -> None:
+def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bool) -> None:
     """Refuse a run file that writes outside of its own folder, or over a page that is not ours.
 
     Parameters
     ----------
     plan : RunFile
-    out : Path
+    out : path
         Folder of the population.
     out_is_given : bool
         The user named the folder, not the run file.
@@ -306,12 +307,11 @@ def check_targets(plan: RunFile, out: Path, *, out_is_given: bool, anywhere: boo
     report = out / plan.report.file
     remedy = "Give --anywhere if you trust the run file."
     if not anywhere:
-        home = plan.folder.resolve()
-        if not out_is_given and not _is_below(out, home):
+        if not out_is_given and not lies_below(out, plan.folder):
             faults.add(
                 "[run] out", f"{out} is outside of the folder of the run file", remedy=remedy
             )
-        if not _is_below(report, out.resolve()):
+        if not lies_below(report, out):
             what = f"{report} is outside of the folder of the population"
             faults.add("[report] file", what, remedy=remedy)
         elif report.exists() and not _is_our_page(report):
@@ -320,14 +320,7 @@ def check_targets(plan: RunFile, out: Path, *, out_is_given: bool, anywhere: boo
     faults.raise_if_any()
 
 
-def _is_below(path: Path, folder: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(folder)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a name with a zero
-        return False
-
-
-def _is_our_page(path: Path) -> bool:
+def _is_our_page(path: Place) -> bool:
     """Return whether a page names synthpop as what made it."""
     try:
         return 'name="generator" content="synthpop' in path.read_text(encoding="utf-8")
@@ -366,7 +359,7 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
 def run(
     runfile: RunFile | Path | str,
     *,
-    out: Path | str | None = None,
+    out: Place | str | None = None,
     workers: Workers = 1,
     on_event: Listener | None = None,
 ) -> Population:
@@ -389,13 +382,13 @@ def run(
     RunFileError, InputError, OutputError
     """
     plan = runfile if isinstance(runfile, RunFile) else load_runfile(runfile)
-    target = plan.folder / plan.run.out if out is None and plan.run.out is not None else out
+    target = place(plan.run.out, plan.folder) if out is None and plan.run.out is not None else out
     with plan.faults_in_words_of_file():
         survey = plan.read_survey()
     calibration = plan.calibration(survey)
     if calibration is not None:
         survey = calibration.survey
-    seed = run_seed(plan.run.seed, None if target is None else Path(target))
+    seed = run_seed(plan.run.seed, None if target is None else place(target))
     with plan.faults_in_words_of_file():
         fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
