@@ -1,4 +1,4 @@
-"""The page for users of R: every exported function has a row, every name of ours exists."""
+"""The pages for users of R and of other packages: every function has a row, our names exist."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from tests.console import call
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming-from" / "r.md"
 TEXT = PAGE.read_text(encoding="utf-8")
+OTHERS = PAGE.with_name("python.md").read_text(encoding="utf-8")
 
 OBJECTS = {"session": ProtectionSession, "fitted": FittedPipeline, "population": Population}
 OBJECTS |= {"study": Study, "riskeval": riskeval}
@@ -39,7 +40,8 @@ EXPORTED = {
         addKnownMargins addWeights<- calibPop calibSample calibVars checkCol chooseSILCvars
         conditional.dis contingencyWt correctHeaps correctSingleHeap corWt covWt
         crossValidation factorNA getAge getBreaks getBwplotStats getCat getCdf
-        getCitizenship getEcoStat getExclude getGender getHsize ipu loadSILC manageSimPopObj
+        getCitizenship getEcoStat getExclude getGender getHsize ipu ipu2 kishFactor
+        loadSILC manageSimPopObj
         meanWt mergeSILC modifySILC panelSpBwplot panelSpCdfplot pop pop<- popData popObj
         popObj<- prepanelSpCdfplot prepBwplotStats prepCdf quantileWt restructureHHid samp
         samp<- sampHH sampleData sampleObj sampleObj<- simCategorical simComponents
@@ -65,10 +67,13 @@ EXPORTED = {
         thetaPDC thetaQQ thetaTM thetaWML variance weightedMean weightedMedian
         weightedQuantile""",
     "simFrame": """
-        aggregate clusterRunSimulation clusterSetup contaminate draw generate
+        aggregate brewer clusterRunSimulation clusterSetup contaminate ContControl
+        DARContControl DataControl DCARContControl draw generate
         getStrataLegend getStrataSplit getStrataTable getStratumSizes getStratumValues head
-        inclusionProb plot runSimulation setNA setup simApply simBwplot simDensityplot
-        simSample simSapply simXyplot srs stratify summary tail ups""",
+        inclusionProb midzuno NAControl plot runSim runSimulation SampleControl SampleSetup
+        setNA setup show simApply simBwplot SimControl simDensityplot SimResults simSample
+        simSapply simXyplot srs Strata stratify summary SummarySampleSetup tail tille
+        TwoStageControl ups""",
 }
 
 
@@ -96,7 +101,7 @@ def lookup(name: str) -> object:
 def rows() -> Iterator[tuple[list[str], str]]:
     """The functions in the heading above a row, and the cell with our names."""
     functions: list[str] = []
-    for line in TEXT.splitlines():
+    for line in (TEXT + OTHERS).splitlines():
         if line.startswith("#"):
             functions = re.findall(r"`([^`]+)`", line.partition("`: ")[2])
         elif line.startswith("| ") and not line.startswith("| ---"):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,7 +14,10 @@ PAGES = [
     ROOT / "README.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in page.parts),
 ]
-BLOCK = re.compile(r"^```(?:python|\{code-cell\} python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?:python|\{code-cell\} python)\n(?::[^\n]*\n)*(.*?)^```", re.MULTILINE | re.DOTALL
+)
+DRAWS = re.compile(r"figure|plot|\baxes\b|pictures\[")
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
@@ -26,10 +30,25 @@ def test_blocks_of_a_page_run_in_order(
     for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
         code = compile(block, f"{page.name} block {number}", "exec")
         exec(code, names)
+    plt.close("all")
 
 
 def test_there_are_pages_with_examples() -> None:
     assert ROOT / "README.md" in WITH_CODE
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_asks_shows_and_leads_on(page: Path) -> None:
+    """It begins with a question, has a figure, and ends with what to read next."""
+    text = page.read_text(encoding="utf-8")
+    rest = text.partition("# ")[2].partition("\n")[2]
+    first = rest.strip().split("\n\n")[0]
+    assert "?" in first, f"{page.name} does not begin with its question: {first[:80]}"
+    drawn = any(DRAWS.search(block) for block in BLOCK.findall(text))
+    assert drawn or "![" in text, f"{page.name} has no figure"
+    prose = re.sub(r"^```\{toctree\}.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    last = prose.strip().split("\n\n")[-1]
+    assert last.startswith("Read next: ["), f"{page.name} ends with {last[:80]}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -25,13 +25,19 @@ TABLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 HEAD = """# The run files of riskeval
 
+Which tables and keys may stand in the run files of `riskeval`, and what is the default of each?
+
 Run files are TOML. `riskeval init survey.sav` writes those of `riskeval assess` and
 `riskeval protect` for your file. Editors that know JSON schemas complete and check them:
 `riskeval schema protect --to protect.schema.json`, and `#:schema ./protect.schema.json` in the
 first line. Relative paths start at the folder of the run file.
 
-This page is generated from the models that read the files.
+This page is generated from the models that read the files. The app writes them too:
+
+![The app: a method and the history of steps](../images/app-protect.png)
 """
+NEXT = """Read next: [protect a survey](../tutorials/protect.md),
+[the run file of synthpop](run-file.md)."""
 
 
 def plan_schema(plan: str) -> dict[str, Any]:
@@ -78,5 +84,7 @@ def plans_page() -> str:
         "## `[[step]]`",
         "",
         f"One step of protection: `verb` and its arguments. Verbs: {verbs}.",
+        "",
+        NEXT,
     ]
     return "\n".join(lines).rstrip() + "\n"

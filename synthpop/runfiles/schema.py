@@ -14,13 +14,19 @@ from synthpop.stages.registry import STAGES
 
 HEAD = """# The run file of synthpop
 
+Which tables and keys may stand in the run file of `synthpop run`, and what is the default of each?
+
 A run file is TOML. `synthpop init survey.sav` writes one for your survey, `synthpop run` runs it.
 Editors that know JSON schemas complete and check it: `synthpop schema --to runfile.schema.json`,
 and `#:schema ./runfile.schema.json` in the first line of the run file. Relative paths start at the
 folder of the run file.
 
-This page is generated from the models that read the file.
+This page is generated from the models that read the file. The app edits the same recipe:
+
+![The app: a recipe as cards](../images/app-recipe.png)
 """
+NEXT = """Read next: [a population from a survey](../tutorials/population.md),
+[methods](../methods/index.md)."""
 
 
 def runfile_schema() -> dict[str, Any]:
@@ -83,6 +89,7 @@ def runfile_page() -> str:
         lines += _option_tables(kind)
     csv = schema["$defs"]["CsvInput"]
     lines += table_page("`[survey.csv]`", csv)
+    lines.append(NEXT)
     return "\n".join(lines).rstrip() + "\n"
 
 
