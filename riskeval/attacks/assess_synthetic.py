@@ -19,6 +19,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.text import plural
@@ -131,6 +132,7 @@ def _title(attack: str, target: str) -> str:
     return ATTACKS[attack].title + (f" on {target}" if target else "")
 
 
+@same_library
 def assess_synthetic(
     original: Any,
     synthetic: Any,

@@ -43,11 +43,13 @@ from riskeval.report.show import ORIGINAL
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import resolve_seed
 
 
+@same_library
 def compare(
     original: Any,
     releases: Mapping[str, Any],

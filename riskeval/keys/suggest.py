@@ -17,6 +17,7 @@ from synthpop.microdata.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number
 from synthpop.microdata.names import ROLES, WEIGHT_NAME, first_named
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, join, percent, plural
 
@@ -143,6 +144,7 @@ class RoleSuggestions(Result):
         return f"{text} The suggestions rest on names, labels and values: check them."
 
 
+@same_library
 def suggest_roles(data: Any, *, dictionary: Dictionary | None = None) -> RoleSuggestions:
     """Suggest which columns are identifiers, key variables, weights and sensitive, with reasons.
 

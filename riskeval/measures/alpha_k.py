@@ -14,6 +14,7 @@ from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.sensitive_groups import category_notes, read_sensitive
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
@@ -75,6 +76,7 @@ class AlphaKAnonymity(Result):
         )
 
 
+@same_library
 def alpha_k_anonymity(
     data: Any,
     keys: Sequence[str],

@@ -20,6 +20,7 @@ from riskeval.measures.sensitive_groups import read_sensitive
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, MicrodataError
 from synthpop.microdata.events import Event, Listener
+from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.text import count, plural
 
@@ -32,6 +33,7 @@ NEEDS = {
 }
 
 
+@same_library
 def assess(
     data: Any,
     *,

@@ -16,6 +16,7 @@ from riskeval.measures.individual import individual_risk
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import encode_keys, recode_to
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
@@ -95,6 +96,7 @@ class AttackerRisk(Result):
         return text
 
 
+@same_library
 def attacker_risk(
     data: Any,
     keys: Sequence[str],

@@ -15,6 +15,7 @@ from riskeval.measures.sensitive_groups import Segments, category_notes, per_cel
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
 
@@ -73,6 +74,7 @@ class BetaLikeness(Result):
         )
 
 
+@same_library
 def beta_likeness(
     data: Any, keys: Sequence[str], sensitive: str, *, missing: str = "own-category"
 ) -> BetaLikeness:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural, short_percent
 
@@ -157,6 +158,7 @@ def record_weights(
     return np.where(inside, weights[i, j] / weights[0, 0], 0.0)
 
 
+@same_library
 def classification_risk(
     original: Any,
     released: Any,

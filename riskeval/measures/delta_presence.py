@@ -14,6 +14,7 @@ from riskeval.keys.table import read_keys
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, plural
 
@@ -66,6 +67,7 @@ class DeltaPresence(Result):
         )
 
 
+@same_library
 def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPresence:
     """Measure the probability that a person of the population is in the release.
 

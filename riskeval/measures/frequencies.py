@@ -13,6 +13,7 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import TREATMENTS, KeyTable, read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -125,6 +126,7 @@ class FrequencyCounts(Result):
         return text
 
 
+@same_library
 def frequency_counts(
     data: Any,
     keys: Sequence[str],

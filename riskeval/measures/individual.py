@@ -13,6 +13,7 @@ from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from riskeval.measures.individual_result import IndividualRisk
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 FORMULAS = ("exact", "approximation")
@@ -85,6 +86,7 @@ def household_risks(risk: np.ndarray, household: np.ndarray) -> np.ndarray:
     return -np.expm1(none)[household]
 
 
+@same_library
 def individual_risk(
     data: Any,
     keys: Sequence[str],

@@ -13,6 +13,7 @@ from riskeval.files import read_pair
 from riskeval.measurement import MeasureInfo
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
@@ -85,6 +86,7 @@ class IntervalDisclosure(Result):
         )
 
 
+@same_library
 def interval_disclosure(
     original: Any, released: Any, variables: Sequence[str], *, k: float = 0.01, by: str = "sd"
 ) -> IntervalDisclosure:

@@ -14,6 +14,7 @@ from riskeval.keys.table import KeyTable, read_keys, read_weights, tabulate
 from riskeval.measures.frequencies import FrequencyCounts, count_keys
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent, plural
@@ -98,6 +99,7 @@ class KAnonymity(Result):
         )
 
 
+@same_library
 def k_anonymity(
     data: Any,
     keys: Sequence[str],

@@ -17,6 +17,7 @@ from riskeval.measures.sensitive_groups import Segments, category_notes, per_cel
 from synthpop.microdata.checks import as_frame, check_choice
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
@@ -96,6 +97,7 @@ class LDiversity(Result):
         return " ".join([text, *self.notes])
 
 
+@same_library
 def l_diversity(
     data: Any,
     keys: Sequence[str],

@@ -15,6 +15,7 @@ from riskeval.measures.interval_disclosure import check_positive, ratio
 from riskeval.measures.linkage.distances import column_spreads, patterns_of
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import Scatter, scatter, squared_distances
@@ -102,6 +103,7 @@ class MahalanobisDisclosure(Result):
         )
 
 
+@same_library
 def mahalanobis_disclosure(
     original: Any,
     released: Any,

@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, check_finite, numbers
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -60,6 +61,7 @@ class OutlierRisk(Result):
         )
 
 
+@same_library
 def outlier_risk(
     data: Any,
     variables: str | Sequence[str],

@@ -15,6 +15,7 @@ from riskeval.keys.table import KeyTable, read_keys, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -65,6 +66,7 @@ class RiskyCells(Result):
         return text + " The threshold is a rule of the office (mu-Argus asks for one a dimension)."
 
 
+@same_library
 def risky_cells(
     data: Any,
     keys: Sequence[str],

@@ -19,6 +19,7 @@ from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weight
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
@@ -176,6 +177,7 @@ def _check(
     faults.raise_if_any()
 
 
+@same_library
 def suda(
     data: Any,
     keys: Sequence[str],

@@ -20,6 +20,7 @@ from riskeval.measures.sensitive_groups import (
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.codes import MISSING, encode
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import plural
 
@@ -77,6 +78,7 @@ class TCloseness(Result):
         return " ".join([text, *self.notes])
 
 
+@same_library
 def t_closeness(
     data: Any,
     keys: Sequence[str],

@@ -16,6 +16,7 @@ import pandas as pd
 from riskeval.keys.table import read_keys, read_weights, tabulate
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -104,6 +105,7 @@ class PopulationUniqueness(Result):
         )
 
 
+@same_library
 def population_uniqueness(
     data: Any,
     keys: Sequence[str],

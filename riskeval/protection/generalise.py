@@ -21,11 +21,13 @@ from riskeval.protection.result import (
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 Node = tuple[int, ...]
 
 
+@same_library
 def minimal_generalization(
     data: Any,
     hierarchies: Mapping[str, Any],
@@ -136,6 +138,7 @@ def minimal_generalization(
     )
 
 
+@same_library
 def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int) -> pd.DataFrame:
     """Return every node of the lattice with the records that it leaves in groups below k.
 

@@ -13,9 +13,11 @@ from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 
+@same_library
 def household_file(
     data: Any, household: str, *, variables: str | Sequence[str] | None = None
 ) -> pd.DataFrame:
@@ -65,6 +67,7 @@ def household_file(
     return table
 
 
+@same_library
 def merge_household_file(data: Any, households: Any, household: str) -> Protected:
     """Put the variables of a protected household file into the file of persons.
 

@@ -12,10 +12,12 @@ from riskeval.protection.result import Protected, check_seed, own_frame, protect
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count
 
 
+@same_library
 def create_new_id(
     data: Any,
     column: str,

@@ -23,12 +23,14 @@ from riskeval.recovery.recover import recover
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import count, join, plural
 
 BLOCK = 2000
 """Rare records that are matched with one another at once; neighbours in the order of the keys."""
 
 
+@same_library
 def local_recoding(
     data: Any,
     keys: Sequence[str],

@@ -35,6 +35,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.methods import read_method
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams
 
@@ -42,6 +43,7 @@ ONE_BY_ONE = ("individual", "univariate-optimal")
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 
 
+@same_library
 def microaggregate(
     data: Any,
     variables: Sequence[str],

@@ -14,9 +14,11 @@ from riskeval.protection.result import Protected, categorical_column, own_frame,
 from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 
+@same_library
 def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = None) -> Protected:
     """Cut the file into regions of at least k records and give each region one value a key.
 

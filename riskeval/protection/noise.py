@@ -24,6 +24,7 @@ from riskeval.protection.rotation import rotated
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.methods import read_method
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Between
 from synthpop.microdata.robust import root, scatter, squared_distances
 from synthpop.microdata.streams import Streams
@@ -52,6 +53,7 @@ class _Job:
         return getattr(self.noise, "moments", "expected")
 
 
+@same_library
 def add_noise(
     data: Any,
     variables: Sequence[str],

@@ -23,6 +23,7 @@ from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.methods import TYPE, Method, read_method
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import plural
 
@@ -30,6 +31,7 @@ TOLERANCE = 1e-9
 Pairs = Iterable[tuple[Any, Any]]
 
 
+@same_library
 def pram(
     data: Any,
     columns: str | Sequence[str],

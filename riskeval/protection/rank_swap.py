@@ -14,6 +14,7 @@ from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import count, percent, plural
 
@@ -36,6 +37,7 @@ class _Job:
     seed: int
 
 
+@same_library
 def rank_swap(
     data: Any,
     variables: Sequence[str],

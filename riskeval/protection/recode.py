@@ -11,11 +11,13 @@ import pandas as pd
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 SPACINGS = ("equal", "log", "quantile")
 
 
+@same_library
 def global_recode(
     data: Any,
     column: str,
@@ -224,6 +226,7 @@ def _ordered_classes(
     return positions, limits, names
 
 
+@same_library
 def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Protected:
     """Join categories under a new name, or rename them.
 

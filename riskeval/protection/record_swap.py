@@ -14,11 +14,13 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.codes import cell_ids, encode
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
 
 
+@same_library
 def record_swap(
     data: Any,
     *,

@@ -18,12 +18,13 @@ from synthpop.microdata.dictionary import Dictionary, dictionary_of, with_dictio
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.files import write_table
 from synthpop.microdata.frames import is_number
-from synthpop.microdata.native import like
+from synthpop.microdata.native import like, same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 
 ORDERS = ("records", "households", "households and members", "keep")
 
 
+@same_library
 def release_file(
     data: Any,
     *,

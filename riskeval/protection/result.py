@@ -23,7 +23,7 @@ class Protected(Result):
 
     Attributes
     ----------
-    data : DataFrame, shape (n_records, n_columns)
+    data : DataFrame, or frame of the library of the input; shape (n_records, n_columns)
         The file after protection: the same rows, index, column order and types as the input;
         only the columns of `changes` can differ.
     changes : DataFrame
@@ -52,7 +52,7 @@ class Protected(Result):
     (1, 1, 0.5)
     """
 
-    data: pd.DataFrame
+    data: Any
     changes: pd.DataFrame
     method: str
     parameters: Mapping[str, Any]

@@ -17,6 +17,7 @@ from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, Formula, read_formula
+from synthpop.microdata.native import same_library
 from synthpop.microdata.robust import root
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import percent, plural
@@ -24,6 +25,7 @@ from synthpop.microdata.text import percent, plural
 METHODS = ("regression", "rank")
 
 
+@same_library
 def shuffle(
     data: Any,
     *,

@@ -27,9 +27,11 @@ from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_choice, check_numeric
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import count, join, plural
 
 
+@same_library
 def local_suppression(
     data: Any,
     keys: Sequence[str],

@@ -17,9 +17,11 @@ from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.checks import check_columns, check_weights
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import count, join, number, plural
 
 
+@same_library
 def suppress_risky(
     data: Any,
     column: str | Sequence[str],

@@ -12,12 +12,14 @@ from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.errors import Faults, did_you_mean
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural, short_percent
 
 LEAST_TAIL = 3
 DOMINANT = 0.8
 
 
+@same_library
 def top_bottom_code(
     data: Any,
     column: str,

@@ -21,10 +21,12 @@ from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.robust import COVARIANCES, scatter, squared_distances
 from synthpop.microdata.text import plural
 
 
+@same_library
 def mv_top_code(
     data: Any,
     variables: Sequence[str],

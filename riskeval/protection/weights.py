@@ -23,6 +23,7 @@ from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.design_variance import design_variance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import read_method
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams
 from synthpop.microdata.text import join, number, percent
 
@@ -31,6 +32,7 @@ STEPS = 30
 ROUNDS = 100
 
 
+@same_library
 def weights(
     data: Any,
     column: str,
@@ -115,7 +117,9 @@ def weights(
     # 1. new weights, one for members that had one
     after, used = _changed(frame, before, stratum, homes, change, resolved)
     released = frame.copy(deep=False)
-    released[column] = pd.Series(after, index=frame.index)
+    nullable = not isinstance(frame[column].dtype, np.dtype)
+    kind = "Float64" if nullable else "float64"
+    released[column] = pd.Series(after, index=frame.index, dtype=kind)
     # 2. what they tell, and what is lost
     rows = slice(None) if homes is None else homes.first  # members share a weight anyway
     shares = [share_told(values[rows], stratum[rows]) for values in (before, after)]

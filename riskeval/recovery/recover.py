@@ -14,6 +14,7 @@ from riskeval.recovery.result import Recovery, make_result
 from riskeval.recovery.rules import RULES, Deduction, Ways, apply
 from synthpop.microdata.checks import as_frame, check_choice, check_columns, check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import count
 
 MOST_ROUNDS = 50
@@ -30,6 +31,7 @@ class Fill:
     round: int
 
 
+@same_library
 def recover(
     release: Any,
     *,

@@ -78,7 +78,7 @@ def write_protection(path: Place | str, session: ProtectionSession, audience: st
 def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     return {
-        "title": f"Protection of a file of {count(len(session.original))} records",
+        "title": f"Protection of a file of {count(len(session.original_frame))} records",
         "external": external,
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),
@@ -132,11 +132,11 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
         reason += f", {again} once values that follow from the file are filled in"
     word, level = ("none left", "good") if left == 0 else ("some left", "look")
     rows.append(verdict("Rare keys", word, level, f"{reason}.", "#risk"))
-    share = session.cells_changed / max(session.original.size, 1)
+    share = session.cells_changed / max(session.original_frame.size, 1)
     word = "few" if share < FEW_CELLS else "some" if share < MANY_CELLS else "many"
     level = {"few": "good", "some": "look", "many": "bad"}[word]
     cells = rounded(session.cells_changed) if external else count(session.cells_changed)
-    reason = f"{cells} of {count(session.original.size)} values differ from the original."
+    reason = f"{cells} of {count(session.original_frame.size)} values differ from the original."
     rows.append(verdict("Values changed", word, level, reason, "#utility"))
     return rows
 
@@ -181,7 +181,7 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     return [
         card("Steps", f"{len(session.history())}", "in effect"),
         card("Values changed", rounded(cells) if external else count(cells),
-             f"of {count(session.original.size)} in the file"),
+             f"of {count(session.original_frame.size)} in the file"),
         card("Violations of 3-anonymity", " → ".join(_sides(session, "below_3", external)),
              "records, before and after"),
         card("Expected re-identifications",

@@ -32,7 +32,7 @@ def safe_columns(session: ProtectionSession) -> set[str]:
     enough changed values without a dominant one. Otherwise the number of records times the
     difference of the means gives a changed value away.
     """
-    original, current = session.original, session.data
+    original, current = session.original_frame, session.current_frame()
     return {
         str(name)
         for name in original
@@ -54,10 +54,10 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
     categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
     rows = []
     for name in dict.fromkeys(measured.index.get_level_values(0)):
-        if name not in session.original:  # about several columns, or the file
+        if name not in session.original_frame:  # about several columns, or the file
             continue
         part = measured.loc[name]
-        before, after = session.original[name], session.data[name]
+        before, after = session.original_frame[name], session.current_frame()[name]
         changed = int(changed_cells(before, after).sum())
         is_category = name in categories or not pd.api.types.is_numeric_dtype(before.dtype)
         hidden = safe is not None and not is_category and name not in safe

@@ -153,7 +153,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.session, self.limits, self.seed = session, limits, seed
-        self.start = session.data
+        self.start = session.current_frame()
         keys = session.roles.keys
         self.sizes = group_sizes(int(limits.get("k", 2)))
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
@@ -164,7 +164,7 @@ class _Search:
         self.whole: dict[tuple[Node, int], PlanTrial] = {}
         self.tried = 0
         self.wanted = {*SCORED, "below_3_after_recovery", *limits}
-        self.original = self._measure(session.original, ())
+        self.original = self._measure(session.original_frame, ())
 
     def run(self) -> Iterator[None]:
         """Try one file after the other, in an order that depends on results only."""
@@ -258,15 +258,17 @@ class _Search:
     def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> PlanTrial:
         session = self.session
         k = int(self.limits.get("k", 3))
-        measured = risk_measurements(session.original, released, session.roles, self.wanted)
+        measured = risk_measurements(session.original_frame, released, session.roles, self.wanted)
         values = {one.key: one.value for one in measured}
         values["below_k"] = (
             values["below_3_after_recovery"]
             if k == 3
-            else records_below(session.original, released, session.roles, k)
+            else records_below(session.original_frame, released, session.roles, k)
         )
-        values["cells_lost"] = cells_lost(session.original, released, session.roles.keys)
-        return PlanTrial(steps, values, role_losses(session.original, released, session.roles))
+        values["cells_lost"] = cells_lost(session.original_frame, released, session.roles.keys)
+        return PlanTrial(
+            steps, values, role_losses(session.original_frame, released, session.roles)
+        )
 
     def _risks(self, trial: PlanTrial) -> dict[str, float]:
         """Return the risks as parts of those of the original."""

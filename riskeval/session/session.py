@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,13 @@ from riskeval.session.measure import (
 from riskeval.session.roles import SessionRoles, check_roles, names, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
-from riskeval.session.steps import Step, arguments
+from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import join, plural
@@ -42,7 +44,7 @@ class ProtectionSession(SessionVerbs):
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, n records
+    data : DataFrame, or a frame of another library, n records
         Kept as it is; every state of the file is computed from it by replaying steps.
     keys : sequence of str
         Categorical key variables.
@@ -71,9 +73,11 @@ class ProtectionSession(SessionVerbs):
     Attributes
     ----------
     roles : SessionRoles
-    data : DataFrame
+    data : frame of the library of the input
         The file after the current steps.
-    original : DataFrame
+    original : frame of the library of the input
+    original_frame : DataFrame
+        The original as pandas; `current_frame` is the current file as pandas.
     steps : tuple of Step
         Steps that are in effect.
     undone : tuple of Step
@@ -131,30 +135,41 @@ class ProtectionSession(SessionVerbs):
             names(household_keys),
             pairs(components),
         )
-        self._original = own_frame(data)
-        check_roles(self._original, self.roles)
+        self._library = library_of(data)
+        self.original_frame = own_frame(data)
+        check_roles(self.original_frame, self.roles)
         self._steps: list[Step] = []
         self._position = 0
         self._at = 0
-        self._frame = self._original
+        self._frame = self.original_frame
         self._changes: dict[int, tuple[int, int]] = {}
         self._cache: dict[tuple[str, tuple[str, ...]], Any] = {}
 
     @property
-    def original(self) -> pd.DataFrame:
+    def original(self) -> Any:
         """The file before any step."""
-        return self._original.copy(deep=False)
+        return self._out(self.original_frame)
 
     @property
-    def data(self) -> pd.DataFrame:
+    def data(self) -> Any:
         """The file after the current steps; replayed when it was undone or loaded."""
+        return self._out(self.current_frame())
+
+    def _out(self, table: Any) -> Any:
+        """Return a frame or a result with frames of the library of the input."""
+        if self._library is not None:
+            return in_library(self._library, table)
+        return table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+
+    def current_frame(self) -> pd.DataFrame:
+        """Return the file after the current steps as pandas, not to be changed."""
         if self._at > self._position:
-            self._at, self._frame = 0, self._original
+            self._at, self._frame = 0, self.original_frame
         while self._at < self._position:
             result = run_step(self._steps[self._at], self._frame, self.roles)
             self._at, self._frame = self._at + 1, result.data
             self._changes[self._at] = (result.cells_changed, result.records_changed)
-        return self._frame.copy(deep=False)
+        return self._frame
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -186,13 +201,13 @@ class ProtectionSession(SessionVerbs):
             history stays as it was.
         """
         step = prepare_step(self.roles, verb, values, parameters)
-        result = run_step(step, self.data, self.roles)
+        result = run_step(step, self.current_frame(), self.roles)
         del self._steps[self._position :]
         self._steps.append(step)
         self._position += 1
         self._at, self._frame = self._position, result.data
         self._changes[self._position] = (result.cells_changed, result.records_changed)
-        return result
+        return self._out(result)
 
     def go_to(self, position: int) -> ProtectionSession:
         """Go to the state after `position` steps (0: the original); later steps can be redone."""
@@ -213,22 +228,16 @@ class ProtectionSession(SessionVerbs):
 
     def history(self) -> pd.DataFrame:
         """One row a step in effect: `verb`, `arguments`, `seed`, and what it changed if it ran."""
-        rows = []
-        for number, step in enumerate(self.steps, start=1):
-            cells, records = self._changes.get(number, (None, None))
-            shown = {name: value for name, value in step.parameters.items() if name != "seed"}
-            rows.append((number, step.verb, arguments(shown), step.seed, cells, records))
-        names = ["step", "verb", "arguments", "seed", "cells", "records"]
-        frame = pd.DataFrame(rows, columns=names, dtype=object)  # no seed passes through a float
-        return frame.astype(
-            {"step": "int64", "seed": "Int64", "cells": "Int64", "records": "Int64"}
-        )
+        return history_of(self.steps, self._changes)
 
     @property
     def cells_changed(self) -> int:
         """Cells of the current file that differ from the original."""
-        current = self.data
-        return sum(int(changed_cells(self._original[n], current[n]).sum()) for n in current)
+        return sum(self._cells_by_column().values())
+
+    def _cells_by_column(self) -> dict[str, int]:
+        current, original = self.current_frame(), self.original_frame
+        return {str(n): int(changed_cells(original[n], current[n]).sum()) for n in current}
 
     def risk(self) -> BeforeAfter:
         """Disclosure risk of the original and of the current file, measured when asked for.
@@ -241,15 +250,12 @@ class ProtectionSession(SessionVerbs):
         """
         touched = [step.parameters for step in self.steps if step.verb == "pram"]
         uncertain = any(set(p["columns"]) & set(self.roles.keys) for p in touched)
-
-        def measured(file: pd.DataFrame) -> Any:
-            return risk_measurements(self._original, file, self.roles)
-
-        before = self._once("measurements", (), lambda: measured(self._original))
-        now = self._once("measurements", self._stamp(), lambda: measured(self.data))
-        return self._once(
-            "risk", self._stamp(), lambda: compare_risks(before, now, self.roles, uncertain)
-        )
+        original, current, roles = self.original_frame, self.current_frame(), self.roles
+        measured = [partial(risk_measurements, original, x, roles) for x in (original, current)]
+        before = self._once("measurements", (), measured[0])
+        now = self._once("measurements", self._stamp(), measured[1])
+        compared = partial(compare_risks, before, now, roles, uncertain)
+        return self._out(self._once("risk", self._stamp(), compared))
 
     def utility(self) -> BeforeAfter:
         """What the columns in a role have lost: filled cells, categories, mean, deviation.
@@ -259,11 +265,10 @@ class ProtectionSession(SessionVerbs):
         """
 
         def described() -> BeforeAfter:
-            return compare_columns(
-                self._original, self.data, self.roles, self.cells_changed, self._position
-            )
+            files = self.original_frame, self.current_frame()
+            return compare_columns(*files, self.roles, self.cells_changed, self._position)
 
-        return self._once("utility", self._stamp(), described)
+        return self._out(self._once("utility", self._stamp(), described))
 
     def individual_risk(self, *, original: bool = False) -> IndividualRisk:
         """Individual risk of each record of the current file, or of the original.
@@ -273,8 +278,9 @@ class ProtectionSession(SessionVerbs):
         original : bool
         """
         stamp = () if original else self._stamp()
-        file = self._original if original else self.data
-        return self._once("individual risk", stamp, lambda: individual_risk_of(file, self.roles))
+        file = self.original_frame if original else self.current_frame()
+        measured = partial(individual_risk_of, file, self.roles)
+        return self._out(self._once("individual risk", stamp, measured))
 
     def _stamp(self) -> tuple[str, ...]:
         return tuple(map(str, self.steps))
@@ -309,7 +315,7 @@ class ProtectionSession(SessionVerbs):
             saved before is then still there.
         """
         return write_session(
-            path, self._original, self.roles, self._steps, self._position, self.data
+            path, self.original_frame, self.roles, self._steps, self._position, self.current_frame()
         )
 
     @classmethod
@@ -327,7 +333,7 @@ class ProtectionSession(SessionVerbs):
         saved = read_session(path)
         session = cls(saved.original, **saved.roles)
         session._steps, session._position = saved.steps, saved.position
-        if digest_of(session.data) != saved.result:
+        if digest_of(session.current_frame()) != saved.result:
             raise GuaranteeError(
                 f"{path}: the steps give another result than the one saved with version "
                 f"{saved.version}; this is version {__version__}"
@@ -367,7 +373,7 @@ class ProtectionSession(SessionVerbs):
         """Return the file, its roles and the steps in effect, in sentences."""
         verbs = ", ".join(step.verb for step in self.steps)
         text = (
-            f"Protection of {plural(len(self._original), 'record')} with the key variables "
+            f"Protection of {plural(len(self.original_frame), 'record')} with the key variables "
             f"{join(self.roles.keys)}."
         )
         steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
@@ -379,8 +385,7 @@ class ProtectionSession(SessionVerbs):
 
     def plot(self) -> Axes:
         """Draw the changed cells of each column, and return the axes."""
-        current, original = self.data, self._original
-        cells = {str(n): int(changed_cells(original[n], current[n]).sum()) for n in current}
+        cells = self._cells_by_column()
         shown = {name: number for name, number in cells.items() if number} or cells
         picture = bars(list(shown), list(shown.values()), "Changed cells", "records")
         axes: Axes = picture.get_axes()[0]
@@ -391,6 +396,6 @@ class ProtectionSession(SessionVerbs):
 
     def __repr__(self) -> str:
         return (
-            f"ProtectionSession({plural(len(self._original), 'record')}, keys "
+            f"ProtectionSession({plural(len(self.original_frame), 'record')}, keys "
             f"{list(self.roles.keys)}, {plural(self._position, 'step')}, {len(self.undone)} undone)"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -143,3 +143,15 @@ def source(value: Any) -> str:
 def arguments(parameters: Mapping[str, Any]) -> str:
     """Return keyword arguments as Python source."""
     return ", ".join(f"{name}={source(value)}" for name, value in parameters.items())
+
+
+def history_of(steps: Sequence[Step], changes: Mapping[int, tuple[int, int]]) -> pd.DataFrame:
+    """Return one row a step; `changes` are cells and records changed, by number of the step."""
+    rows = []
+    for number, step in enumerate(steps, start=1):
+        cells, records = changes.get(number, (None, None))
+        shown = {name: value for name, value in step.parameters.items() if name != "seed"}
+        rows.append((number, step.verb, arguments(shown), step.seed, cells, records))
+    names = ["step", "verb", "arguments", "seed", "cells", "records"]
+    frame = pd.DataFrame(rows, columns=names, dtype=object)  # no seed passes through a float
+    return frame.astype({"step": "int64", "seed": "Int64", "cells": "Int64", "records": "Int64"})

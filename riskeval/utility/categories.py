@@ -13,6 +13,7 @@ from riskeval.files import check_both, check_option, ones, read_files
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, plural
 
@@ -56,6 +57,7 @@ class MissingLoss(Result):
         )
 
 
+@same_library
 def missing_loss(
     original: Any,
     released: Any,
@@ -169,6 +171,7 @@ class Entropy(Result):
         )
 
 
+@same_library
 def entropy(
     original: Any,
     released: Any,

@@ -13,6 +13,7 @@ import pandas as pd
 from riskeval.files import check_both, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, percent, plural
 
@@ -75,6 +76,7 @@ class CellChanges(Result):
         )
 
 
+@same_library
 def cell_changes(
     original: Any,
     released: Any,

@@ -15,6 +15,7 @@ from synthpop import weighted
 from synthpop.microdata.codes import recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 
@@ -53,6 +54,7 @@ class DistributionDistance(Result):
         return f"{text}; 0: the same distribution, 1: nothing in common. There is no threshold."
 
 
+@same_library
 def hellinger(
     original: Any,
     released: Any,
@@ -141,6 +143,7 @@ def _levels(sides: FilePair, name: str) -> tuple[np.ndarray, np.ndarray]:
     return codes[0], codes[1]
 
 
+@same_library
 def kolmogorov_smirnov(
     original: Any,
     released: Any,

@@ -22,6 +22,7 @@ from riskeval.utility.tables import common_levels
 from synthpop.microdata.codes import encode, recode_to
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.frames import as_names, is_number, numbers
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
@@ -67,6 +68,7 @@ class GowerDistance(Result):
         )
 
 
+@same_library
 def gower(
     original: Any,
     released: Any,

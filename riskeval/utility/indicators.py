@@ -15,6 +15,7 @@ from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 
@@ -75,6 +76,7 @@ class IndicatorComparison(Result):
         return " ".join(lines)
 
 
+@same_library
 def indicator_comparison(
     original: Any,
     released: Any,

@@ -12,6 +12,7 @@ import pandas as pd
 from riskeval.files import FilePair, check_numbers, check_option, ones, read_files
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, numbers
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.robust import classical, correlations, robust, squared_distances
 from synthpop.microdata.text import count, percent, plural
@@ -88,6 +89,7 @@ class InformationLoss(Result):
         return " ".join([text + ".", *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
 
 
+@same_library
 def information_loss(
     original: Any,
     released: Any,

@@ -13,6 +13,7 @@ from riskeval.files import check_both, read_files
 from riskeval.utility.tables import table_distance
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent, plural
@@ -56,6 +57,7 @@ class TableDistances(Result):
         )
 
 
+@same_library
 def table_distances(
     original: Any,
     released: Any,

@@ -17,6 +17,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.indicators.results import OVERALL, Indicator
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 from synthpop.microdata.weighted import as_numbers
@@ -180,6 +181,7 @@ def mean_of(values: pd.Series) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
+@same_library
 def interval_overlap(
     original: Any,
     released: Any,

@@ -12,6 +12,7 @@ from riskeval.files import check_option, ones, read_files
 from riskeval.utility.families import MEANS
 from riskeval.utility.regression_models import build_model
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -51,6 +52,7 @@ class PredictionQuality(Result):
         )
 
 
+@same_library
 def prediction_quality(
     original: Any,
     released: Any,

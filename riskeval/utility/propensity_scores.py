@@ -23,6 +23,7 @@ from synthpop.microdata import propensity as formulas
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, is_number
 from synthpop.microdata.logistic import fit_logistic
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
@@ -125,6 +126,7 @@ class Propensity(Result):
         return text
 
 
+@same_library
 def propensity(
     original: Any,
     released: Any,

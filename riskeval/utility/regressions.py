@@ -18,6 +18,7 @@ from riskeval.files import (
 from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import percent
 
@@ -76,6 +77,7 @@ class RegressionComparison(Result):
         return text
 
 
+@same_library
 def regression_comparison(
     original: Any,
     released: Any,

@@ -13,6 +13,7 @@ from riskeval.files import FilePair, check_both, check_option, ones, read_files
 from synthpop.microdata.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names
+from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import POSITIVE, check
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import number, percent, plural
@@ -107,6 +108,7 @@ class TableDistance(Result):
         return text
 
 
+@same_library
 def table_distance(
     original: Any,
     released: Any,

@@ -19,6 +19,7 @@ from synthpop.calibration.result import Calibration
 from synthpop.calibration.weights import design_effect
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.survey import Survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
@@ -34,6 +35,7 @@ SHOWN_PROOF = 8
 Bounds = tuple[float, float]
 
 
+@same_library
 def calibrate(
     survey: Survey,
     margins: Margin | list[Margin],

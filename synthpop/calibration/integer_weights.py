@@ -12,6 +12,7 @@ import pandas as pd
 from synthpop.calibration.calibrate_survey import check_survey, set_up
 from synthpop.calibration.margins import Controls, Margin, margin_list, resolve_margins
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -72,6 +73,7 @@ class IntegerWeights(Result):
         )
 
 
+@same_library
 def integerise(
     survey: Survey,
     margins: Margin | list[Margin],

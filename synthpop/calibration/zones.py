@@ -15,6 +15,7 @@ from synthpop.calibration.integer_weights import integerise
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
 from synthpop.microdata.survey import Survey
@@ -98,6 +99,7 @@ class ZoneHouseholds(Result):
         return int(self.survey.frame[self.zone].nunique())
 
 
+@same_library
 def balance_zones(
     survey: Survey,
     geography: Any,

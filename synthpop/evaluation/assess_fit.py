@@ -18,9 +18,11 @@ from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.shares import ShareTables
 from synthpop.evaluation.tabulate import ALL, count, numbers_of
 from synthpop.microdata.distances import effective_size
+from synthpop.microdata.native import same_library
 from synthpop.microdata.survey import Survey
 
 
+@same_library
 def assess_fit(
     survey: Survey,
     population: Any,

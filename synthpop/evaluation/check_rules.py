@@ -14,6 +14,7 @@ from synthpop.conditional.rules.syntax import Rule
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dataset import Field, encode_column
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import percent, plural
@@ -60,6 +61,7 @@ class RulesCheck(Result):
         return f"{len(found)} of {plural(len(self.rules), 'rule')} broken, of {total}: {worst}."
 
 
+@same_library
 def check_rules(
     data: pd.DataFrame | Survey | Population,
     rules: Sequence[str] | None = None,

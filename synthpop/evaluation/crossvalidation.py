@@ -14,6 +14,7 @@ from synthpop.evaluation.candidates import Candidate, check_options, labelled, s
 from synthpop.evaluation.holdout import Judge, deal, part_of
 from synthpop.microdata.block import Sample
 from synthpop.microdata.errors import Faults, InputError
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
@@ -126,6 +127,7 @@ def others_told(table: pd.DataFrame) -> list[str]:
     return lines
 
 
+@same_library
 def cross_validate(
     survey: Survey,
     name: str,

@@ -28,12 +28,6 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         frame = data
     elif isinstance(getattr(data, "frame", None), pd.DataFrame):  # a Survey
         frame = data.frame
-    elif hasattr(data, "to_pandas"):
-        frame = data.to_pandas()
-    elif hasattr(data, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        frame = pa.table(data).to_pandas()
     else:
         frame = _of_another_library(data, subject)
     frame = frame.reset_index(drop=True)
@@ -59,9 +53,15 @@ def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
 
 def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
     """Return a frame of another library, lazy ones collected; anything else is a fault."""
-    from synthpop.microdata.native import to_pandas
+    from synthpop.microdata.native import from_arrow, to_pandas
 
     frame = to_pandas(data)
+    if frame is None and hasattr(data, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return from_arrow(pa.table(data))
+    if frame is None and hasattr(data, "to_pandas"):
+        return pd.DataFrame(data.to_pandas())
     if frame is None:
         faults = Faults(subject)
         faults.add(subject, f"is a {type(data).__name__}", remedy="Give a table of columns.")

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from synthpop.microdata.dictionary import dictionary_of, schema_metadata
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def to_pandas(data: Any) -> pd.DataFrame | None:
     """Return a frame of any library that narwhals knows as pandas; None for anything else.
 
-    Lazy frames are collected. Columns of text, categories, dates and whole numbers keep what they
-    are as far as pandas can hold it.
+    Lazy frames are collected. Whole numbers and truth values with missing ones get the nullable
+    type of pandas; text, categories and dates keep what they are as far as pandas can hold it.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> to_pandas(pa.table({"age": [40, 9]}))["age"].tolist()
-    [40, 9]
+    >>> to_pandas(pa.table({"age": [40, None]}))["age"].tolist()
+    [40, <NA>]
     """
     import narwhals as nw
 
@@ -28,8 +37,111 @@ def to_pandas(data: Any) -> pd.DataFrame | None:
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
         return None
+    if frame.implementation.is_pyarrow() or frame.implementation.is_polars():
+        return from_arrow(frame.to_arrow(), dates=frame.implementation.is_pyarrow())
     converted: pd.DataFrame = frame.to_pandas()
     return converted
+
+
+def from_arrow(table: Any, dates: bool = True) -> pd.DataFrame:
+    """Return an Arrow table as pandas.
+
+    Whole numbers and truth values with missing ones get a nullable type, for they would be floats
+    and objects otherwise.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    dates : bool
+        Days as ``datetime.date``; else as timestamps.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from_arrow(pa.table({"age": pa.array([40, None], pa.int8())})).dtypes.astype(str).tolist()
+    ['Int8']
+    """
+    import pyarrow as pa
+
+    frame: pd.DataFrame = table.to_pandas(date_as_object=dates)
+    if len(frame.columns) < len(table.column_names) or not frame.columns.is_unique:
+        return frame
+    nullable = {
+        pa.bool_(): pd.BooleanDtype(),
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+    }
+    new = {
+        name: column.to_pandas(types_mapper=nullable.get).set_axis(frame.index)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if column.null_count and column.type in nullable and isinstance(frame[name].dtype, np.dtype)
+    }
+    return frame.assign(**new) if new else frame
+
+
+@dataclass(frozen=True)
+class Library:
+    """The library that a frame came from.
+
+    Attributes
+    ----------
+    implementation : narwhals.Implementation
+    is_lazy : bool
+    schema : mapping of str to Arrow type
+        Types of the columns that came in; a column of the same kind goes out with them.
+    """
+
+    implementation: Any
+    is_lazy: bool
+    schema: dict[str, Any]
+
+    def frame(self, frame: pd.DataFrame) -> Any:
+        """Return a pandas frame as one of the library; an index that is no count is a column."""
+        import narwhals as nw
+
+        table = _to_arrow(frame, self.schema)
+        library = self.implementation
+        if library.is_pyarrow() or library.is_duckdb() or library.is_ibis():
+            return table
+        if library.is_polars():
+            result = nw.from_arrow(table, backend="polars").to_native()
+            return result.lazy() if self.is_lazy else result
+        if self.is_lazy:
+            return table
+        return nw.from_arrow(table, backend=library).to_native()
+
+
+def library_of(data: Any) -> Library | None:
+    """Return the library of a frame; None for pandas and for what is no frame of others.
+
+    Examples
+    --------
+    >>> library_of(pd.DataFrame()) is None, library_of(5) is None
+    (True, True)
+    """
+    if data is None or isinstance(data, pd.DataFrame | str):
+        return None
+    if isinstance(getattr(data, "library", None), Library):  # a Survey
+        known: Library = data.library
+        return known
+    import narwhals as nw
+
+    source = nw.from_native(data, pass_through=True)
+    if not isinstance(source, nw.DataFrame | nw.LazyFrame):
+        return None
+    if source.implementation.is_pandas():
+        return None
+    library, schema = source.implementation, {}
+    if isinstance(source, nw.DataFrame) and (library.is_polars() or library.is_pyarrow()):
+        table = source.head(0).to_arrow()
+        schema = dict(zip(table.column_names, table.schema.types, strict=True))
+    return Library(library, isinstance(source, nw.LazyFrame), schema)
 
 
 def like(data: Any, frame: pd.DataFrame) -> Any:
@@ -53,23 +165,91 @@ def like(data: Any, frame: pd.DataFrame) -> Any:
     >>> like(pa.table({"x": [1]}), pd.DataFrame({"age": [40, 9]})).column_names
     ['age']
     """
-    if isinstance(data, pd.DataFrame):
-        return frame
-    import narwhals as nw
+    library = library_of(data)
+    return frame if library is None else library.frame(frame)
 
-    source = nw.from_native(data, pass_through=True)
-    if not isinstance(source, nw.DataFrame | nw.LazyFrame):
-        return frame
+
+def same_library(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function return frames of the library that its first argument came from.
+
+    What is a frame itself, the ``data`` of a result and its ``to_frame()`` are converted; pandas
+    stays as it is, so that functions may call each other.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> @same_library
+    ... def twice(data):
+    ...     return 2 * to_pandas(data)
+    >>> twice(pa.table({"x": [1]}))["x"].to_pylist()
+    [2]
+    """
+    first = next(iter(signature(function).parameters))
+
+    @wraps(function)
+    def call(*args: P.args, **parameters: P.kwargs) -> R:
+        library = library_of(args[0] if args else parameters.get(first))
+        result = function(*args, **parameters)
+        return result if library is None else in_library(library, result)
+
+    return call
+
+
+def in_library(library: Library, result: Any) -> Any:
+    """Return a result whose frames are of a library; see `same_library`."""
+    if isinstance(result, pd.DataFrame):
+        return library.frame(result)
+    if hasattr(result, "to_frame"):
+        object.__setattr__(result, "_library", library)  # results are frozen
+        if isinstance(getattr(result, "data", None), pd.DataFrame):
+            object.__setattr__(result, "data", library.frame(result.data))
+    return result
+
+
+def _to_arrow(frame: pd.DataFrame, schema: dict[str, Any]) -> Any:
+    """Return a pandas frame as an Arrow table, columns with the types of `schema` where they can.
+
+    A column of several types, which Arrow cannot hold, becomes text.
+    """
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    table = table.replace_schema_metadata(schema_metadata(dictionary_of(frame)))
-    library = source.implementation
-    if library.is_pyarrow() or library.is_duckdb() or library.is_ibis():
-        return table
-    if library.is_polars():
-        result = nw.from_arrow(table, backend="polars").to_native()
-        return result.lazy() if isinstance(source, nw.LazyFrame) else result
-    if isinstance(source, nw.LazyFrame):
-        return table
-    return nw.from_arrow(table, backend=library).to_native()
+    dictionary = dictionary_of(frame)
+    if frame.columns.nlevels > 1:
+        frame = frame.set_axis([" ".join(map(str, name)) for name in frame.columns], axis=1)
+    counted = frame.index.equals(pd.RangeIndex(len(frame))) and frame.index.nlevels == 1
+    if frame.index.name is not None or frame.index.nlevels > 1 or not counted:
+        frame = frame.reset_index()
+    arrays = []
+    for name in frame.columns:
+        column = _column_to_arrow(frame[name])
+        wanted = schema.get(str(name))
+        if wanted is not None and wanted != column.type and _same_kind(wanted, column.type):
+            with suppress(pa.ArrowInvalid):  # values that the type cannot hold
+                column = column.cast(wanted)
+        arrays.append(column)
+    table = pa.table(arrays, names=[str(name) for name in frame.columns])
+    return table.replace_schema_metadata(schema_metadata(dictionary))
+
+
+def _column_to_arrow(column: pd.Series) -> Any:
+    import pyarrow as pa
+
+    try:
+        result = pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        text = [None if pd.api.types.is_scalar(x) and pd.isna(x) else str(x) for x in column]
+        result = pa.array(text, type=pa.string())
+    return result
+
+
+def _same_kind(one: Any, other: Any) -> bool:
+    """Whether columns of two Arrow types hold the same kind of values."""
+    import pyarrow.types as kinds
+
+    tests: tuple[Callable[[Any], bool], ...] = (
+        kinds.is_integer,
+        kinds.is_floating,
+        kinds.is_temporal,
+        lambda kind: kinds.is_string(kind) or kinds.is_large_string(kind),
+    )
+    return any(test(one) and test(other) for test in tests)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from synthpop.microdata.errors import Faults
@@ -15,15 +17,19 @@ class Result:
     """Mixin of the frozen result records.
 
     A result implements `summary`, one or a few sentences that say what its numbers mean and where
-    a threshold comes from; most also have ``to_frame``.
+    a threshold comes from; most also have ``to_frame``. Of a function under `same_library` the
+    table comes back in the library of the frame that went in: polars for polars.
     """
 
-    __slots__ = ()
+    __slots__ = ("_library",)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "__repr__" not in vars(cls):  # a dataclass would list its fields
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+        method = vars(cls).get("to_frame")
+        if method is not None and not hasattr(method, "__wrapped__"):  # slots make a class twice
+            cls.to_frame = _in_library(method)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"
@@ -37,8 +43,8 @@ class Result:
 
     def _table(self) -> Any:
         """Return the table that a notebook shows; None where there is none."""
-        to_frame = getattr(self, "to_frame", None)
-        return to_frame() if to_frame else None
+        to_frame = getattr(type(self), "to_frame", None)
+        return to_frame.__wrapped__(self) if to_frame else None
 
     def _main_figure(self) -> Any:
         """Return the figure that a notebook shows; None where there is none."""
@@ -64,3 +70,15 @@ class Result:
 
     def _repr_html_(self) -> str:
         return view(self.summary(), self._table(), self._main_figure())
+
+
+def _in_library(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let ``to_frame`` return a frame of the library that `same_library` has noted."""
+
+    @wraps(method)
+    def to_frame(self: Any, *args: Any, **parameters: Any) -> Any:
+        frame = method(self, *args, **parameters)
+        library = getattr(self, "_library", None)
+        return frame if library is None else library.frame(frame)
+
+    return to_frame

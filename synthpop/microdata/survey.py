@@ -15,6 +15,7 @@ from synthpop.microdata.codes import encode
 from synthpop.microdata.design_variance import SampledUnits, sampled_units
 from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import library_of
 from synthpop.microdata.show import bars, view
 from synthpop.microdata.text import count, plural
 
@@ -111,6 +112,7 @@ class Survey:
         design_strata: str | None = None,
         fpc: str | None = None,
     ) -> None:
+        self.library = library_of(data)
         self.frame: pd.DataFrame = as_frame(_table_of(data), "survey")
         if weight is None:
             weight = _free_name(self.frame.columns)
@@ -307,7 +309,14 @@ class Survey:
         plain = values.to_numpy() if isinstance(values, pd.Series) and _is_plain(values) else values
         column = pd.Series(plain).reset_index(drop=True)
         frame = self.frame.assign(**{name: column})
-        return Survey(frame, **self.roles.named())
+        survey = Survey(frame, **self.roles.named())
+        survey.library = self.library
+        return survey
+
+    @property
+    def data(self) -> Any:
+        """The rows in the library that they came from: polars for polars, Arrow for Arrow."""
+        return self.frame if self.library is None else self.library.frame(self.frame)
 
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""

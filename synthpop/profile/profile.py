@@ -9,6 +9,7 @@ import numpy as np
 
 from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -24,6 +25,7 @@ MOST_SPLIT_BY = 2
 ENOUGH_FOR_TWO = 2_000
 
 
+@same_library
 def profile_survey(data: Any) -> SurveyProfile:
     """Recognise the columns of a survey.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import library_of
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
@@ -175,7 +176,7 @@ def draw_sample(
         Rows in the order of the population, with ``design_weight`` = 1 / inclusion probability,
         ``inclusion_probability`` (the expected number of draws, and ``draw``, the number of the
         draw, where units are drawn with replacement), and the roles strata and psu (outermost
-        cluster) of the design.
+        cluster) of the design. ``survey.data`` is a frame of the library of `population`.
 
     Raises
     ------
@@ -203,6 +204,7 @@ def draw_sample(
     sampler = prepare(population, design, household=household, columns=columns)
     survey = sampler.draw(Streams(seed).at("sample"))
     survey.frame.attrs["seed"] = seed
+    survey.library = library_of(population)
     return survey
 
 

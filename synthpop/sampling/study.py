@@ -18,6 +18,7 @@ import pandas as pd
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.identity import digest
+from synthpop.microdata.native import same_library
 from synthpop.microdata.output import listener_of
 from synthpop.microdata.parameters import SHARE, Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -44,6 +45,7 @@ CHUNK = 10
 PARAMETERS = {"repetitions": Whole(1), "level": SHARE, "workers": Whole(1)}
 
 
+@same_library
 def simulate_study(
     population: Any,
     design: Any,

@@ -21,6 +21,7 @@ from synthpop.microdata.checks import check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.methods import keep_copies
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.annealing_regions import (
     check_search,
@@ -208,6 +209,7 @@ class Anneal(PopulationStage):
         return result
 
 
+@same_library
 def anneal(
     population: Any,
     margins: Margin | Sequence[Margin],

@@ -24,6 +24,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members, combine_probabilities
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count
 
@@ -129,6 +130,7 @@ class Attribution(Result):
         )
 
 
+@same_library
 def tcap(
     original: Any,
     synthetic: Any,

@@ -21,6 +21,7 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import combine_members
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
@@ -150,6 +151,7 @@ class Disco(Result):
         )
 
 
+@same_library
 def disco(
     original: Any,
     synthetic: Any,

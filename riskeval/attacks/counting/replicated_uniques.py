@@ -16,6 +16,7 @@ from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
 
@@ -130,6 +131,7 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
     )
 
 
+@same_library
 def replicated_uniques(
     original: Any,
     synthetic: Any,

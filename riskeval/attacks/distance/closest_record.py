@@ -30,6 +30,7 @@ from riskeval.attacks.values import codes_note
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 from synthpop.microdata.intervals import wilson
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import percent
@@ -124,6 +125,7 @@ class DistanceScreen(Result):
         )
 
 
+@same_library
 def distance_screen(
     original: Any,
     synthetic: Any,

@@ -31,6 +31,7 @@ from riskeval.attacks.values import codes_note
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, percent
@@ -132,6 +133,7 @@ class Membership(Result):
         return f"{text} There is no published threshold.{as_sentences(self.notes)}{self.footnote}"
 
 
+@same_library
 def membership(
     original: Any,
     synthetic: Any,

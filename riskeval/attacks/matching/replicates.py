@@ -16,6 +16,7 @@ from riskeval.attacks.matching.tables import risk_table
 from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.text import count, percent
@@ -102,6 +103,7 @@ class ReplicatedRisk(Result):
         return text
 
 
+@same_library
 def scenario_replicates(
     sample: Any,
     populations: Iterable[Any],

@@ -15,6 +15,7 @@ from riskeval.attacks.matching.tables import excesses, per_record, risk_table
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess
 from synthpop.microdata.events import Listener, silent
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -210,6 +211,7 @@ def story_of(scenario: int, category: bool, model: str) -> str:
     return STORIES[scenario]
 
 
+@same_library
 def intruder_scenarios(
     sample: Any,
     population: Any,

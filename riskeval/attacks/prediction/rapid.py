@@ -39,6 +39,7 @@ from synthpop.microdata.chunks import draw_records
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.intervals import wilson
+from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 
 HONOURED = (
@@ -47,6 +48,7 @@ HONOURED = (
 )  # fmt: skip
 
 
+@same_library
 def rapid(
     original: Any,
     synthetic: Any,

@@ -27,6 +27,7 @@ from riskeval.measures.linkage.methods import (
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent, plural
 
@@ -122,6 +123,7 @@ class RecordLinkage(Result):
         )
 
 
+@same_library
 def record_linkage(
     original: Any,
     released: Any,

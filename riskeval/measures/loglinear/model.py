@@ -35,6 +35,7 @@ from riskeval.measures.loglinear.table import (
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
@@ -127,6 +128,7 @@ def _numbers_of(
     return numbers
 
 
+@same_library
 def loglinear_risk(
     data: Any,
     keys: Sequence[str],

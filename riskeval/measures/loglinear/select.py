@@ -24,6 +24,7 @@ from riskeval.measures.loglinear.table import CellCounts, check_size, tabulate_c
 from riskeval.measures.loglinear.terms import Term, format_formula
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, number, plural
 
@@ -125,6 +126,7 @@ def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
     return ErrorEstimate(b1=b1, b2=b2, z1=b1 / float(errors[0]), z2=b2 / float(errors[1]))
 
 
+@same_library
 def choose_model(
     data: Any,
     keys: Sequence[str],

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from riskeval import protect
 from riskeval.protection.result import changed_cells
+from synthpop.microdata.checks import as_frame
 from synthpop.microdata.errors import InputError
 
 EMPTY = inspect.Parameter.empty
@@ -189,6 +193,53 @@ def test_a_seed_repeats_the_draws_and_another_gives_others(verb: str) -> None:
         unseeded = run(verb)[1]
         assert isinstance(unseeded.seed, int)
         pd.testing.assert_frame_equal(run(verb, unseeded.seed)[1].data, unseeded.data)
+
+
+@pytest.mark.parametrize("library", ["polars", "lazy polars", "arrow", "duckdb"])
+@pytest.mark.parametrize("verb", list(protect.VERBS))
+def test_a_verb_returns_a_frame_of_the_library_that_came_in(verb: str, library: str) -> None:
+    source = people().reset_index(drop=True).assign(children=pd.array([1, None, 3] * 100, "Int8"))
+    table = pa.Table.from_pandas(source, preserve_index=False)
+    frame = pl.from_arrow(table)
+    data = {
+        "arrow": table,
+        "polars": frame,
+        "lazy polars": frame.lazy(),
+        "duckdb": duckdb.connect().from_arrow(table),
+    }[library]
+    options = {**CALLS[verb]}
+    if "seed" in inspect.signature(getattr(protect, verb)).parameters:
+        options["seed"] = 1
+    files = (data, as_frame(data))
+    result, expected = (getattr(protect, verb)(file, **options) for file in files)
+    kind = pa.Table if library == "duckdb" else type(data)
+    assert type(result.data) is kind
+    assert type(result.to_frame()) is kind
+    file = result.data.collect() if library == "lazy polars" else result.data
+    worked_on = set(expected.changes["column"])
+    if library != "duckdb":  # its own types are others
+        came, went = (one.schema if library == "arrow" else one.to_arrow().schema
+                      for one in (table if library == "arrow" else frame, file))  # fmt: skip
+        assert came.names == went.names
+        for name in set(came.names) - worked_on:
+            assert came.field(name).type == went.field(name).type, name
+    for name in source.columns:
+        values = as_frame(file)[name].astype(str).replace("<NA>", "nan").tolist()
+        assert values == expected.data[name].astype(str).replace("<NA>", "nan").tolist(), name
+
+
+@pytest.mark.parametrize("verb", list(protect.VERBS))
+def test_a_verb_keeps_nullable_and_arrow_types(verb: str) -> None:
+    types = {"hid": "Int32", "band": "Int64", "size": "int16[pyarrow]", "income": "Float64"}
+    source = people().astype({**types, "sex": "string", "tax": "double[pyarrow]"})
+    result = getattr(protect, verb)(source, **CALLS[verb])
+    worked_on = set(result.changes["column"])
+    for name, dtype in source.dtypes.items():
+        if name not in worked_on:
+            assert result.data[name].dtype == dtype, name
+        elif verb not in {*NEW_TYPES, "create_new_id", "merge_household_file"}:
+            nullable = not isinstance(dtype, np.dtype)
+            assert not nullable or not isinstance(result.data[name].dtype, np.dtype), name
 
 
 @pytest.mark.parametrize("verb", list(protect.VERBS))
