@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthpop.conditional.fallback import LEARNERS, MODELS, FallbackSequence, known_model
+from synthpop.conditional.fallback import (
+    LEARNERS,
+    MODELS,
+    FallbackSequence,
+    ModelDesign,
+    fit_with_fallback,
+    known_model,
+)
 from synthpop.conditional.pooling.options import Mixture
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects
 from synthpop.conditional.predictors import Predictors
@@ -87,6 +94,21 @@ AnyPooling = str | float | PoolingOptions | None
 def pooling_options(pooling: AnyPooling) -> PoolingOptions:
     """Return the options that a word or a number stands for."""
     return pooling if isinstance(pooling, PoolingOptions) else PoolingOptions(pooling)
+
+
+def fit_classes(
+    model: Any, design: ModelDesign, pooling: AnyPooling, predictors: Predictors, *, seed: int
+) -> FallbackSequence:
+    """Fit a model of classes with its fallbacks, pooled and with pairs as a step asks for."""
+    options = pooling_options(pooling)
+    return fit_with_fallback(
+        model,
+        design,
+        smallest_stratum=options.smallest_stratum,
+        seed=seed,
+        pooling=options.amount_for(model),
+        pairs=pairs_of(predictors),
+    )
 
 
 def pairs_of(predictors: Predictors) -> tuple[tuple[int, ...], ...] | None:

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding
+from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, predict_with_fallback
 from synthpop.conditional.members_before import draw_others, nobody_before, with_column
-from synthpop.conditional.predictors import Coding, evaluate_cells
 from synthpop.conditional.reference_member import FIRST_VALUE, block_of, first_members
 from synthpop.microdata.block import Block
 from synthpop.models.encoding import distinct_cells

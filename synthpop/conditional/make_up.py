@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding
 from synthpop.conditional.members_before import GIVEN_MEMBERS
-from synthpop.conditional.predictors import Coding
 from synthpop.microdata.block import Block, Sample
 from synthpop.models.encoding import coded_digits, strides
 

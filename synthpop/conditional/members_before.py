@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding
 from synthpop.conditional.fallback import FallbackSequence
-from synthpop.conditional.predictors import Coding
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
     FIRST_VALUE,

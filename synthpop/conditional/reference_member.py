@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.conditional.predictors import Coding
+from synthpop.conditional.coding import Coding
 from synthpop.microdata.block import Block
 from synthpop.microdata.weighted import quantile
 from synthpop.models.encoding import (

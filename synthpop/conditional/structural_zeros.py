@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from synthpop.conditional.predictors import AllowedRule, Coding
+from synthpop.conditional.coding import Coding
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Sample
 from synthpop.microdata.dataset import Field
@@ -128,3 +129,28 @@ def _digits_of(
         faults.add(label, what, remedy="Derive classes of it first.")
         return ()
     return tuple(_position(faults, label, name, distinct, value) for value in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedRule:
+    """Structural zeros in digits: rules (predictor position -> digits) and the classes they bar.
+
+    Attributes
+    ----------
+    rules : tuple of (tuple of (position, digits), classes)
+    present : bool array, shape (n_classes,)
+        Classes that the sample has; what a rule leaves is drawn from these only.
+    """
+
+    rules: tuple[tuple[tuple[tuple[int, tuple[int, ...]], ...], tuple[int, ...]], ...]
+    present: np.ndarray
+
+    def mask(self, digits: np.ndarray) -> np.ndarray:
+        """Return False where a class is impossible, shape (c, n_classes)."""
+        allowed = np.tile(self.present, (len(digits), 1))
+        for conditions, classes in self.rules:
+            hit = np.ones(len(digits), dtype=bool)
+            for position, wanted in conditions:
+                hit &= np.isin(digits[:, position], wanted)
+            allowed[np.ix_(hit, np.asarray(classes, dtype=np.int64))] = False
+        return allowed

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.distribution import distribution_table
 from synthpop.conditional.household_values import heads_of_block
 from synthpop.conditional.members_before import GIVEN_MEMBERS
-from synthpop.conditional.predictors import distribution_table
 from synthpop.evaluation.scores import (
     brier_scores,
     crps_of_draws,

@@ -15,55 +15,46 @@ from synthpop.conditional.class_models import (
     check_model,
     coded_field,
     codes_of,
+    fit_classes,
     fit_fallbacks,
-    pairs_of,
     pooling_options,
 )
-from synthpop.conditional.draw import spread
+from synthpop.conditional.coded_sample import code_sample
+from synthpop.conditional.coding import Coding, make_design
+from synthpop.conditional.distribution import draw_levels
 from synthpop.conditional.fallback import (
     FallbackSequence,
-    fit_with_fallback,
 )
 from synthpop.conditional.held_margins import hold_margins, with_targets
 from synthpop.conditional.household_values import heads_of_block, heads_of_sample, unshared
-from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
+from synthpop.conditional.make_up import MakeUp
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
     SEQUENTIAL,
     drawn_given_members,
-    with_members_before,
     without_members_before,
 )
 from synthpop.conditional.predictors import (
     NUMERIC,
-    AllowedRule,
-    Coding,
     Predictors,
     check_by,
     check_predictors,
-    distribution_table,
     grouped,
-    make_coding,
-    make_design,
     notes_by_level,
-    resolve_terms,
-    usable,
 )
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
-    FIRST_VALUE,
-    first_members,
-    given_first,
-    has_others,
     knows_first,
-    level_digits,
-    with_first_value,
 )
 from synthpop.conditional.schema import Schema
-from synthpop.conditional.structural_zeros import check_impossible, compile_rules, none_for_nan
+from synthpop.conditional.structural_zeros import (
+    AllowedRule,
+    check_impossible,
+    compile_rules,
+    none_for_nan,
+)
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.methods import keep_copies
@@ -211,56 +202,34 @@ class Categorical(BlockStage):
         field = coded_field(sample, self.variable)
         notes: tuple[Fallback, ...] = ()
         if self.by_household == "shared":
-            held = codes_of(sample, self.variable, field).astype(np.float64)
-            notes = unshared(held, sample.offsets, self.label)
+            codes = codes_of(sample, self.variable, field).astype(np.float64)
+            notes = unshared(codes, sample.offsets, self.label)
             sample = heads_of_sample(sample)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
-        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
-        terms = resolve_terms(self.predictors, names, basic)
         classes = codes_of(sample, self.variable, field).astype(np.int64) + 1
-        without = classes == 0
-        coding = make_coding(
-            sample, terms, conditions, numeric=self.numeric, without=without, by=self.by
-        )
         n_levels = len(field.levels)
-        make_up = make_up_for(self.by_household, sample)
-        if make_up is not None:
-            coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household in GIVEN_MEMBERS and has_others(sample.offsets):
-            others = first_members(sample.offsets).others
-            coding, sample = with_members_before(
-                self.by_household,
-                coding,
-                sample,
-                classes - 1,
-                others,
-                n_levels,
-                None if make_up is None else make_up.relation,
-            )
-            coding = with_first_value(coding, level_digits(n_levels + 1), ordered=False)
-            held = given_first(classes - 1, sample.offsets, n_levels)
-            sample = sample.with_columns({}, {FIRST_VALUE: held})
-        design = make_design(sample, coding, classes, n_levels + 1)
-        pooling = pooling_options(self.pooling)
-        sequence = fit_with_fallback(
-            self.model,
-            design,
-            smallest_stratum=pooling.smallest_stratum,
-            seed=int(rng.integers(2**31)),
-            pooling=pooling.amount_for(self.model),
-            pairs=pairs_of(self.predictors),
+        coding, sample, make_up = code_sample(
+            self,
+            sample,
+            classes - 1,
+            without=classes == 0,
+            conditions=conditions,
+            n_levels=n_levels,
         )
+        design = make_design(sample, coding, classes, n_levels + 1)
+        seed = int(rng.integers(2**31))
+        sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
         if knows_first(coding):
             sequence = with_targets(without_members_before(sequence, coding), design)
-        found = fit_fallbacks(self.label, sequence, classes, sample)
+        class_notes = fit_fallbacks(self.label, sequence, classes, sample)
         return CategoricalModel(
             fields=(field,),
             coding=coding,
             sequence=sequence,
             allowed=compile_rules(self.label, self.impossible, field, coding, sample, classes),
             strata_levels=strata_levels,
-            fallbacks=(*notes, *notes_by_level(found, sample, self.by)),
+            fallbacks=(*notes, *notes_by_level(class_notes, sample, self.by)),
             make_up=make_up,
         )
 
@@ -277,8 +246,10 @@ class Categorical(BlockStage):
         first = len(model.fields[0].levels)
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        held: CategoricalModel = hold_margins(model, pilot, self.variable, first, draw, self.label)
-        return held
+        adjusted: CategoricalModel = hold_margins(
+            model, pilot, self.variable, first, draw, self.label
+        )
+        return adjusted
 
     def observed(self, model: CategoricalModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -306,21 +277,17 @@ class Categorical(BlockStage):
     def _simulate(
         self, model: CategoricalModel, block: Block, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        from synthpop.kernels.draws import draw_classes
-
-        field = model.fields[0]
-        cells, row_of_cell, table = distribution_table(
+        levels = draw_levels(
+            model.fields[0],
             model.coding,
             model.sequence,
             block,
+            rng,
             label=self.label,
             stratum_name=str(model.strata_levels[block.stratum]),
             allowed=model.allowed,
         )
-        out = np.empty(block.n_persons, dtype=field.dtype)
-        uniforms = spread(row_of_cell[cells], len(table), rng)
-        draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
-        return {field.name: out}
+        return {model.fields[0].name: levels}
 
     @property
     def is_revisable(self) -> bool:

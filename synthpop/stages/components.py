@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding, make_coding
 from synthpop.conditional.draw import spread
-from synthpop.conditional.predictors import Coding, make_coding
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice

@@ -13,26 +13,23 @@ from synthpop.conditional.class_models import (
     PoolingOptions,
     check_model,
     codes_of,
+    fit_classes,
     fit_fallbacks,
-    pairs_of,
     pooling_options,
 )
+from synthpop.conditional.coding import Coding, make_coding, make_design
+from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import MARGINAL, FallbackSequence, cumulative, fit_with_fallback
+from synthpop.conditional.fallback import MARGINAL, FallbackSequence, cumulative
 from synthpop.conditional.predictors import (
     NUMERIC,
-    AllowedRule,
-    Coding,
     Predictors,
-    cell_probabilities,
     check_predictors,
-    make_coding,
-    make_design,
     resolve_terms,
     usable,
 )
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.conditional.structural_zeros import compile_rules
+from synthpop.conditional.structural_zeros import AllowedRule, compile_rules
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
@@ -152,15 +149,8 @@ class GibbsPass(BlockStage):
         conditions = [other for rule in rules for other in rule["when"]]
         classes = codes_of(sample, name, field).astype(np.int64) + 1
         coding = make_coding(sample, terms, conditions, numeric=self.numeric, without=classes == 0)
-        pooling = pooling_options(self.pooling)
-        sequence = fit_with_fallback(
-            self.model,
-            make_design(sample, coding, classes, len(field.levels) + 1),
-            smallest_stratum=pooling.smallest_stratum,
-            seed=seed,
-            pooling=pooling.amount_for(self.model),
-            pairs=pairs_of(self.predictors),
-        )
+        design = make_design(sample, coding, classes, len(field.levels) + 1)
+        sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
         label = f"{self.label}: {name}"
         allowed = compile_rules(label, rules, field, coding, sample, classes)
         return GibbsPart(coding, sequence, allowed), fit_fallbacks(label, sequence, classes, sample)
@@ -239,7 +229,7 @@ def _drawn(
     """Draw a variable again; persons of whom the models tell nothing keep their value."""
     from synthpop.kernels.draws import draw_classes
 
-    cells, row_of_cell, probabilities, step = cell_probabilities(
+    cells, row_of_cell, probabilities, step, _ = evaluate_cells(
         part.coding, part.sequence, block, label=label, allowed=part.allowed
     )
     out = np.empty(block.n_persons, dtype=field.dtype)

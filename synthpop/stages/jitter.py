@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthpop.conditional.predictors import make_coding, sample_digits
+from synthpop.conditional.coding import make_coding, sample_digits
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.errors import Fault, InputError

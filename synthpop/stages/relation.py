@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +15,13 @@ from synthpop.conditional.class_models import (
     check_model,
     coded_field,
     codes_of,
+    fit_classes,
     fit_fallbacks,
-    pairs_of,
     pooling_options,
 )
-from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import FallbackSequence, fit_with_fallback
+from synthpop.conditional.coding import Coding, make_coding, make_design
+from synthpop.conditional.distribution import draw_levels
+from synthpop.conditional.fallback import FallbackSequence
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
     draw_others,
@@ -27,15 +29,10 @@ from synthpop.conditional.members_before import (
     without_members_before,
 )
 from synthpop.conditional.predictors import (
-    AllowedRule,
-    Coding,
     Predictors,
     check_by,
     check_predictors,
-    distribution_table,
     grouped,
-    make_coding,
-    make_design,
     notes_by_level,
     resolve_terms,
     usable,
@@ -49,10 +46,14 @@ from synthpop.conditional.reference_member import (
     with_first_value,
 )
 from synthpop.conditional.schema import Schema, check_available
-from synthpop.conditional.structural_zeros import check_impossible, compile_rules, none_for_nan
+from synthpop.conditional.structural_zeros import (
+    AllowedRule,
+    check_impossible,
+    compile_rules,
+    none_for_nan,
+)
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice
-from synthpop.microdata.codes import MISSING
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import keep_copies
@@ -185,15 +186,14 @@ class Relation(BlockStage):
         designs = [make_design(sample, coding, classes, n_classes, heads)]
         if len(members.others):
             designs.append(make_design(given, wide, classes, n_classes, members.others))
-        seed, pooling = int(rng.integers(2**31)), pooling_options(self.pooling)
+        seed = int(rng.integers(2**31))
         sequences = [
-            fit_with_fallback(
+            fit_classes(
                 self.model,
                 design,
-                smallest_stratum=pooling.smallest_stratum,
+                self.pooling,
+                self.predictors,
                 seed=seed + number * OTHERS_SEED,
-                pooling=pooling.amount_for(self.model),
-                pairs=pairs_of(self.predictors),
             )
             for number, design in enumerate(designs)
         ]
@@ -251,41 +251,17 @@ class Relation(BlockStage):
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
         first = block_of(block, heads, model.head_coding)
         barred, others_barred = model.allowed or (None, None)
-        drawn = self._draw(
-            model.first_sequence, model.head_coding, first, rng, field, stratum, barred
-        )
-        out = members.handed_on(drawn)
-        columns = {field.name: out}
+        draw = partial(draw_levels, field, rng=rng, label=self.label, stratum_name=stratum)
+        heads_levels = draw(model.head_coding, model.first_sequence, first, allowed=barred)
+        columns = {field.name: members.handed_on(heads_levels)}
         sequence, coding = model.other_sequence, model.other_coding
         if len(members.others) and sequence is not None:
 
-            def draw(part: Block) -> dict[str, np.ndarray]:
-                drawn = self._draw(sequence, coding, part, rng, field, stratum, others_barred)
-                return {field.name: drawn}
+            def draw_part(part: Block) -> dict[str, np.ndarray]:
+                return {field.name: draw(coding, sequence, part, allowed=others_barred)}
 
-            draw_others(block, field.name, coding, draw, members, columns)
+            draw_others(block, field.name, coding, draw_part, members, columns)
         return columns
-
-    def _draw(
-        self,
-        sequence: FallbackSequence,
-        coding: Coding,
-        block: Block,
-        rng: np.random.Generator,
-        field: Field,
-        stratum: str,
-        allowed: AllowedRule | None,
-    ) -> np.ndarray:
-        """Draw a level for each person of a block."""
-        from synthpop.kernels.draws import draw_classes
-
-        cells, row_of_cell, table = distribution_table(
-            coding, sequence, block, label=self.label, stratum_name=stratum, allowed=allowed
-        )
-        out = np.empty(block.n_persons, dtype=field.dtype)
-        uniforms = spread(row_of_cell[cells], len(table), rng)
-        draw_classes(cells, row_of_cell, table, uniforms, MISSING, out)
-        return out
 
     @property
     def sources(self) -> tuple[str, ...]:

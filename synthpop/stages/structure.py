@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.coding import make_coding, sample_digits
 from synthpop.conditional.donors import (
     ALONE,
     MOST_DONORS,
@@ -24,7 +25,6 @@ from synthpop.conditional.donors import (
 )
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import cumulative
-from synthpop.conditional.predictors import make_coding, sample_digits
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
 from synthpop.microdata.checks import check_choice

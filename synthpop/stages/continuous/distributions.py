@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding
 from synthpop.conditional.draw import spread
 from synthpop.conditional.fallback import STEPS
-from synthpop.conditional.predictors import Coding, of_levels
+from synthpop.conditional.predictors import of_levels
 from synthpop.microdata.block import Block, Fallback
 from synthpop.models.leaves import Leaves, leaves_of
 from synthpop.models.regression import columns_of

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.coding import Coding
+from synthpop.conditional.distribution import evaluate_cells
 from synthpop.conditional.fallback import Tilts
-from synthpop.conditional.predictors import Coding, evaluate_cells
 from synthpop.microdata.block import Block
 from synthpop.microdata.errors import Fault, InputError
 from synthpop.stages.continuous.distributions import codes_of_rows

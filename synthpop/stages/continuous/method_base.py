@@ -47,6 +47,12 @@ class ValueMethod(Options):
         """Whether coefficients of strata cannot be shrunk: a tree, forest or other regressor."""
         return False
 
+    def pooling_of_values(self, amount: str | float | None) -> str | float:
+        """Return the pooling of the regressions: as asked, or the default of the method."""
+        if amount is not None:
+            return amount
+        return "none" if self.learns else "cross-validated"
+
     @property
     def zeros(self) -> bool | None:
         """Whether zero is a class of its own; None where the values decide."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, ClassVar, Unpack
 
@@ -12,12 +12,13 @@ import numpy as np
 from synthpop.conditional.class_models import (
     AnyPooling,
     PoolingOptions,
+    fit_classes,
     fit_fallbacks,
-    pairs_of,
     pooling_options,
 )
-from synthpop.conditional.draw import spread
-from synthpop.conditional.fallback import FallbackSequence, ModelDesign, fit_with_fallback
+from synthpop.conditional.coded_sample import code_sample
+from synthpop.conditional.coding import make_design
+from synthpop.conditional.fallback import FallbackSequence, ModelDesign
 from synthpop.conditional.household_values import (
     FORMS,
     heads_of_block,
@@ -25,37 +26,22 @@ from synthpop.conditional.household_values import (
     joined,
     unshared,
 )
-from synthpop.conditional.make_up import MakeUp, make_up_for, with_make_up
 from synthpop.conditional.members_before import (
     GIVEN_MEMBERS,
-    SEQUENTIAL,
     drawn_given_members,
-    with_members_before,
     without_members_before,
 )
 from synthpop.conditional.predictors import (
     NUMERIC,
-    Coding,
     Predictors,
     check_by,
     check_predictors,
-    distribution_table,
     grouped,
-    make_coding,
-    make_design,
     notes_by_level,
-    resolve_terms,
-    usable,
 )
 from synthpop.conditional.reference_member import (
     FIRST,
-    FIRST_VALUE,
-    first_members,
-    given_first,
-    has_others,
     knows_first,
-    number_digits,
-    with_first_value,
 )
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.block import Block, Fallback, Sample
@@ -64,28 +50,19 @@ from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import NONE, Instance, OneOf, check
-from synthpop.microdata.text import plural
-from synthpop.models.decimals import decimals_of, rounded
+from synthpop.models.decimals import decimals_of
 from synthpop.stages.base import (
     DECIMALS,
     BlockStage,
-    StageModel,
-    StratumPooling,
     check_in_survey,
     check_numeric_field,
 )
-from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
+from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
-from synthpop.stages.continuous.distributions import (
-    codes_of_rows,
-    draw_values,
-    laws_of_cells,
-    record_steps,
-)
-from synthpop.stages.continuous.means import GroupMeans, group_means, hold_means
+from synthpop.stages.continuous.means import group_means, hold_means
 from synthpop.stages.continuous.method_base import ValueMethod
 from synthpop.stages.continuous.methods import METHODS, MethodOptions, value_method, with_options
-from synthpop.stages.continuous.tail import TopClass
+from synthpop.stages.continuous.model import ContinuousModel, above_upper, draw_persons, new_fields
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 
 
@@ -233,9 +210,8 @@ class Continuous(BlockStage):
             remedy = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
             faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", remedy=remedy)
         self.draws.check(faults, self.label)
-        households = OneOf(None, *GIVEN_MEMBERS, *FORMS)
         options = {
-            "by_household": households,
+            "by_household": OneOf(None, *GIVEN_MEMBERS, *FORMS),
             "decimals": DECIMALS,
             "means_by": Instance(str, "the name of a predictor") | NONE,
         }
@@ -271,66 +247,49 @@ class Continuous(BlockStage):
 
     def fit(self, sample: Sample, rng: np.random.Generator) -> ContinuousModel:
         """Learn classes, their distribution and what is drawn in them; `rng` seeds learners."""
+        # 1. Units: persons, or households where members share one value.
         values = sample.columns[self.name].astype(np.float64)
-        notes: tuple[Fallback, ...] = ()
         decimals = decimals_of(values) if self.decimals == "survey" else self.decimals
+        shared: tuple[Fallback, ...] = ()
         if self.by_household == "shared":
-            notes = unshared(values, sample.offsets, self.label)
+            shared = unshared(values, sample.offsets, self.label)
             sample = heads_of_sample(sample)
             values = sample.columns[self.name].astype(np.float64)
         strata_levels, sample = sample.strata_levels, grouped(sample, self.by, self.label)
+        # 2. Classes of values, and the predictors as codes.
         classes = self.draws.classes(values, sample.weights, sample.rows, self.label)
-        names, basic = usable(sample.available, sample), usable(sample.basic, sample)
-        terms = resolve_terms(self.predictors, names, basic)
         without = np.isnan(values)
-        coding = make_coding(sample, terms, numeric=self.numeric, without=without, by=self.by)
-        make_up = make_up_for(self.by_household, sample)
-        if make_up is not None:
-            coding, sample = with_make_up(coding, make_up), make_up.of_sample(sample)
-        if self.by_household in GIVEN_MEMBERS and has_others(sample.offsets):
-            others = first_members(sample.offsets).others
-            coding, sample = with_members_before(
-                self.by_household,
-                coding,
-                sample,
-                values,
-                others,
-                None,
-                None if make_up is None else make_up.relation,
-            )
-            first = sample.offsets[:-1]
-            top = self.by_household == SEQUENTIAL
-            digits = number_digits(values[first], sample.weights[first], top=top)
-            coding = with_first_value(coding, digits, ordered=True)
-            first_values = given_first(values, sample.offsets, FIRST)
-            sample = sample.with_columns({}, {FIRST_VALUE: first_values})
+        coding, sample, make_up = code_sample(self, sample, values, without=without)
         design = make_design(sample, coding, classes.codes, len(classes.low))
-        pooling = pooling_options(self.pooling)
-        sequence = fit_with_fallback(
-            "multinomial",
-            design,
-            smallest_stratum=pooling.smallest_stratum,
-            seed=int(rng.spawn(1)[0].integers(2**31)),
-            pooling=pooling.amount_for("multinomial"),
-            pairs=pairs_of(self.predictors),
-        )
+        # 3. The distribution of the classes given the predictors.
+        seed = int(rng.spawn(1)[0].integers(2**31))
+        sequence = fit_classes("multinomial", design, self.pooling, self.predictors, seed=seed)
         sequence = without_members_before(sequence, coding)
-        notes = (*self._notes(classes, sequence, sample), *notes, *self._above_upper(values))
+        # 4. The last class: a tail, or a regression.
         low = float(classes.low[-1])
         tail, tail_notes = self.draws.top_class(values, sample.weights, low, self.label)
         regression, value_notes = self._fit_values(values, sample, classes, design, rng)
+        # 5. Values inside the other classes, and means that are to be held.
         bound = self.draws.bound
         capped = values if bound is None else np.minimum(values, bound)
         within = WithinClass.fit(self.draws.within_class, capped, sample.weights, classes)
-        notes = (*notes, *tail_notes, *value_notes)
         means = None
         if self.means_by is not None:
             means = group_means(
                 self.means_by, coding, design.digits, capped, classes.codes, sample.weights,
                 len(classes.low), self.label,
             )  # fmt: skip
+        class_notes = self._notes(classes, sequence, sample)
+        fractions = self.by_household == "mean" or not (decimals == 0 or self.draws.is_count)
+        notes = (
+            *class_notes,
+            *shared,
+            *above_upper(self.label, self.draws, values),
+            *tail_notes,
+            *value_notes,
+        )
         return ContinuousModel(
-            fields=self._fields(sample, decimals),
+            fields=new_fields(self.provides, sample.fields[self.name], has_fractions=fractions),
             coding=coding,
             sequence=sequence,
             low=classes.low,
@@ -364,31 +323,9 @@ class Continuous(BlockStage):
             values[rows],
             smallest_stratum=pooling.smallest_stratum,
             seed=int(rng.integers(2**31)),
-            pooling=values_pooling(pooling.amount, self.draws),
+            pooling=self.draws.pooling_of_values(pooling.amount),
         )
         return regression, notes_of(notes, self.label, sample)
-
-    def _fields(self, sample: Sample, decimals: Any) -> tuple[Field, ...]:
-        """Return the new columns: whole numbers where survey and draws have such only."""
-        fields = tuple(Field.number(name) for name in self.provides)
-        survey_field = sample.fields[self.name]
-        whole = decimals == 0 or self.draws.is_count
-        if not whole or self.by_household == "mean" or "int" not in survey_field.original.lower():
-            return fields
-        original = (
-            "int64" if survey_field.original[0].islower() else "Int64"
-        )  # counts may be larger
-        dtype = np.dtype(np.int64) if survey_field.dtype.kind in "iu" else fields[0].dtype
-        return (replace(fields[0], dtype=dtype, original=original), *fields[1:])
-
-    def _above_upper(self, values: np.ndarray) -> tuple[Fallback, ...]:
-        """Tell how many sample values count as `upper`."""
-        upper = self.draws.bound
-        many = 0 if upper is None or self.draws.type != "binned" else (values > upper).sum()
-        if not many:
-            return ()
-        what = f"{plural(int(many), 'sample value')} above upper = {upper:g} count as upper"
-        return (Fallback(self.label, "all", what),)
 
     def _notes(
         self, classes: Classes, sequence: FallbackSequence, sample: Sample
@@ -412,8 +349,16 @@ class Continuous(BlockStage):
         """Draw a class and a value for each person of the block, or each first member."""
         if model.make_up is not None:
             block = model.make_up.of_block(block)
-        columns = self._of_units(model, block, partial(self._simulate, model, rng=rng))
+        columns = self._of_units(model, block, partial(self._draw, model, rng=rng))
         return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
+
+    def _draw(
+        self, model: ContinuousModel, block: Block, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        values, low, high = draw_persons(model, block, rng, label=self.label, by=self.by)
+        intervals = self.draws.intervals
+        bounds = {} if intervals is None else {intervals[0]: low, intervals[1]: high}
+        return {self.name: values, **bounds}
 
     @property
     def holds_margins(self) -> bool:
@@ -428,14 +373,14 @@ class Continuous(BlockStage):
         def simulate(model: ContinuousModel, block: Block, record: Callable[[Block], None]) -> None:
             def draw(part: Block) -> dict[str, np.ndarray]:
                 record(part)
-                return self._simulate(model, part, rng)
+                return self._draw(model, part, rng)
 
             self._of_units(model, block, draw)
 
         if model.make_up is not None:
             pilot = [model.make_up.of_block(block) for block in pilot]
-        held: ContinuousModel = hold_means(model, pilot, simulate, self.label)
-        return held
+        adjusted: ContinuousModel = hold_means(model, pilot, simulate, self.label)
+        return adjusted
 
     def _of_units(
         self,
@@ -453,101 +398,3 @@ class Continuous(BlockStage):
             sizes = np.diff(block.offsets)
             return {name: np.repeat(values, sizes) for name, values in columns.items()}
         return {self.name: joined(columns[self.name], block.offsets, self.by_household)}
-
-    def _simulate(
-        self, model: ContinuousModel, block: Block, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
-        from synthpop.kernels.draws import draw_classes, draw_in_classes
-
-        cells, row_of_cell, table = distribution_table(
-            model.coding,
-            model.sequence,
-            block,
-            label=self.label,
-            stratum_name=str(model.strata_levels[block.stratum]),
-        )
-        n = block.n_persons
-        classes = np.empty(n, dtype=np.int16)
-        uniforms = spread(row_of_cell[cells], len(table), rng)
-        draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
-        out = np.empty(n)
-        first, last = drawing_bounds(model.low, model.high)
-        inside = spread(classes, len(model.low), rng)
-        law = model.within_class
-        draw_in_classes(classes, first, last, law.rate, law.steps, law.knots, inside, out)
-        top = np.flatnonzero(classes == len(model.low) - 1)
-        if model.tail is not None:
-            out[top] = model.tail.draw(inside[top])
-        if model.values is not None:
-            rows = row_of_cell[cells]
-            out[top] = self._values(model, model.values, block, rows, len(table), top, rng)
-        if model.decimals is not None:
-            modelled = model.values is not None
-            ends = [np.where(modelled & (classes == len(first) - 1), np.nan, x[classes])
-                    for x in (first, last)]  # fmt: skip
-            out = rounded(out, model.decimals, *ends)
-        columns = {self.name: out}
-        intervals = self.draws.intervals
-        if intervals is not None:
-            columns[intervals[0]] = model.low[classes]
-            columns[intervals[1]] = model.high[classes]
-        return columns
-
-    def _values(
-        self,
-        model: ContinuousModel,
-        values: Values,
-        block: Block,
-        rows: np.ndarray,
-        n_rows: int,
-        top: np.ndarray,
-        rng: np.random.Generator,
-    ) -> np.ndarray:
-        """Draw the values of the persons in the modelled class, once per row evaluated."""
-        codes = codes_of_rows(model.coding, block, rows, n_rows)
-        groups, rows = model.coding.group_of(codes, block.stratum), rows[top]
-        out = np.empty(len(top))
-        for group in np.unique(groups[rows]).tolist():
-            here = np.flatnonzero(groups[rows] == group)
-            cells, row = np.unique(rows[here], return_inverse=True)
-            laws = laws_of_cells(values, group, model.coding.term_digits(codes[cells]))
-            level = (model.coding.groups or model.strata_levels)[group]
-            own, by = values.by_stratum[group] is not None, self.by
-            record_steps(block, self.label, str(level), laws, row, own, by)
-            out[here] = draw_values(values.rule, laws, row, rng)
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class ContinuousModel(StageModel):
-    """What `Continuous` learned: classes (the first is missing), their distribution, the values.
-
-    The values of the last class come from the tail or the regression where there is one.
-    """
-
-    fields: tuple[Field, ...]
-    coding: Coding
-    sequence: FallbackSequence
-    low: np.ndarray
-    high: np.ndarray
-    within_class: WithinClass
-    tail: TopClass | None
-    values: Values | None
-    strata_levels: tuple[Any, ...]
-    fallbacks: tuple[Fallback, ...]
-    decimals: int | None = None
-    make_up: MakeUp | None = None
-    means: GroupMeans | None = None
-
-    def poolings(self) -> Mapping[str, StratumPooling]:
-        """Return how strata borrow from each other, in the classes and in the values."""
-        if self.values is None:
-            return {"": self.sequence.pooling}
-        return {"": self.sequence.pooling, " (values)": self.values.pooling}
-
-
-def values_pooling(amount: str | float | None, method: ValueMethod) -> str | float:
-    """Return the pooling of the regressions: as asked, or the default of the method."""
-    if amount is not None:
-        return amount
-    return "none" if method.learns else "cross-validated"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import synthpop.conditional.predictors as predictors
+import synthpop.conditional.distribution as distribution
 from tests.small import small_pipeline, small_survey
 
 STATUS = {"works": 2604, "retired": 1861, "idle": 814}
@@ -34,14 +34,14 @@ def test_sums(people) -> None:
 
 def test_models_are_evaluated_per_distinct_combination(monkeypatch) -> None:
     asked: list[int] = []
-    real = predictors.predict_with_fallback
+    real = distribution.predict_with_fallback
 
     def counted(sequence, stratum, digits, allowed=None):
         asked.append(len(digits))
         assert len(np.unique(digits, axis=0)) == len(digits)
         return real(sequence, stratum, digits, allowed)
 
-    monkeypatch.setattr(predictors, "predict_with_fallback", counted)
+    monkeypatch.setattr(distribution, "predict_with_fallback", counted)
     population = small_pipeline().fit(small_survey(), seed=7).simulate(scale=20)
     assert population.n_persons > 100_000
     assert max(asked) < 50

@@ -18,8 +18,8 @@ from synthpop import (
     Structure,
     Survey,
 )
+from synthpop.conditional.coding import sample_digits
 from synthpop.conditional.fallback import predict_with_fallback
-from synthpop.conditional.predictors import sample_digits
 from synthpop.evaluation.crossvalidation import cross_validate
 from synthpop.figures.style import FigureNames
 from synthpop.microdata.errors import InputError

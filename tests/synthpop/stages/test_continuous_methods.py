@@ -335,17 +335,17 @@ def test_few_values_for_many_coefficients_are_pooled() -> None:
 
 
 def test_regression_is_evaluated_per_distinct_combination(monkeypatch) -> None:
-    import synthpop.stages.continuous.stage as stage
+    from synthpop.stages.continuous import model
 
     asked: list[int] = []
-    real = stage.laws_of_cells
+    real = model.laws_of_cells
 
     def counted(values, stratum, digits):
         asked.append(len(digits))
         assert len(np.unique(digits, axis=0)) == len(digits)
         return real(values, stratum, digits)
 
-    monkeypatch.setattr(stage, "laws_of_cells", counted)
+    monkeypatch.setattr(model, "laws_of_cells", counted)
     income(method="regression")
     assert asked
     assert max(asked) <= 8

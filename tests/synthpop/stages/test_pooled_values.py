@@ -10,7 +10,6 @@ from synthpop import Categorical, Continuous, Pipeline, Regressed, Structure, Su
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.regression_methods import RegressionPooling
 from synthpop.stages.continuous.methods import METHODS
-from synthpop.stages.continuous.stage import values_pooling
 from synthpop.stages.continuous.values import ValueRule, fit_values
 from tests.continuous import continuous
 from tests.small import ROLES, small_frame
@@ -120,8 +119,8 @@ def test_levels_of_by_take_the_place_of_strata() -> None:
      ("binned+regression", "cross-validated"), ("forest", "none")],
 )  # fmt: skip
 def test_defaults(method: str, expected: str) -> None:
-    assert values_pooling(None, METHODS[method]()) == expected
-    assert values_pooling("complete", METHODS[method]()) == "complete"
+    assert METHODS[method]().pooling_of_values(None) == expected
+    assert METHODS[method]().pooling_of_values("complete") == "complete"
 
 
 @pytest.mark.parametrize("method", ["poisson", "negative-binomial"])

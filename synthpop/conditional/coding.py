@@ -1,0 +1,188 @@
+"""How predictors become cells of a model, learned from the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.fallback import ModelDesign
+from synthpop.conditional.predictors import Term
+from synthpop.microdata.block import Sample
+from synthpop.microdata.dataset import Field
+from synthpop.models.encoding import (
+    DECILES,
+    Digits,
+    cell_codes,
+    coded_digits,
+    numeric_digits,
+    response_limits,
+    split_cells,
+    strides,
+    value_digits,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How a block's predictors become cells, and cells the digits of the model's terms.
+
+    Attributes
+    ----------
+    variables : tuple of Digits
+        One for each distinct predictor.
+    terms : tuple of tuples of int
+        Positions in `variables` that make up each term; an interaction has several.
+    ordered : tuple of bool
+        Which terms have digits in a meaningful order: numbers and ordered categories.
+    group : int or None
+        Position in `variables` of the one whose levels have models of their own, in place of the
+        strata.
+    groups : tuple of str
+        Name of each digit of that variable.
+    before : BeforeRule or None
+        How what members of the household before have becomes predictors; see
+        `synthpop.conditional.members_before`.
+    """
+
+    variables: tuple[Digits, ...]
+    terms: tuple[tuple[int, ...], ...]
+    ordered: tuple[bool, ...]
+    group: int | None = None
+    groups: tuple[str, ...] = ()
+    before: Any = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of digits of each term."""
+        return tuple(
+            int(np.prod([self.variables[j].size for j in term], dtype=np.int64))
+            for term in self.terms
+        )
+
+    @property
+    def numbers(self) -> tuple[np.ndarray | None, ...]:
+        """For each term the values of its digits, where it enters models as a number."""
+        return tuple(
+            self.variables[term[0]].numbers if len(term) == 1 else None for term in self.terms
+        )
+
+    def cells(self, columns: Sequence[np.ndarray], n: int) -> np.ndarray:
+        """Return the cell code of each person, shape (n,)."""
+        return cell_codes(self.variables, columns, n)
+
+    @property
+    def by(self) -> str | None:
+        """Name of the variable whose levels have models of their own."""
+        return None if self.group is None else self.variables[self.group].name
+
+    def group_of(self, cells: np.ndarray, stratum: int) -> np.ndarray:
+        """Return whose model each cell has: that of the stratum, or of a level; shape (c,)."""
+        if self.group is None:
+            return np.full(len(cells), stratum)
+        return split_cells(cells, self.variables)[:, self.group]
+
+    def term_digits(self, cells: np.ndarray) -> np.ndarray:
+        """Return the digits of the terms, shape (c, number of terms)."""
+        digits = split_cells(cells, self.variables)
+        out = np.zeros((len(cells), len(self.terms)), dtype=np.int64)
+        for t, term in enumerate(self.terms):
+            for j in term:
+                out[:, t] = out[:, t] * self.variables[j].size + digits[:, j]
+        return out
+
+
+def make_coding(
+    sample: Sample,
+    terms: Sequence[Term],
+    conditions: Sequence[str] = (),
+    probs: Sequence[float] = DECILES,
+    numeric: str = "classes",
+    without: np.ndarray | None = None,
+    by: str | None = None,
+) -> Coding:
+    """Learn the coding of the predictors, and of variables that rules name, from the sample.
+
+    `probs` are the shares at which a number with many values is cut; it is also cut where the
+    persons `without` a response, shape (n_persons,), are all beyond some value. With `numeric`
+    "values" a term of one number has a digit for each of its values, and the side of such a limit
+    is a term beside it; in interactions and rules it has classes all the same. The levels of `by`
+    have models of their own; see `grouped`.
+    """
+    as_values = {
+        term for term in terms
+        if numeric == "values" and len(term) == 1 and sample.fields[term[0]].kind == "numeric"
+    }  # fmt: skip
+    keys = [(name, term in as_values) for term in terms for name in term]
+    beside = [*conditions, *([] if by is None else [by])]
+    keys = list(dict.fromkeys([*keys, *((name, False) for name in beside)]))
+    variables = []
+    for name, by_value in keys:
+        field = sample.fields[name]
+        if field.kind == "categorical":
+            variables.append(coded_digits(name, len(field.levels)))
+        elif by_value:
+            variables.append(value_digits(name, sample.columns[name]))
+        else:
+            values = sample.columns[name]
+            variables.append(numeric_digits(name, values, sample.weights, probs, without))
+    position = {key: j for j, key in enumerate(keys)}
+    sides = [_side(sample, term[0], without) for term in terms if term in as_values]
+    sides = [side for side in sides if side.size > 2]
+    behind = [(len(variables) + j,) for j in range(len(sides))]
+    strides([*variables, *sides])  # refuses more combinations than can be told apart
+    return Coding(
+        (*variables, *sides),
+        (*(tuple(position[n, term in as_values] for n in term) for term in terms), *behind),
+        (
+            *(len(term) == 1 and _has_order(sample.fields[term[0]]) for term in terms),
+            *(True for _ in sides),
+        ),
+        None if by is None else position[by, False],
+        () if by is None else tuple(map(str, sample.strata_levels)),
+    )
+
+
+def _side(sample: Sample, name: str, without: np.ndarray | None) -> Digits:
+    """Return the digits of a number by the limits beyond which nobody has a response."""
+    values = sample.columns[name].astype(np.float64)
+    there = ~np.isnan(values)
+    limits = np.zeros(0)
+    if without is not None and there.any():
+        limits = response_limits(values[there], without[there])
+    return Digits(name, len(limits) + 2, limits)
+
+
+def _has_order(field: Field) -> bool:
+    return field.kind == "numeric" or field.ordered
+
+
+def make_design(
+    sample: Sample,
+    coding: Coding,
+    classes: np.ndarray,
+    n_classes: int,
+    rows: np.ndarray | None = None,
+) -> ModelDesign:
+    """Return what a model is fitted to, of all persons or of those in `rows`."""
+    design = ModelDesign(
+        digits=sample_digits(sample, coding),
+        classes=classes,
+        weights=sample.weights,
+        strata=sample.strata,
+        sizes=coding.sizes,
+        ordered=coding.ordered,
+        n_classes=n_classes,
+        n_strata=len(sample.strata_levels),
+        numbers=coding.numbers,
+        units=sample.unit_of_persons,
+    )
+    return design if rows is None else design.rows(rows)
+
+
+def sample_digits(sample: Sample, coding: Coding) -> np.ndarray:
+    """Return the digits of the model's terms for each person of the sample."""
+    columns = [sample.columns[item.name] for item in coding.variables]
+    return coding.term_digits(coding.cells(columns, sample.n_persons))

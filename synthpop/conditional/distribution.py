@@ -1,0 +1,138 @@
+"""The distribution of a variable given the predictors of a block, and draws from it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthpop.conditional.coding import Coding
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import STEPS, FallbackSequence, cumulative, predict_with_fallback
+from synthpop.conditional.predictors import of_levels
+from synthpop.conditional.structural_zeros import AllowedRule
+from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.codes import DENSE_CELLS, MISSING
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.errors import Fault, InputError
+from synthpop.models.encoding import split_cells, strides
+
+
+def draw_levels(
+    field: Field,
+    coding: Coding,
+    sequence: FallbackSequence,
+    block: Block,
+    rng: np.random.Generator,
+    *,
+    label: str,
+    stratum_name: str,
+    allowed: AllowedRule | None = None,
+) -> np.ndarray:
+    """Draw a level of a categorical variable for each person of a block, shape (n_persons,)."""
+    from synthpop.kernels.draws import draw_classes
+
+    cells, row_of_cell, table = distribution_table(
+        coding, sequence, block, label=label, stratum_name=stratum_name, allowed=allowed
+    )
+    levels = np.empty(block.n_persons, dtype=field.dtype)
+    uniforms = spread(row_of_cell[cells], len(table), rng)
+    draw_classes(cells, row_of_cell, table, uniforms, MISSING, levels)
+    return levels
+
+
+def distribution_table(
+    coding: Coding,
+    sequence: FallbackSequence,
+    block: Block,
+    *,
+    label: str,
+    stratum_name: str,
+    allowed: AllowedRule | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Evaluate the model once for each distinct predictor combination of a block.
+
+    Returns
+    -------
+    cells : int array, shape (n_persons,)
+    row_of_cell : int array, shape (number of cell codes,)
+        Row of `table` for each cell code.
+    table : float array, shape (c, R)
+        Cumulative class probabilities.
+    """
+    cells, row_of_cell, probabilities, step, group = evaluate_cells(
+        coding, sequence, block, label=label, allowed=allowed
+    )
+    if step.any():
+        persons = np.bincount(row_of_cell[cells], minlength=len(step))
+        for number in np.unique(group):
+            here = group == number
+            name = coding.groups[number] if coding.groups else stratum_name
+            _record(block, label, name, persons[here], step[here], coding.by)
+    return cells, row_of_cell, cumulative(probabilities)
+
+
+def evaluate_cells(
+    coding: Coding,
+    sequence: FallbackSequence,
+    block: Block,
+    *,
+    label: str,
+    allowed: AllowedRule | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what `distribution_table` does, with the plain probabilities and where they are from.
+
+    Returns
+    -------
+    cells, row_of_cell : as in `distribution_table`
+    probabilities : float array, shape (c, R)
+    step : int array, shape (c,)
+        Step of the sequence that each row came from; see `predict_with_fallback`.
+    group : int array, shape (c,)
+        Whose model each row has: number of the stratum, or of the level of `by`.
+    """
+    from synthpop.kernels.cells import mark
+
+    columns = [block.columns[item.name] for item in coding.variables]
+    cells = coding.cells(columns, block.n_persons)
+    total = strides(coding.variables)[1]
+    if total <= DENSE_CELLS:
+        present = np.zeros(total, dtype=np.bool_)
+        mark(cells, present)
+        distinct = np.flatnonzero(present)
+        row_of_cell = np.zeros(total, dtype=np.int32)
+        row_of_cell[distinct] = np.arange(len(distinct), dtype=np.int32)
+    else:
+        distinct, inverse = np.unique(cells, return_inverse=True)
+        cells = inverse.reshape(-1).astype(np.int32)
+        row_of_cell = np.arange(len(distinct), dtype=np.int32)
+    mask = None if allowed is None else allowed.mask(split_cells(distinct, coding.variables))
+    if mask is not None and not mask.any(axis=1).all():
+        what = "the rules of impossible together leave no possible value for some persons"
+        raise InputError("recipe", [Fault(label, what, remedy="Remove some of the rules.")])
+    digits = coding.term_digits(distinct)
+    group = coding.group_of(distinct, block.stratum)
+    probabilities = np.zeros((len(distinct), sequence.marginals.shape[1]))
+    step = np.zeros(len(distinct), dtype=np.int64)
+    for number in np.unique(group):
+        rows = np.flatnonzero(group == number)
+        some = None if mask is None else mask[rows]
+        probabilities[rows], step[rows] = predict_with_fallback(
+            sequence, int(number), digits[rows], some
+        )
+    return cells, row_of_cell, probabilities, step, group
+
+
+def _record(
+    block: Block,
+    label: str,
+    stratum_name: str,
+    persons: np.ndarray,
+    step: np.ndarray,
+    by: str | None,
+) -> None:
+    """Record how many persons of a stratum had their distribution from each lower step."""
+    for number in range(1, len(STEPS) + 1):
+        here = step == number
+        if here.any():
+            used = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
+            what = f"combination of predictors the sample does not have: {of_levels(used, by)}"
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))

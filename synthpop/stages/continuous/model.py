@@ -1,0 +1,162 @@
+"""What `Continuous` learned, and how values are drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthpop.conditional.coding import Coding
+from synthpop.conditional.distribution import distribution_table
+from synthpop.conditional.draw import spread
+from synthpop.conditional.fallback import FallbackSequence
+from synthpop.conditional.make_up import MakeUp
+from synthpop.microdata.block import Block, Fallback
+from synthpop.microdata.dataset import Field
+from synthpop.microdata.text import plural
+from synthpop.models.decimals import rounded
+from synthpop.stages.base import StageModel, StratumPooling
+from synthpop.stages.continuous.binned import WithinClass, drawing_bounds
+from synthpop.stages.continuous.distributions import (
+    codes_of_rows,
+    draw_values,
+    laws_of_cells,
+    record_steps,
+)
+from synthpop.stages.continuous.means import GroupMeans
+from synthpop.stages.continuous.method_base import ValueMethod
+from synthpop.stages.continuous.tail import TopClass
+from synthpop.stages.continuous.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousModel(StageModel):
+    """What `Continuous` learned: classes (the first is missing), their distribution, the values.
+
+    The values of the last class come from the tail or the regression where there is one.
+    """
+
+    fields: tuple[Field, ...]
+    coding: Coding
+    sequence: FallbackSequence
+    low: np.ndarray
+    high: np.ndarray
+    within_class: WithinClass
+    tail: TopClass | None
+    values: Values | None
+    strata_levels: tuple[Any, ...]
+    fallbacks: tuple[Fallback, ...]
+    decimals: int | None = None
+    make_up: MakeUp | None = None
+    means: GroupMeans | None = None
+
+    def poolings(self) -> Mapping[str, StratumPooling]:
+        """Return how strata borrow from each other, in the classes and in the values."""
+        if self.values is None:
+            return {"": self.sequence.pooling}
+        return {"": self.sequence.pooling, " (values)": self.values.pooling}
+
+
+def new_fields(
+    names: Sequence[str], survey_field: Field, *, has_fractions: bool
+) -> tuple[Field, ...]:
+    """Return the new columns; the first has whole numbers where survey and draws have such only."""
+    fields = tuple(Field.number(name) for name in names)
+    if has_fractions or "int" not in survey_field.original.lower():
+        return fields
+    original = "int64" if survey_field.original[0].islower() else "Int64"  # counts may be larger
+    dtype = np.dtype(np.int64) if survey_field.dtype.kind in "iu" else fields[0].dtype
+    return (replace(fields[0], dtype=dtype, original=original), *fields[1:])
+
+
+def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fallback, ...]:
+    """Return a note of how many sample values count as `upper`."""
+    upper = method.bound
+    many = 0 if upper is None or method.type != "binned" else (values > upper).sum()
+    if not many:
+        return ()
+    what = f"{plural(int(many), 'sample value')} above upper = {upper:g} count as upper"
+    return (Fallback(label, "all", what),)
+
+
+def draw_persons(
+    model: ContinuousModel, block: Block, rng: np.random.Generator, *, label: str, by: str | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw a value for each person of a block.
+
+    Parameters
+    ----------
+    model : ContinuousModel
+    block : Block
+    rng : Generator
+    label : str
+        Of the stage, for records of fallbacks.
+    by : str or None
+        Variable to whose levels the models were fitted instead of the strata.
+
+    Returns
+    -------
+    values, low, high : float arrays, shape (n_persons,)
+        Drawn values, and the limits of the classes that they were drawn from.
+    """
+    from synthpop.kernels.draws import draw_classes, draw_in_classes
+
+    # 1. A class given the predictors.
+    cells, row_of_cell, table = distribution_table(
+        model.coding,
+        model.sequence,
+        block,
+        label=label,
+        stratum_name=str(model.strata_levels[block.stratum]),
+    )
+    classes = np.empty(block.n_persons, dtype=np.int16)
+    uniforms = spread(row_of_cell[cells], len(table), rng)
+    draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
+    # 2. A value inside the class.
+    values = np.empty(block.n_persons)
+    first, last = drawing_bounds(model.low, model.high)
+    inside = spread(classes, len(model.low), rng)
+    law = model.within_class
+    draw_in_classes(classes, first, last, law.rate, law.steps, law.knots, inside, values)
+    # 3. The last class: from the tail or the regression.
+    top = np.flatnonzero(classes == len(model.low) - 1)
+    if model.tail is not None:
+        values[top] = model.tail.draw(inside[top])
+    if model.values is not None:
+        codes = codes_of_rows(model.coding, block, row_of_cell[cells], len(table))
+        rows = row_of_cell[cells][top]
+        values[top] = _draw_modelled(model, block, codes, rows, rng, label=label, by=by)
+    # 4. Decimals as the survey has them; no value leaves its class.
+    if model.decimals is not None:
+        modelled = model.values is not None
+        ends = [np.where(modelled & (classes == len(first) - 1), np.nan, x[classes])
+                for x in (first, last)]  # fmt: skip
+        values = rounded(values, model.decimals, *ends)
+    return values, model.low[classes], model.high[classes]
+
+
+def _draw_modelled(
+    model: ContinuousModel,
+    block: Block,
+    codes: np.ndarray,
+    rows: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    label: str,
+    by: str | None,
+) -> np.ndarray:
+    """Draw the values of the persons in the modelled class, once per row evaluated."""
+    assert model.values is not None
+    groups = model.coding.group_of(codes, block.stratum)
+    values = np.empty(len(rows))
+    for group in np.unique(groups[rows]).tolist():
+        persons = np.flatnonzero(groups[rows] == group)
+        cells, row = np.unique(rows[persons], return_inverse=True)
+        laws = laws_of_cells(model.values, group, model.coding.term_digits(codes[cells]))
+        level = str((model.coding.groups or model.strata_levels)[group])
+        separate = model.values.by_stratum[group] is not None
+        record_steps(block, label, level, laws, row, separate, by)
+        values[persons] = draw_values(model.values.rule, laws, row, rng)
+    return values
