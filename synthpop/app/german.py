@@ -76,6 +76,7 @@ GERMAN: dict[str, str] = {
     "Label": "Bezeichnung",
     "Type": "Typ",
     "Distinct": "Verschiedene",
+    "Values": "Werte",
     "Missing": "Fehlend",
     "Meaning": "Bedeutung",
     "Edit": "Bearbeiten",

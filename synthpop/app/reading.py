@@ -12,7 +12,7 @@ from synthpop.app.state import Source
 if TYPE_CHECKING:
     import pandas as pd
 
-ROWS, LINES, CELL = 20, 400, 40
+ROWS, LINES, CELL, BARS = 20, 400, 40, 16
 MOST_LEVELS = 200
 
 
@@ -59,6 +59,18 @@ def _type(values: pd.Series) -> str:
     return "number" if pd.api.types.is_numeric_dtype(values.dtype) else "text"
 
 
+def _spread(values: pd.Series, counts: pd.Series, kind: str) -> list[int]:
+    """Return records by level, or by classes of equal width of a number with many values."""
+    import numpy as np
+
+    if kind == "number" and len(counts) > BARS:
+        filled = values.dropna().to_numpy(dtype=float)
+        return [int(n) for n in np.histogram(filled[np.isfinite(filled)], BARS)[0]]
+    if len(counts) > MOST_LEVELS:
+        return []
+    return [int(n) for n in counts.sort_index()[:BARS]]
+
+
 def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return what each column holds: type, label, distinct and missing values, levels."""
     from synthpop.microdata.dictionary import dictionary_of
@@ -78,6 +90,7 @@ def describe_columns(frame: pd.DataFrame) -> dict[str, Any]:
             "levels": [[str(level), int(n)] for level, n in counts.sort_index().items()]
             if (few and kind != "text") or (few and len(counts) <= 50)
             else [],
+            "spread": _spread(values, counts, kind),
             "range": [float(values.min()), float(values.max())]
             if kind == "number" and values.notna().any()
             else [],

@@ -8,6 +8,7 @@ from typing import Any
 from htmltools import Tag, tags
 
 from synthpop.app.elements import card, command, select
+from synthpop.app.sparks import spark_bars
 from synthpop.app.view import View
 from synthpop.microdata.text import count
 
@@ -53,12 +54,20 @@ def role_table(
                     )
                 ),
                 tags.td(t(one["type"])),
+                tags.td(spark_bars(one["spread"])),
                 tags.td(count(one["distinct"]), class_="number"),
                 tags.td(reasons.get(column, {}).get("why", "")),
                 class_=f"role-{role}" if role else None,
             )
         )  # fmt: skip
-    names = [t("Column"), t("Role"), t("Type"), t("Distinct"), t("Why it is suggested")]
+    names = [
+        t("Column"),
+        t("Role"),
+        t("Type"),
+        t("Values"),
+        t("Distinct"),
+        t("Why it is suggested"),
+    ]
     return card(
         t("Columns and their roles"),
         tags.div(

@@ -9,6 +9,7 @@ from htmltools import Tag, TagChild, tags
 from synthpop.app.elements import card, command, entry, select, table, upload, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
+from synthpop.app.sparks import spark_bars
 from synthpop.app.state import Source
 from synthpop.app.view import View
 from synthpop.microdata.text import count
@@ -127,13 +128,22 @@ def _columns(view: View, source: Source) -> Tag:
             tags.th(one["name"], scope="row"),
             tags.td(one.get("meaning", {}).get("label", "")),
             tags.td(t(one["type"])),
+            tags.td(spark_bars(one["spread"])),
             tags.td(count(one["distinct"]), class_="number"),
             tags.td(count(one["missing"]), class_="number"),
             tags.td(_edit_button(view, one["name"], one["name"] == chosen)),
         )
         for one in described["columns"]
     ]
-    names = [t("Column"), t("Label"), t("Type"), t("Distinct"), t("Missing"), t("Meaning")]
+    names = [
+        t("Column"),
+        t("Label"),
+        t("Type"),
+        t("Values"),
+        t("Distinct"),
+        t("Missing"),
+        t("Meaning"),
+    ]
     edited = next((one for one in described["columns"] if one["name"] == chosen), None)
     return card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),

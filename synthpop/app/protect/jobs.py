@@ -8,14 +8,17 @@ from synthpop.app.jobs import BackgroundJob, Commands
 from synthpop.app.protect import recode
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
-from synthpop.app.protect.session import original, session_of
+from synthpop.app.protect.session import original, roles_stamp, session_of, steps_stamp
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
-from synthpop.microdata.text import percent
+from synthpop.microdata.text import BLANK, percent
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from synthpop.app.project import Project
+    from synthpop.app.protect.state import ProtectState
 
 QUICK = ("frequencies", "k_anonymity", "individual_risk")
 ROLE_NAMES = {"key": "keys", "identifier": "identifiers", "design": "", "none": ""}
@@ -55,32 +58,48 @@ def suggest(
 def quick_risk(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
-    """Return the first numbers of the risk, which take little time: original and current."""
+    """Return the first numbers of the risk, which take little time, and how they went by step."""
+    state = project.protect
+    session = session_of(workspace, state)
+    limits = state.model_dump_json(include={"limits", "k"})
+    known: dict[str, dict[str, Any]] = workspace.once(f"risk {roles_stamp(state)}{limits}", dict)
+    stamps = [steps_stamp(state.model_copy(update={"position": n})) for n in
+              range(state.position + 1)]  # fmt: skip
+    for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
+        if stamp not in known:
+            known[stamp] = _first_numbers(state, frame)
+    original, current = known[stamps[0]], known[stamps[-1]]
+    rows = []
+    for key, one in current.items():
+        trail = [known[stamp][key]["value"] for stamp in stamps if key in known.get(stamp, {})]
+        before = original.get(key, {}).get("text", BLANK)
+        rows.append({"key": key, **one, "original": before, "trail": trail})
+    return {"rows": rows, "records": len(session.original)}
+
+
+def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
     from riskeval import assess
     from riskeval.report.values import shown
 
-    state = project.protect
-    session = session_of(workspace, state)
-    sides = {"original": session.original, "current": session.data}
-    rows: dict[str, dict[str, Any]] = {}
-    for side, frame in sides.items():
-        assessment = assess(
-            frame,
-            keys=list(state.roles.keys),
-            weights=state.roles.weights,
-            household=state.roles.household,
-            measures=QUICK,
-            k=sorted({2, 3, 5, state.k}),
-            limits=dict(state.limits),
-        )
-        for one in assessment.measurements:
-            row = rows.setdefault(
-                one.key, {"key": one.key, "title": one.title, "meaning": one.info.meaning}
-            )
-            row[side] = shown(one)
-            row[f"{side}_value"] = float(one.value)
-            row[f"{side}_within"] = one.within
-    return {"rows": list(rows.values()), "records": len(session.original)}
+    assessment = assess(
+        frame,
+        keys=list(state.roles.keys),
+        weights=state.roles.weights,
+        household=state.roles.household,
+        measures=QUICK,
+        k=sorted({2, 3, 5, state.k}),
+        limits=dict(state.limits),
+    )
+    return {
+        one.key: {
+            "title": one.title,
+            "meaning": one.info.meaning,
+            "text": shown(one),
+            "value": float(one.value),
+            "within": one.within,
+        }
+        for one in assessment.measurements
+    }
 
 
 def measure(
@@ -88,7 +107,7 @@ def measure(
 ) -> Any:
     """Return risk and utility, original beside current."""
     from riskeval.report.values import shown
-    from synthpop.microdata.text import BLANK, number
+    from synthpop.microdata.text import number
 
     session = session_of(workspace, project.protect)
     risk, utility = session.risk(), session.utility()

@@ -8,6 +8,7 @@ from htmltools import Tag, TagChild, tags
 
 from synthpop.app.elements import button, command, help_line
 from synthpop.app.protect.needs import has_keys, standing
+from synthpop.app.sparks import spark_line
 from synthpop.app.view import View
 from synthpop.microdata.text import count
 
@@ -30,19 +31,17 @@ def render_bar(view: View) -> Tag | None:
     rows = {one["key"]: one for one in quick["rows"]}
     own = f"below_{view.project.protect.k}"
     keys = [key for key in dict.fromkeys([own, *QUICK]) if key in rows][:5]
-    figures = [_figure(t(rows[key]["title"]), rows[key], rows[key].get("current_within"))
+    figures = [_figure(t(rows[key]["title"]), rows[key], rows[key]["within"])
                for key in keys]  # fmt: skip
     measured = view.value("protect.measure", needs["protect.measure"])
     if measured is not None:
-        cells = {"original": "0", "current": f"{count(measured['suppressed'])} "
+        cells = {"original": "0", "text": f"{count(measured['suppressed'])} "
                  f"({measured['suppressed_share']})"}  # fmt: skip
         figures.append(_figure(t("Cells suppressed"), cells, None))
         for _, what, before, now in measured["losses"]:
             if what == "IL1s":
                 figures.append(
-                    _figure(
-                        t("Information loss (IL1s)"), {"original": before, "current": now}, None
-                    )
+                    _figure(t("Information loss (IL1s)"), {"original": before, "text": now}, None)
                 )
     return tags.div(
         *figures, class_="bar older" if older else "bar", role="group",
@@ -52,13 +51,13 @@ def render_bar(view: View) -> Tag | None:
 
 def _figure(title: str, row: dict[str, Any], within: bool | None) -> Tag:
     mark = {True: "met", False: "exceeded", None: ""}[within]
-    original, current = row.get("original", "–"), row.get("current", "–")
     return tags.div(
         tags.span(title, class_="what"),
         tags.span(
-            tags.span(original, class_="before"),
+            tags.span(row["original"], class_="before"),
             tags.span(" → ", aria_hidden="true"),
-            tags.strong(current),
+            tags.strong(row["text"]),
+            spark_line(row.get("trail", ())),
             class_="numbers",
         ),
         class_=f"figure {mark}".strip(),

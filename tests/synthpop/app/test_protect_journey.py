@@ -30,7 +30,7 @@ def step(verb: str, **entries: object) -> dict[str, object]:
 def below_3(tab: Tab) -> tuple[float, float]:
     rows = tab.view().value("protect.quick_risk")["rows"]
     row = next(one for one in rows if one["key"] == "below_3")
-    return row["original_value"], row["current_value"]
+    return row["trail"][0], row["trail"][-1]
 
 
 def test_steps_change_the_risk_and_undo_brings_it_back(tmp_path: Path) -> None:
