@@ -1,4 +1,4 @@
-"""Every Python block of the README and of the documentation pages runs."""
+"""Every Python block of the README (in the quick tests) and of the pages (``-m pages``) runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,20 @@ DRAWS = re.compile(r"figure|plot|\baxes\b|pictures\[")
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+QUICK = (ROOT / "README.md", ROOT / "docs" / "start" / "index.md")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=[] if page in QUICK else [pytest.mark.pages],
+        )
+        for page in WITH_CODE
+    ],
+)
 def test_blocks_of_a_page_run_in_order(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

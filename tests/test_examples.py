@@ -1,4 +1,4 @@
-"""Every script of the examples runs, in a folder of its own."""
+"""Every script of the examples runs, in a folder of its own (``-m pages``)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from synthpop import open_population
 from synthpop.population.verify import verify
 from tests.console import call_script
 
+pytestmark = pytest.mark.pages
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
-
-
-SLOW = ("replay_ses.py", "readme_picture.py")
-"""Long case studies: their parts are tested beside the code that they show."""
 
 
 def call(script: str, cwd: Path) -> str:
@@ -25,24 +22,17 @@ def call(script: str, cwd: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
-        for name in SCRIPTS
-        if name != "known_totals.py"
-    ],
-)
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "known_totals.py"])
 def test_an_example_runs_and_writes_where_it_is_called(script: str, tmp_path: Path) -> None:
     assert call(script, tmp_path).strip()
     assert any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 def test_known_totals_are_met(tmp_path: Path) -> None:
-    told = call("known_totals.py", tmp_path)
-    found = re.search(r"absolute differences of ([\d,]+) in ([\d,]+) persons", told)
-    assert found is not None, told
-    gap, n = (int(text.replace(",", "")) for text in found.groups())
+    output = call("known_totals.py", tmp_path)
+    sentence = re.search(r"absolute differences of ([\d,]+) in ([\d,]+) persons", output)
+    assert sentence is not None, output
+    gap, n = (int(text.replace(",", "")) for text in sentence.groups())
     population = open_population(tmp_path / "known-totals" / "population")
     assert n == population.n_persons > 40_000
     assert gap <= 0.002 * n + 27 * 2  # what whole numbers cannot reach: half a person a cell

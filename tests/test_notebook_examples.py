@@ -36,6 +36,7 @@ def test_it_is_stored_without_outputs(name: str) -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_its_cells_run_and_show_what_they_return(name: str, shell) -> None:
     content = json.loads((FOLDER / name).read_text(encoding="utf-8"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from synthpop.microdata.names import words_of
+
 
 @dataclass(frozen=True, slots=True)
 class Concept:
@@ -163,19 +165,6 @@ CONCEPTS: tuple[Concept, ...] = (
         r"(p ?y|h ?y)\d+ ?[ng]?|eq ?inc(ome)?|net ?income|gross ?income|\w*income",
     ),
 )
-
-
-def words_of(name: str) -> str:
-    """Return a column's name as words: "highestDegree_2" as "highest degree".
-
-    Examples
-    --------
-    >>> words_of("highestDegree_2"), words_of("PB220A"), words_of("age_class")
-    ('highest degree', 'pb220a', 'age class')
-    """
-    text = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
-    text = re.sub(r"[\W_]+", " ", text)
-    return re.sub(r"(?<=[a-z]) \d+$", "", text.lower().strip())
 
 
 def concept_of(name: str, label: str = "") -> tuple[Concept, bool] | None:

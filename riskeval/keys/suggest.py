@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,20 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.concepts import Concept, concept_of, words_of
+from riskeval.keys.concepts import Concept, concept_of
 from riskeval.keys.table import tabulate
 from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_numbers, is_number
-from synthpop.microdata.names import ROLES, WEIGHT_NAME, first_named
+from synthpop.microdata.missing_codes import suspected_missing_codes
+from synthpop.microdata.names import WEIGHT_NAME, columns_named_for
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
-from synthpop.microdata.text import count, join, percent, plural
+from synthpop.microdata.text import count, join, number, percent, plural
 
 MOST_LEVELS = 150  # a number with more values is no category: ages have about a hundred
 FEW_NUMBERS = 30
-HOUSEHOLD_ID = re.compile(r"\b(h?hid|h?h id|household( id| no| number)?|haushalt( ?nr| ?id)?)$")
 NEARLY_UNIQUE = 0.5
 ROLE_NAMES = ("weights", "household", "identifier", "key", "numeric", "sensitive", "design", "none")
 
@@ -194,7 +193,8 @@ release: id. The suggestions rest on names, labels and values: check them.
         faults.raise_if_any()
     special = _roles_by_name(frame)
     columns = [
-        special.get(name) or _role_of(frame[name], labels[name].label) for name in frame.columns
+        special.get(name) or _with_missing_codes(_role_of(frame[name], labels[name].label), frame)
+        for name in frame.columns
     ]
     return _with_uniques(frame, _without_copies(frame, columns))
 
@@ -210,17 +210,11 @@ def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
         ("person", "identifier", "another value in each record"),
         ("psu", "design", "a sampling unit: it tells where a person lives"),
     ):
-        for name in ROLES[role]:
-            column = first_named([name], [c for c in frame.columns if c not in columns])
-            if column is not None and _suits(role, frame[column]):
-                columns[column] = _column(frame[column], suggested, why)
-                break
-    if not any(item.role == "household" for item in columns.values()):
-        for name in frame.columns:
-            named = name not in columns and HOUSEHOLD_ID.search(words_of(name))
-            if named and _suits("household", frame[name]):
-                columns[name] = _column(frame[name], "household", "ids that repeat")
-                break
+        remaining = [c for c in frame.columns if c not in columns]
+        suitable = (c for c in columns_named_for(role, remaining) if _suits(role, frame[c]))
+        column = next(suitable, None)
+        if column is not None:
+            columns[column] = _column(frame[column], suggested, why)
     for name in frame.columns:
         if name not in columns and WEIGHT_NAME.search(name) and _suits("weight", frame[name]):
             columns[name] = _column(frame[name], "design", "a further weight")
@@ -229,9 +223,11 @@ def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
 
 def _weight(frame: pd.DataFrame) -> str | None:
     """Return the column of weights: the usual names first, equal weights last."""
-    usual = [name for known in ROLES["weight"] if (name := first_named([known], frame.columns))]
-    named = [name for name in frame.columns if WEIGHT_NAME.search(name)]
-    suitable = [n for n in dict.fromkeys([*usual, *named]) if _suits("weight", frame[n])]
+    names = [
+        *columns_named_for("weight", frame.columns),
+        *columns_named_for("household_weight", frame.columns),
+    ]
+    suitable = [name for name in names if _suits("weight", frame[name])]
     return min(suitable, key=lambda name: frame[name].nunique() == 1, default=None)
 
 
@@ -246,6 +242,15 @@ def _suits(role: str, column: pd.Series) -> bool:
 
 def _column(column: pd.Series, role: str, why: str) -> ColumnRole:
     return ColumnRole(str(column.name), role, why, int(column.nunique(dropna=False)))
+
+
+def _with_missing_codes(item: ColumnRole, frame: pd.DataFrame) -> ColumnRole:
+    """Add to the reason which numbers may stand for no answer."""
+    if item.role in ("none", "identifier") or not is_number(frame[item.name]):
+        return item
+    codes = suspected_missing_codes(as_numbers(frame[item.name]))
+    notes = "".join(f"; {number(code)} may be a code for missing" for code in codes)
+    return replace(item, why=item.why + notes)
 
 
 def _role_of(column: pd.Series, label: str) -> ColumnRole:

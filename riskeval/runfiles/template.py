@@ -144,9 +144,9 @@ def _breaks(column: pd.Series) -> list[int]:
     known = values[np.isfinite(values)]
     if not np.array_equal(known, np.rint(known)) or np.ptp(known) > 50 * WIDTH:
         return []
-    low = int(np.floor(known.min() / WIDTH) * WIDTH) - 1
+    low = int(np.floor(known.min() / WIDTH) * WIDTH)
     high = int(known.max())
-    return [*range(low, high, WIDTH), high]
+    return [low, *range(low + WIDTH - 1, high, WIDTH), high]
 
 
 def _other_columns(roles: RoleSuggestions) -> list[str]:

@@ -15,7 +15,12 @@ ROLES: dict[str, tuple[str, ...]] = {
     "psu": ("psu", "cluster", "clust", "ea", "db060", "psu_id"),
 }
 WEIGHT_NAME = re.compile(
-    r"weight|gewicht|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060", re.IGNORECASE
+    r"weight|gewicht|poids|ponderation|wgt|^inclusion_prob|^w$|^pw$|^hw$|[a-z]b0[59]0|pb040|pb060",
+    re.IGNORECASE,
+)
+HOUSEHOLD_NAME = re.compile(
+    r"^(household|haushalt|menage)$"
+    r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id menage)$"
 )
 AGE = ("age", "rx020", "alter")
 SEX = ("rb090", "sex", "gender", "geschlecht")
@@ -32,3 +37,40 @@ def first_named(names: Iterable[str], columns: Iterable[str]) -> str | None:
     """
     lower = {str(column).lower(): str(column) for column in columns}
     return next((lower[name] for name in names if name in lower), None)
+
+
+def words_of(name: str) -> str:
+    """Return a column's name as words: "highestDegree_2" as "highest degree".
+
+    Examples
+    --------
+    >>> words_of("highestDegree_2"), words_of("PB220A"), words_of("age_class")
+    ('highest degree', 'pb220a', 'age class')
+    """
+    text = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
+    text = re.sub(r"[\W_]+", " ", text)
+    return re.sub(r"(?<=[a-z]) \d+$", "", text.lower().strip())
+
+
+def columns_named_for(role: str, columns: Iterable[str]) -> list[str]:
+    """Return the columns named like one of a role, the likeliest first.
+
+    The usual names of the role come in their order; then, for weights and households, names that
+    contain a word for them.
+
+    Examples
+    --------
+    >>> columns_named_for("weight", ["Gewicht", "income", "rb050"])
+    ['rb050', 'Gewicht']
+    >>> columns_named_for("household", ["HaushaltsNr", "age"])
+    ['HaushaltsNr']
+    """
+    names = [str(column) for column in columns]
+    usual = [name for known in ROLES[role] if (name := first_named([known], names))]
+    others: list[str] = []
+    if role == "weight":
+        of_households = ROLES["household_weight"]
+        others = [n for n in names if WEIGHT_NAME.search(n) and n.lower() not in of_households]
+    elif role == "household":
+        others = [n for n in names if HOUSEHOLD_NAME.search(words_of(n))]
+    return list(dict.fromkeys([*usual, *others]))

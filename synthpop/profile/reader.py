@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.names import AGE, ROLES, SEX, WEIGHT_NAME, first_named
+from synthpop.microdata.missing_codes import suspected_missing_codes
+from synthpop.microdata.names import AGE, ROLES, SEX, WEIGHT_NAME, columns_named_for, first_named
 from synthpop.microdata.text import number, plural
 from synthpop.profile import dependence
 from synthpop.profile.columns import ColumnProfile
@@ -21,7 +22,15 @@ from synthpop.profile.household_columns import (
 MOST_LEVELS = 60
 FEW_NUMBERS = 30
 RARE_LEVEL = 5
-MISSING_CODES = (-9.0, -8.0, -7.0, -99.0, -999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+ROLE_WORDS = {
+    "weight": "weight",
+    "household": "household",
+    "household_weight": "household weight",
+    "household_size": "household size",
+    "person": "person",
+    "strata": "stratum",
+    "psu": "primary sampling unit",
+}
 
 
 class ColumnReader:
@@ -49,13 +58,12 @@ class ColumnReader:
 
     def _roles(self) -> dict[str, str]:
         roles: dict[str, str] = {}
-        for role, names in ROLES.items():
+        for role in ROLES:
             remaining = [c for c in self.frame.columns if c not in roles.values()]
-            for name in names:
-                column = first_named([name], remaining)
-                if column is not None and self._suits(role, column):
-                    roles[role] = column
-                    break
+            suitable = (c for c in columns_named_for(role, remaining) if self._suits(role, c))
+            column = next(suitable, None)
+            if column is not None:
+                roles[role] = column
         return roles
 
     def _suits(self, role: str, column: str) -> bool:
@@ -115,7 +123,9 @@ class ColumnReader:
     def _plain(self, name: str) -> ColumnProfile:
         for role, named in self.roles.items():
             if named == name:
-                return ColumnProfile(name, "role", f"named like a {role}", role)
+                note = self._note_of_weight() if role == "weight" else ""
+                why = f"named like a {ROLE_WORDS[role]}"
+                return ColumnProfile(name, "role", why, role, note=note)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
         n_values = int(column.nunique())
         if n_values == 0:
@@ -141,7 +151,14 @@ class ColumnReader:
         if n_values > MOST_LEVELS:
             why = f"{number(n_values)} levels: too many to model; group them first"
             return ColumnProfile(name, "left out", why)
-        return ColumnProfile(name, "categorical", plural(n_values, "level"), note=_rare(column))
+        note = joined_notes(_missing_codes(values), _rare(column))
+        return ColumnProfile(name, "categorical", plural(n_values, "level"), note=note)
+
+    def _note_of_weight(self) -> str:
+        if self.index is None or "household_weight" in self.roles:
+            return ""
+        same = self.index.constant(self.codes[self.roles["weight"]])
+        return "" if same else "differs between members of a household: name household weights"
 
     def _is_id(self, name: str, codes: np.ndarray, values: np.ndarray | None) -> bool:
         if name in (self.age, self.sex):
@@ -164,19 +181,9 @@ def are_whole(values: np.ndarray) -> bool:
     return bool(len(known)) and bool(np.all(known == np.rint(known)))
 
 
-def _missing_codes(values: np.ndarray) -> str:
-    """Return what to look at: single values far from all others that often mean "missing"."""
-    known = values[np.isfinite(values)]
-    notes = []
-    for code in MISSING_CODES:
-        share = float(np.mean(known == code))
-        if share < 0.001:
-            continue
-        others = known[known != code]
-        apart = (code < 0 and others.min() >= 0) or (code > 0 and others.max() < code / 2)
-        if apart:
-            notes.append(f"{number(code)} may be a code for missing")
-    return joined_notes(*notes)
+def _missing_codes(values: np.ndarray | None) -> str:
+    codes = [] if values is None else suspected_missing_codes(values)
+    return joined_notes(*(f"{number(code)} may be a code for missing" for code in codes))
 
 
 def _rare(column: pd.Series) -> str:

@@ -12,7 +12,9 @@ import pandas as pd
 
 from synthpop.conditional.members_before import SEQUENTIAL
 from synthpop.microdata.atomic import relative_path
-from synthpop.microdata.files import read_table
+from synthpop.microdata.files import DELIMITED, read_table
+from synthpop.microdata.frames import as_numbers, is_number
+from synthpop.microdata.missing_codes import suspected_missing_codes
 from synthpop.microdata.names import ROLES
 from synthpop.microdata.text import count, join
 from synthpop.profile.ages import class_labels
@@ -64,6 +66,8 @@ def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str
     return "\n".join(
         [
             *_head(path, profile),
+            *_missing_codes(path, frame, profile),
+            *_run(),
             *_columns_left_out(profile),
             *_imputation(frame, profile),
             *_structure(profile),
@@ -92,8 +96,27 @@ def _head(path: str, profile: SurveyProfile) -> list[str]:
     for stratum, persons in profile.small_strata.items():
         lines.append(f"# Stratum {_line(stratum)} has {count(persons)} sample persons only: models")
         lines.append("# borrow from the others there.")
+    return lines
+
+
+def _missing_codes(path: str, frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return the table that declares codes such as -9, to be switched on by the reader."""
+    columns = [c.name for c in profile.with_use("categorical", "continuous")]
+    numbers = {name: as_numbers(frame[name]) for name in columns if is_number(frame[name])}
+    codes = {name: suspected_missing_codes(values) for name, values in numbers.items()}
+    entries = [f"{_text(name)} = {_numbers(values)}" for name, values in codes.items() if values]
+    if not entries or Path(path).suffix.lower() not in DELIMITED:
+        return []
     return [
-        *lines,
+        "",
+        "# These codes may stand for no answer. Where they do, take away the # before both lines:",
+        "# [survey.csv]",
+        f"# missing = {{ {', '.join(entries)} }}",
+    ]
+
+
+def _run() -> list[str]:
+    return [
         "",
         "[run]",
         "seed = 1",

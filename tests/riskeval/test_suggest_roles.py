@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from riskeval import ProtectionSession, suggest_roles
+from riskeval.runfiles.template import plan_text
 from synthpop.datasets import load_demo_survey
 from synthpop.microdata.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.errors import InputError
@@ -91,3 +94,31 @@ def test_values_overrule_names() -> None:
 def test_a_table_without_rows_is_a_fault() -> None:
     with pytest.raises(InputError, match="no rows"):
         suggest_roles(pd.DataFrame({"age": []}))
+
+
+def test_names_in_german_and_codes_for_no_answer() -> None:
+    frame = pd.DataFrame(
+        {
+            "HaushaltsNr": np.repeat(np.arange(40), 2),
+            "Gewicht": np.repeat(np.linspace(50.5, 90.5, 40), 2),
+            "Beruf": [1, 2, 3, -9] * 20,
+            "Alter": np.arange(80),
+        }
+    )
+    roles = suggest_roles(frame)
+    assert (roles.weights, roles.household) == ("Gewicht", "HaushaltsNr")
+    assert role_of(frame, "Beruf") == "key"
+    reasons = dict(zip(roles.to_frame()["column"], roles.to_frame()["why"], strict=True))
+    assert "−9 may be a code for missing" in reasons["Beruf"]
+    assert "code for missing" not in reasons["Alter"]
+
+
+def test_classes_of_the_plan_have_readable_labels() -> None:
+    ages = pd.DataFrame({"age": np.arange(95), "sex": ["f", "m"] * 47 + ["f"]})
+    plan = tomllib.loads(plan_text("protect", ages, suggest_roles(ages), "ages.csv"))
+    step = plan["step"][0]
+    session = ProtectionSession(ages, keys=["age", "sex"])
+    session.apply(step["verb"], column=step["column"], breaks=step["breaks"])
+    assert session.data["age"].cat.categories[[0, 1, -1]].tolist() == ["0-4", "5-9", "90-94"]
+    adults = plan_text("protect", ages[16:], suggest_roles(ages[16:]), "adults.csv")
+    assert tomllib.loads(adults)["step"][0]["breaks"][:3] == [15, 19, 24]

@@ -181,3 +181,30 @@ def test_a_survey_with_many_columns() -> None:
     assert profile.column("pgrossIncomeCat").detail == "pgrossIncome"
     assert profile.column("aktivi").use == "categorical"
     assert profile.roles["weight"] == "rb050"
+
+
+def test_weights_and_households_with_names_in_german() -> None:
+    frame = households()[["hid", "weight", "region", "age"]]
+    german = frame.set_axis(["HaushaltsNr", "Gewicht", "region", "Alter"], axis=1)
+    profile = profile_survey(german)
+    assert profile.roles["weight"] == "Gewicht"
+    assert profile.roles["household"] == "HaushaltsNr"
+    why = {item.name: item.why for item in profile.columns}
+    assert why["region"] == "named like a stratum"
+
+
+def test_weights_of_persons_without_weights_of_households_are_noted() -> None:
+    frame = households()
+    assert next(c for c in profile_survey(frame).columns if c.name == "weight").note == ""
+    frame["weight"] = np.linspace(40, 90, len(frame))
+    column = next(c for c in profile_survey(frame).columns if c.name == "weight")
+    assert "differs between members of a household" in column.note
+
+
+def test_a_code_for_no_answer_among_few_levels_is_noted() -> None:
+    frame = households().assign(
+        work=lambda rows: np.where(rows["age"] > 60, -9, 1 + rows["hid"] % 4)
+    )
+    notes = {item.name: item.note for item in profile_survey(frame).columns}
+    assert "−9 may be a code for missing" in notes["work"]
+    assert "code for missing" not in notes["region"]

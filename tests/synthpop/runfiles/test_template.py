@@ -164,3 +164,18 @@ def test_the_table_for_the_screen_has_each_column(tmp_path: Path) -> None:
     lines = profile_table(profile).splitlines()
     assert len(lines) == 1 + len(frame.columns)
     assert any(line.startswith("wage") and "a part of income" in line for line in lines)
+
+
+def test_codes_for_no_answer_can_be_switched_on(tmp_path: Path) -> None:
+    frame = households().assign(
+        work=lambda rows: np.where(rows["age"] > 60, -9, 1 + rows["hid"] % 4)
+    )
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    text = starter_runfile(tmp_path / "survey.csv", tmp_path)
+    path = tmp_path / "survey.toml"
+    path.write_text(text, encoding="utf-8")
+    assert (load_runfile(path).read_survey().frame["work"] == -9).any()
+    text = text.replace("# [survey.csv]", "[survey.csv]").replace("# missing = {", "missing = {")
+    path.write_text(text, encoding="utf-8")
+    survey = load_runfile(path).read_survey().frame
+    assert survey["work"].isna().equals(survey["age"] > 60)

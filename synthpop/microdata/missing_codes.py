@@ -1,0 +1,38 @@
+"""Numbers that surveys write where there is no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+CODES = (-9.0, -8.0, -7.0, -99.0, -999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
+SMALLEST_SHARE = 0.001
+
+
+def suspected_missing_codes(values: np.ndarray) -> list[float]:
+    """Return the usual codes for missing that stand far from all other values.
+
+    Parameters
+    ----------
+    values : ndarray of float, n; NaN where a value is missing
+
+    Returns
+    -------
+    list of float
+        Negative codes where no other value is negative, positive ones that are more than twice the
+        largest other value; each of at least 0.1 % of the values. No randomness.
+
+    Examples
+    --------
+    >>> suspected_missing_codes(np.array([1.0, 2, 2, 3, -9, np.nan]))
+    [-9.0]
+    """
+    known = values[np.isfinite(values)]
+    ordinary = known[~np.isin(known, CODES)]
+    if not len(ordinary):
+        return []
+    return [
+        code
+        for code in CODES
+        if np.mean(known == code) >= SMALLEST_SHARE
+        and (ordinary.min() >= 0 if code < 0 else ordinary.max() < code / 2)
+    ]
