@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measures.request import Limits
 from riskeval.report.advice import advice
 from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.riskiest import limit, riskiest_records
@@ -61,6 +62,13 @@ MOST_FINDINGS = 5
 NOTABLE_CHANGE = 0.1
 """Relative change of a risk below which two files count as alike."""
 FEW_CELLS, MANY_CELLS = 0.05, 0.2
+COMPARED = {
+    "l_diversity": (
+        "Attribute disclosure", "Records whose key leaves fewer than two sensitive values",
+    ),
+    "interval_disclosure": ("Amounts", "Records whose true amounts all lie near the released ones"),
+}  # fmt: skip
+"""Number -> row of the summary, and how its sentence begins."""
 
 
 def write_protection(path: Place | str, session: ProtectionSession, audience: str) -> Place:
@@ -102,36 +110,27 @@ def protection_facts(session: ProtectionSession, external: bool) -> dict[str, An
 
 
 def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: identity disclosure, rare keys, and what the protection cost.
+    """Return the rows of the summary: identity, rare keys, attributes, amounts, and the cost.
 
-    The first compares the expected re-identifications of both files, "lower" from a tenth less.
-    The second asks whether records below 3-anonymity are left. The third reads the share of
-    changed values: "few" below 5 %, "many" from 20 % on.
+    Expected re-identifications, records that are not diverse and amounts near the truth of both
+    files are compared: "lower" from a tenth less. A row is green only where what is left is within
+    the limits of `Limits` (mean and highest risk of a record) or nothing is left. Rare keys asks
+    whether records below 3-anonymity are left. Values changed reads their share: "few" below 5 %,
+    "many" from 20 % on.
     """
     if not session.steps:
         none = "No step is in effect: the file is the original."
         return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
-    name = "expected_reidentifications"
-    risks = session.risk().table
-    before, after = (float(risks[side][name]) for side in ("original", "current"))
-    word, level = "unchanged", "look"
-    if after < (1 - NOTABLE_CHANGE) * before:
-        word, level = "lower", "good"
-    elif after > (1 + NOTABLE_CHANGE) * before:
-        word, level = "higher", "bad"
-    texts = _sides(session, name, external)
-    reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
-    if before and not external:
-        reason += f" ({change(after / before - 1, 0)})"
-    rows = [verdict("Identity disclosure", word, level, f"{reason}.", "#risk")]
-    left = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
-    texts = _sides(session, "below_3", external)
-    reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
-    again = _sides(session, "below_3_after_recovery", external)[1]
-    if again not in (BLANK, texts[1]):
-        reason += f", {again} once values that follow from the file are filled in"
-    word, level = ("none left", "good") if left == 0 else ("some left", "look")
-    rows.append(verdict("Rare keys", word, level, f"{reason}.", "#risk"))
+    rows = [_identity(session, external), _rare_keys(session, external)]
+    both = session.risk().measurements
+    for name, (what, text) in COMPARED.items():
+        for key, one in both["current"].items():
+            if one.info.name == name and one.value == one.value and key in both["original"]:
+                word, level = _direction(both["original"][key].value, one.value, one.value == 0)
+                texts = _sides(session, key, external)
+                target = f" of {one.target}" if one.target else ""
+                reason = f"{text}{target}: {texts[0]} before, {texts[1]} now."
+                rows.append(verdict(what, word, level, reason, "#risk"))
     share = session.cells_changed / max(session.original_frame.size, 1)
     word = "few" if share < FEW_CELLS else "some" if share < MANY_CELLS else "many"
     level = {"few": "good", "some": "look", "many": "bad"}[word]
@@ -139,6 +138,51 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
     reason = f"{cells} of {count(session.original_frame.size)} values differ from the original."
     rows.append(verdict("Values changed", word, level, reason, "#utility"))
     return rows
+
+
+def _direction(before: float, after: float, is_safe: bool) -> tuple[str, str]:
+    """Return "lower", "higher" or "unchanged" and its level; what is left decides about green."""
+    if after > (1 + NOTABLE_CHANGE) * before:
+        return "higher", "bad"
+    word = "lower" if after < (1 - NOTABLE_CHANGE) * before else "unchanged"
+    if before == after == 0:
+        word = "none"
+    return word, "good" if is_safe else "look"
+
+
+def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
+    name = "expected_reidentifications"
+    risks = session.risk().table
+    before, after = (float(risks[side][name]) for side in ("original", "current"))
+    limits = Limits()
+    current = session.risk().measurements["current"]
+    over = [
+        f"{current[risk].title.lower()} is above {bound:g}"
+        for risk, bound in (
+            ("global_risk", limits.global_risk), ("record_risk", limits.record_risk)
+        )
+        if bound is not None and risk in current and current[risk].value > bound
+    ]  # fmt: skip
+    word, level = _direction(before, after, not over)
+    texts = _sides(session, name, external)
+    reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
+    if before and not external:
+        reason += f" ({change(after / before - 1, 0)})"
+    if over:
+        reason += f"; the {' and the '.join(over)}"
+    return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
+
+
+def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
+    risks = session.risk().table
+    left = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
+    texts = _sides(session, "below_3", external)
+    reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
+    again = _sides(session, "below_3_after_recovery", external)[1]
+    if again not in (BLANK, texts[1]):
+        reason += f", {again} once values that follow from the file are filled in"
+    word, level = ("none left", "good") if left == 0 else ("some left", "look")
+    return verdict("Rare keys", word, level, f"{reason}.", "#risk")
 
 
 def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:

@@ -120,6 +120,13 @@ def test_a_protection_page_shows_what_changed_by_variable() -> None:
     assert not rows["sex"]["flagged"]
     assert rows["age"]["cells"][1] == "8 → 2"
     assert facts["verdicts"][0]["word"] == "lower"
+    rows = {row["what"]: row for row in facts["verdicts"]}
+    assert rows["Amounts"]["level"] == "look"  # nearly all incomes are as they were
+    assert "true amounts all lie near the released ones: 100 % before" in rows["Amounts"]["reason"]
+    assert "sensitive values of ill" in rows["Attribute disclosure"]["reason"]
+    # without weights the file is the population, and its mean risk stays above the limit
+    assert rows["Identity disclosure"]["level"] == "look"
+    assert "mean individual risk is above 0.01" in rows["Identity disclosure"]["reason"]
     assert facts["riskiest"]["rows"]
     outside = protection_facts(session, True)
     assert outside["riskiest"] is None
