@@ -26,6 +26,7 @@ from riskeval.protection.numeric import (
     read_seed,
     read_strata,
     type_notes,
+    with_signs,
 )
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
@@ -69,6 +70,7 @@ def microaggregate(
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
+    keep_signs: Sequence[str] = (),
     seed: int | None = None,
 ) -> Protected:
     """Put similar records into groups of at least k and give each group one value per variable.
@@ -114,6 +116,9 @@ def microaggregate(
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
         its parts, or, if the parts are no variables here, they change in proportion to it.
+    keep_signs : sequence of str, optional
+        Variables of which negative, zero and positive values never share a group, so that zeros
+        stay zero; signs that too few records share are pooled, and their number is noted.
     seed : int, optional
         Of robust estimates, clusters and ties between levels; recorded if anything is drawn.
 
@@ -169,7 +174,7 @@ def microaggregate(
     resolved = read_seed(faults, seed)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, strata=strata,
+        components=components, strata=strata, keep_signs=keep_signs, signs_by_strata=True,
     )  # fmt: skip
     read_strata(faults, frame, strata)
     if not mixed:
@@ -179,14 +184,15 @@ def microaggregate(
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
     if mixed and order.asks:
-        faults.add("household, components", "are not for method 'gower'")
+        faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
     assert grouping is not None
     assert average is not None
     drawn = resolved if grouping.type in DRAWING else None
     parameters = {
         "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
-        "weights": weights, "integers": integers, "seed": drawn,
+        "weights": weights, "integers": integers, "keep_signs": list(order.keep_signs),
+        "seed": drawn,
     }  # fmt: skip
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
@@ -203,6 +209,10 @@ def _grouped(
     faults = Faults("microaggregate")
     names, weights = job.names, parameters["weights"]
     ids, job.strata = read_strata(faults, frame, parameters["strata"])
+    signed = [name for name in parameters["keep_signs"] if name in names]
+    signs = read_numbers(faults, frame, signed, "variable") if signed else None
+    if signs is not None:
+        ids, job.strata = with_signs(ids, job.strata, signs)
     if isinstance(job.grouping, SingleAxisGroups) and job.grouping.axis is not None:
         axes = read_numbers(faults, frame, [job.grouping.axis], "column to sort by")
         job.axis = None if axes is None else axes[:, 0]

@@ -18,7 +18,7 @@ from riskeval.protection.numeric import (
     read_seed,
     type_notes,
 )
-from riskeval.protection.once import magnitude_note, once_a_household, read_order
+from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.rotation import rotated
 from synthpop.microdata.errors import Faults
@@ -220,11 +220,7 @@ def _with_noise(
         method="add_noise",
         parameters={"variables": list(names), **parameters},
         seed=parameters["seed"],
-        notes=[
-            *notes,
-            *type_notes(frame, released, names),
-            *magnitude_note(frame, released, names),
-        ],
+        notes=[*notes, *type_notes(frame, released, names)],
         details={
             **moment, "covariance_stated": stated,
             "covariance_factor": _factor(job, int(complete.sum())),

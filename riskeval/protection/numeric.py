@@ -72,6 +72,25 @@ def read_strata(
     return ids, labels
 
 
+def with_signs(
+    ids: np.ndarray, labels: Sequence[str], values: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
+    """Split strata by the signs of some columns, (n, p): below, at and above zero, or missing.
+
+    Examples
+    --------
+    >>> with_signs(np.zeros(3, dtype=int), ["all"], np.array([[0.0], [5.0], [0.0]]))
+    (array([0, 1, 0]), ['all, 0', 'all, +'])
+    """
+    signs = np.where(np.isnan(values), 2, np.sign(values)).astype(np.int64)
+    patterns, number = np.unique(np.column_stack([ids, signs]), axis=0, return_inverse=True)
+    marks = {-1: "-", 0: "0", 1: "+", 2: "missing"}
+    texts = [
+        f"{labels[row[0]]}, {''.join(marks[int(sign)] for sign in row[1:])}" for row in patterns
+    ]
+    return number.reshape(-1), texts
+
+
 def read_seed(faults: Faults, seed: int | None) -> int:
     """Return the seed, or a fresh one; note what is not a whole number of at least 0."""
     try:

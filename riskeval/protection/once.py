@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.checks import check_numeric
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import is_number
 from synthpop.microdata.text import join, plural, short_percent
 
 SUM_TOLERANCE = 1e-6
@@ -33,6 +34,8 @@ class Order:
     household_variables, strata, keep_signs : tuple of str
     components : mapping of str to list of str
         Total -> its parts.
+    signs_by_strata : bool
+        Whether the verb keeps signs itself, by never mixing values of different sign.
     """
 
     household: str | None = None
@@ -40,6 +43,7 @@ class Order:
     strata: tuple[str, ...] = ()
     keep_signs: tuple[str, ...] = ()
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    signs_by_strata: bool = False
 
     @property
     def asks(self) -> bool:
@@ -66,12 +70,13 @@ def read_order(
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
+    signs_by_strata: bool = False,
 ) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
     order = Order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
-        tuple(names_of(keep_signs)), parts,
+        tuple(names_of(keep_signs)), parts, signs_by_strata,
     )  # fmt: skip
     for total, columns in parts.items():
         check_numeric(faults, frame, [total, *columns], "components")
@@ -107,7 +112,9 @@ def once_a_household(
     run : function
     """
     if not order.asks:
-        return run(frame, list(names), None)
+        result = run(frame, list(names), None)
+        sizes = magnitude_note(frame, result.data, names)
+        return replace(result, notes=(*result.notes, *sizes))
     shared = [] if homes is None else [name for name in names if name in homes.variables]
     others = [name for name in names if name not in shared]
     released = frame.copy(deep=False)
@@ -135,9 +142,11 @@ def once_a_household(
         details |= result.details
     assert result is not None
     # 3. signs, sums
-    released = _signs_kept(frame, released, order.keep_signs)
-    released, touched, sums = _sums_kept(frame, released, names, order.components)
-    signs = [f"Signs of {join(order.keep_signs)} stayed."] if order.keep_signs else []
+    if not order.signs_by_strata:
+        released = _signs_kept(frame, released, order.keep_signs)
+    signs = _signs_note(frame, released, order.keep_signs)
+    released, touched, sums = sums_kept(frame, released, names, order.components)
+    sizes = magnitude_note(frame, released, names)
     return protected(
         frame,
         released,
@@ -145,7 +154,7 @@ def once_a_household(
         method=result.method,
         parameters={**result.parameters, "variables": list(names), **order.parameters()},
         seed=result.seed,
-        notes=[*notes, *signs, *sums],
+        notes=[*notes, *signs, *sums, *sizes],
         details=details,
     )
 
@@ -175,7 +184,20 @@ def _signs_kept(
     return released
 
 
-def _sums_kept(
+def _signs_note(frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    before, after = (np.sign(_matrix(side, names)) for side in (frame, released))
+    moved = int(((before != after) & ~np.isnan(before) & ~np.isnan(after)).sum())
+    if not moved:
+        return [f"Signs of {join(names)} stayed."]
+    return [
+        f"Signs of {join(names)} stayed but for {plural(moved, 'value')}, which too few records "
+        "share."
+    ]
+
+
+def sums_kept(
     frame: pd.DataFrame,
     released: pd.DataFrame,
     names: Sequence[str],
@@ -235,13 +257,15 @@ def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[st
     ['Half of the changed values moved by at most 10 %, one in twenty by more than 10 %.']
     """
     moves = []
-    for name in names:
+    for name in (one for one in names if is_number(before[one]) and is_number(after[one])):
         rows = changed_cells(before[name], after[name])
         old = before[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
         new = after[name].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
         fine = ~np.isnan(old) & ~np.isnan(new) & (old != 0)
-        moves.append(np.abs(new[fine] / old[fine] - 1))
+        with np.errstate(all="ignore"):  # of a number near 0 no share can be told
+            moves.append(np.abs(new[fine] / old[fine] - 1))
     sizes = np.concatenate(moves) if moves else np.empty(0)
+    sizes = sizes[np.isfinite(sizes)]
     if not len(sizes):
         return []
     half, most = np.quantile(sizes, [0.5, 0.95])

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.numeric import put_numbers, read_numbers, read_seed, read_strata
+from riskeval.protection.numeric import (
+    put_numbers,
+    read_numbers,
+    read_seed,
+    read_strata,
+    with_signs,
+)
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.errors import Faults
@@ -34,6 +40,7 @@ class _Job:
     keep_correlation: float | None
     keep_means: float | None
     strata: str | Sequence[str] | None
+    keep_signs: tuple[str, ...]
     seed: int
 
 
@@ -51,6 +58,7 @@ def rank_swap(
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
+    keep_signs: Sequence[str] = (),
     seed: int | None = None,
 ) -> Protected:
     """Swap each value with one whose rank differs by at most a share p of the records.
@@ -81,6 +89,8 @@ def rank_swap(
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards: the total follows
         its parts, or, if the parts are no variables here, they change in proportion to it.
+    keep_signs : sequence of str, optional
+        Variables of which negative, zero and positive values are swapped apart.
     seed : int, optional
         Recorded in the result.
 
@@ -128,11 +138,11 @@ def rank_swap(
     read_strata(faults, frame, strata)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, strata=strata,
+        components=components, strata=strata, keep_signs=keep_signs, signs_by_strata=True,
     )  # fmt: skip
     faults.raise_if_any()
     share = USUAL_P if p is None else float(p)
-    job = _Job(share, top, bottom, keep_correlation, keep_means, strata, resolved)
+    job = _Job(share, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, resolved)
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
         return _swapped(table, some, job)
@@ -181,16 +191,21 @@ def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
     assert values is not None
     coded, tails = _coded_tails(faults, values, names, ids, job)
     faults.raise_if_any()
-    p = _found_p(coded, ids, labels, names, job)
+    places = [
+        with_signs(ids, labels, coded[:, [j]]) if name in job.keep_signs else (ids, labels)
+        for j, name in enumerate(names)
+    ]
+    p = _found_p(coded, places, names, job)
     released, rows = frame.copy(deep=False), []
     for j, name in enumerate(names):
-        source = _sources(coded[:, j], ids, labels, p, name, job.seed)
+        source = _sources(coded[:, j], *places[j], p, name, job.seed)
         column = frame[name]
         if tails[j].any():
             column = put_numbers(column, coded[:, j], tails[j])
         released[name] = taken(column, source)
-        _verify(name, coded[:, j], coded[source, j], ids, p)
-        rows.append((name, p, *_facts(coded[:, j], values[:, j], source, ids, p)))
+        within = places[j][0]
+        _verify(name, coded[:, j], coded[source, j], within, p)
+        rows.append((name, p, *_facts(coded[:, j], values[:, j], source, within, p)))
     columns = ["variable", "p", "reach", "not_swapped", "narrow", "extremes_stayed", "correlation"]
     ranks = pd.DataFrame(rows, columns=columns)
     return protected(
@@ -203,6 +218,7 @@ def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
             "p": job.p if job.keep_correlation is None and job.keep_means is None else None,
             "strata": job.strata, "top": job.top, "bottom": job.bottom,
             "keep_correlation": job.keep_correlation, "keep_means": job.keep_means,
+            "keep_signs": list(job.keep_signs),
             "seed": job.seed,
         },
         seed=job.seed,
@@ -276,7 +292,7 @@ def _coded_tails(
 
 
 def _found_p(
-    values: np.ndarray, ids: np.ndarray, labels: list[str], names: Sequence[str], job: _Job
+    values: np.ndarray, places: list[tuple[np.ndarray, list[str]]], names: Sequence[str], job: _Job
 ) -> float:
     """Return p as given, or the largest that keeps correlations or means; by halving."""
     if job.keep_correlation is None and job.keep_means is None:
@@ -286,7 +302,7 @@ def _found_p(
         middle = float(np.sqrt(low * high))
         swapped = np.column_stack(
             [
-                values[_sources(values[:, j], ids, labels, middle, name, job.seed), j]
+                values[_sources(values[:, j], *places[j], middle, name, job.seed), j]
                 for j, name in enumerate(names)
             ]
         )

@@ -54,8 +54,9 @@ def shuffle(
         normal copula, 2 sin(pi r / 6).
     household : str, optional
         Column of household ids: a confidential variable that is the same for all members is
-        shuffled between households, given what stays for the first member, and copied to all. It
-        is modelled apart from the variables of persons.
+        shuffled between households, given what stays for the first member, and copied to all. The
+        variables of persons are then shuffled given it too: they follow the value that their
+        household has now as they followed the one that it had.
     household_variables : sequence of str
         Confidential variables that must be the same for all members.
     components : mapping of total to parts, optional
@@ -113,22 +114,44 @@ def shuffle(
     )  # fmt: skip
     faults.raise_if_any()
 
+    explained: list[pd.Series] = []
+
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
         part = replace(model, responses=tuple(f for f in model.responses if f.column in some))
-        return _shuffled(table, part, formula, method, resolved)
+        shared = [] if members is None else [name for name in responses if name not in some]
+        given = tuple(_household_scores(one, shared) for one in (frame if shared else table, table))
+        released = _shuffled(table, part, formula, method, resolved, given)
+        explained.append(released.details["explained"])
+        return released
 
     result = once_a_household(frame, responses, order, homes, run)
+    details = {
+        **result.details,
+        "explained": pd.concat(explained)[responses],
+        "rank_correlation_before": _correlations(frame, model),
+        "rank_correlation_after": _correlations(result.data, model),
+    }
     parameters = {"formula": formula, "method": method, "seed": resolved}
     if order.asks:
         parameters |= order.parameters()
         parameters.pop("keep_signs")
-    return replace(result, parameters=parameters)
+    return replace(result, parameters=parameters, details=details)
+
+
+def _household_scores(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Normal scores of household variables, shape (n, p); a missing value has the mean."""
+    values = frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.nan_to_num(normal_scores(values.reshape(len(frame), len(names))))
 
 
 def _shuffled(
-    frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int
-) -> Protected:
-    """Shuffle the responses of a model, one row a unit."""
+    frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int,
+    given: tuple[np.ndarray, ...],
+) -> Protected:  # fmt: skip
+    """Shuffle the responses of a model, one row a unit.
+
+    `given`: scores of household variables before and after these were shuffled, (n, p) each.
+    """
     faults = Faults("shuffle")
     responses = [factor.column for factor in model.responses]
     values = read_numbers(faults, frame, responses, "confidential variable")
@@ -136,14 +159,15 @@ def _shuffled(
     faults.raise_if_any()
     assert values is not None
     rng = Streams(seed).at("shuffle", method)
-    scores, explained = _scores(faults, values, columns, continuous, method, rng)
+    both = np.stack([np.column_stack([columns, scores]) for scores in given])
+    continuous = np.append(continuous, np.ones(given[0].shape[1], dtype=bool))
+    scores, explained = _scores(faults, values, both, continuous, method, rng)
     released = frame.copy(deep=False)
     for j, name in enumerate(responses):
         source = _sources(values[:, j], scores[:, j])
         released[name] = taken(frame[name], source)
         _verify(frame[name], released[name])
     share = pd.Series(explained, index=responses, name="explained")
-    before, after = (_correlations(table, model) for table in (frame, released))
     listed = ", ".join(f"{name} {percent(value, 1)}" for name, value in share.items())
     return protected(
         frame,
@@ -157,11 +181,7 @@ def _shuffled(
             f"The other variables explain of the ranks: {listed}; the more, the nearer the "
             "released values are to the true ones.",
         ],
-        details={
-            "explained": share,
-            "rank_correlation_before": before,
-            "rank_correlation_after": after,
-        },
+        details={"explained": share},
     )
 
 
@@ -187,10 +207,13 @@ def _scores(
     faults: Faults, values: np.ndarray, columns: np.ndarray, continuous: np.ndarray, method: str,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """New scores, shape (n, p), and the share of variance explained, shape (p,)."""
+    """New scores, shape (n, p), and the share of variance explained, shape (p,).
+
+    `columns`: what the scores follow before and after, shape (2, n, m).
+    """
     scores = normal_scores(values)
     complete = ~np.isnan(scores).any(axis=1)
-    n, m = int(complete.sum()), columns.shape[1]
+    n, m = int(complete.sum()), columns.shape[2]
     if (~np.isnan(values)).any() and n < m + values.shape[1] + 2:
         faults.add(
             "formula",
@@ -216,10 +239,10 @@ def _regressed(
     scores: np.ndarray, columns: np.ndarray, complete: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fitted scores of all records and the covariance of the residuals."""
-    base = np.column_stack([np.ones(len(columns)), columns])
+    base, now = (np.column_stack([np.ones(len(side)), side]) for side in columns)
     coefficients, _, rank, _ = np.linalg.lstsq(base[complete], scores[complete], rcond=None)
     residuals = scores[complete] - base[complete] @ coefficients
-    return base @ coefficients, residuals.T @ residuals / (complete.sum() - rank)
+    return now @ coefficients, residuals.T @ residuals / (complete.sum() - rank)
 
 
 def _by_ranks(
@@ -227,9 +250,9 @@ def _by_ranks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Conditional means and covariance of a normal copula with the rank correlations at hand."""
     p = scores.shape[1]
-    others = np.where(continuous, normal_scores(columns), columns)
-    others = others - others.mean(axis=0)
-    others /= np.where(others.std(axis=0) > 0, others.std(axis=0), 1.0)
+    others, now = (np.where(continuous, normal_scores(side), side) for side in columns)
+    centre, spread = others.mean(axis=0), others.std(axis=0)
+    others, now = ((side - centre) / np.where(spread > 0, spread, 1.0) for side in (others, now))
     both = np.column_stack([scores, others])[complete]
     correlation = _correlation(both)
     ranked = pd.DataFrame(both).rank().to_numpy()
@@ -239,7 +262,7 @@ def _by_ranks(
     np.fill_diagonal(correlation, 1.0)
     xx, xs, ss = correlation[:p, :p], correlation[:p, p:], correlation[p:, p:]
     slopes = xs @ np.linalg.pinv(ss, rcond=1e-8, hermitian=True)
-    return others @ slopes.T, _positive(xx - slopes @ xs.T)
+    return now @ slopes.T, _positive(xx - slopes @ xs.T)
 
 
 def _correlation(values: np.ndarray) -> np.ndarray:

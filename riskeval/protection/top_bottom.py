@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import read_households
+from riskeval.protection.once import magnitude_note, read_order, sums_kept
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, own_frame, protected
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
@@ -29,6 +31,7 @@ def top_bottom_code(
     replacement: Any = None,
     weights: str | None = None,
     household: str | None = None,
+    components: Mapping[str, Sequence[str]] | None = None,
 ) -> Protected:
     """Replace values above a limit, below a limit, or both.
 
@@ -49,6 +52,9 @@ def top_bottom_code(
     household : str, optional
         Column of household ids: a tail must hold members of 3 households, and the mean of a
         variable that members share counts each household once.
+    components : mapping, optional
+        Total -> its parts. Where they add up before they add up afterwards: the total follows a
+        part that was coded, and the parts change in proportion to a total that was.
 
     Returns
     -------
@@ -76,6 +82,9 @@ def top_bottom_code(
     frame = own_frame(data)
     faults = Faults("top_bottom_code")
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
+    order, _ = read_order(
+        faults, frame, [column], household=None, household_variables=(), components=components
+    )
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -106,10 +115,12 @@ def top_bottom_code(
     ]
     if str(released[column].dtype) != str(values.dtype):
         notes.append(f"{column} holds reals now, because a replacement is not whole.")
+    released, touched, sums = sums_kept(frame, released, [column], order.components)
+    sizes = magnitude_note(frame, released, [column])
     return protected(
         frame,
         released,
-        [column],
+        list(dict.fromkeys([column, *touched])),
         method="top_bottom_code",
         parameters={
             "column": column,
@@ -118,8 +129,9 @@ def top_bottom_code(
             "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
             "weights": weights,
             "household": household,
+            "components": order.parameters()["components"],
         },
-        notes=notes,
+        notes=[*notes, *sums, *sizes],
         details={"replacement": used},
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import protect
 from riskeval.protection.microaggregate import microaggregate
 from riskeval.protection.mondrian import mondrian
 from riskeval.protection.noise import add_noise
@@ -154,3 +155,42 @@ def test_regions_of_mondrian_keep_members_together():
         >= 5
     )
     assert result.data["age"].nunique() > 5
+
+
+def test_every_verb_on_amounts_keeps_signs_and_sums_and_tells_how_far_values_moved():
+    rng = np.random.default_rng(11)
+    people = pd.DataFrame(rng.normal(100, 200, (300, 2)).round(), columns=["a", "b"])
+    people["a"] *= rng.random(300) < 0.6
+    people["total"] = people["a"] + people["b"]
+    asked = {"components": {"total": ["a", "b"]}, "keep_signs": ["a", "b"]}
+    both = ["a", "b"]
+    for result in (
+        protect.add_noise(people, both, seed=1, **asked),
+        protect.microaggregate(people, both, k=3, **asked),
+        protect.rank_swap(people, both, seed=1, **asked),
+        protect.top_bottom_code(
+            people, "a", upper=300, replacement="mean", components=asked["components"]
+        ),
+    ):
+        gaps = result.data["total"] - result.data["a"] - result.data["b"]
+        assert np.abs(gaps).max() < 1e-9
+        for name in both:
+            assert (np.sign(result.data[name]) == np.sign(people[name])).all()
+            assert result.method == "top_bottom_code" or not result.data[name].equals(people[name])
+        assert "Half of the changed values moved by at most" in result.summary()
+    swapped = protect.rank_swap(people, both, seed=1)
+    assert (np.sign(swapped.data["a"]) != np.sign(people["a"])).any()
+    rare = people.assign(a=np.where(np.arange(300) == 7, -5.0, 20.0 + np.arange(300)))
+    pooled = protect.microaggregate(rare, ["a"], k=3, keep_signs=["a"])
+    assert "Signs of a stayed but for" in pooled.summary()
+    assert pooled.data["a"].value_counts().min() >= 3
+
+
+def test_top_coding_a_total_moves_its_parts_in_proportion():
+    people = pd.DataFrame({"a": [1.0, 10.0, 30.0], "b": [1.0, 30.0, 70.0]})
+    people["total"] = people["a"] + people["b"]
+    result = protect.top_bottom_code(people, "total", upper=50, components={"total": ["a", "b"]})
+    assert result.data["total"].tolist() == [2.0, 40.0, 50.0]
+    assert result.data.loc[2, ["a", "b"]].tolist() == [15.0, 35.0]
+    with pytest.raises(InputError, match="components"):
+        protect.top_bottom_code(people, "a", upper=9, components={"total": ["a"]})

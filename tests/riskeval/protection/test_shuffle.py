@@ -227,8 +227,25 @@ class TestHouseholds:
         assert sorted(once) == sorted(frame.drop_duplicates("h")["rent"])
         assert sorted(result.data["income"]) == sorted(frame["income"])
         assert result.parameters["household"] == "h"
-        assert set(result.details["explained"].index) == {"income"}
+        assert list(result.details["explained"].index) == ["rent", "income"]
         assert set(result.details["household_details"]["explained"].index) == {"rent"}
+
+    @pytest.mark.parametrize("method", ["regression", "rank"])
+    def test_values_of_persons_follow_the_new_value_of_their_household(self, method: str) -> None:
+        rng = np.random.default_rng(6)
+        home = np.repeat(np.arange(700), 3)
+        frame = pd.DataFrame({"h": home, "sex": rng.choice(["f", "m"], len(home))})
+        frame["rent"] = rng.lognormal(6, 1, 700)[home]
+        frame["wage"] = frame["rent"] * rng.lognormal(0, 0.5, len(home))
+        asked = {"formula": "rent + wage ~ sex", "method": method, "household": "h", "seed": 1}
+        result = shuffle(frame, **asked)
+        before, after = (
+            result.details[f"rank_correlation_{when}"].loc["rent", "wage"]
+            for when in ("before", "after")
+        )
+        assert before > 0.8
+        assert after == pytest.approx(before, abs=0.03)
+        assert abs(frame["wage"].rank().corr(result.data["wage"].rank())) < 0.1
 
     def test_sums_stay(self) -> None:
         frame = self.families().assign(total=lambda f: f["rent"] + f["bills"])
