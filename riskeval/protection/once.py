@@ -112,9 +112,9 @@ def once_a_household(
     run : function
     """
     if not order.asks:
-        result = run(frame, list(names), None)
-        sizes = magnitude_note(frame, result.data, names)
-        return replace(result, notes=(*result.notes, *sizes))
+        plain = run(frame, list(names), None)
+        sizes = magnitude_note(frame, plain.data, names)
+        return replace(plain, notes=(*plain.notes, *sizes))
     shared = [] if homes is None else [name for name in names if name in homes.variables]
     others = [name for name in names if name not in shared]
     released = frame.copy(deep=False)
