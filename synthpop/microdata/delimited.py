@@ -230,9 +230,22 @@ def with_numbers(
     commas = [j for j, r in readings.items() if r.mark == ","]
     if commas and options.decimal is None:
         notes.insert(0, f"decimal comma in {join(repr(str(frame.columns[j])) for j in commas)}")
-    columns = [readings[j].values if j in readings else texts[j] for j in range(frame.shape[1])]
+    columns = [
+        _whole_with_missing(readings[j]) if j in readings else texts[j]
+        for j in range(frame.shape[1])
+    ]
     _check_types(frame, readings, options)
     return (pd.concat(columns, axis=1) if columns else frame), notes
+
+
+def _whole_with_missing(reading: _Reading) -> pd.Series:
+    """Return whole numbers, some of which are missing, as integers that can be missing."""
+    values = reading.values
+    present = values.dropna()
+    if reading.mark or values.dtype.kind != "f" or len(present) in (0, len(values)):
+        return values
+    whole = bool((present % 1 == 0).all() and (present.abs() < 2**53).all())
+    return values.astype("Int64") if whole else values
 
 
 def _check_types(

@@ -91,6 +91,8 @@ def read_table(
             frame = read_delimited(file, csv)
         elif suffix in labelled.READERS:
             frame = labelled.read_labelled(file, user_missing=user_missing)
+        elif READERS[suffix] is read_r:
+            frame = read_r(file, user_missing=user_missing)
         else:
             frame = READERS[suffix](file)
     except ImportError as problem:
@@ -100,7 +102,9 @@ def read_table(
         if isinstance(problem, InputError):
             raise
         raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
-    return frame if dictionary is None else _with_meanings(frame, dictionary, user_missing)
+    if dictionary is not None:
+        frame = _with_meanings(frame, dictionary, user_missing)
+    return with_whole_numbers(frame)
 
 
 def _with_meanings(

@@ -62,17 +62,20 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
 
 def _variable(name: str, column: pd.Series, meta: Any) -> Variable:
     labels = dict(meta.variable_value_labels.get(name, {}))
-    codes = {code: _whole(code) for code in labels}
-    ranges = [(_whole(r["lo"]), _whole(r["hi"])) for r in (meta.missing_ranges or {}).get(name, [])]
+    codes = {code: plain_code(code) for code in labels}
+    ranges = [
+        (plain_code(r["lo"]), plain_code(r["hi"]))
+        for r in (meta.missing_ranges or {}).get(name, [])
+    ]
     letters = (getattr(meta, "missing_user_values", None) or {}).get(name, [])
     single = [low for low, high in ranges if low == high] + list(letters)
     text = {codes[code]: str(label) for code, label in labels.items()}
     measure = (meta.variable_measure or {}).get(name)
-    kind, decimals = _kind(column, str(meta.original_variable_types.get(name, "")))
+    kind, decimals = kind_of(column, str(meta.original_variable_types.get(name, "")))
     return Variable(
         name,
         label=str(meta.column_names_to_labels.get(name) or ""),
-        values=_distinct_labels(text),
+        values=distinct_labels(text),
         missing=tuple((code, text.get(code, "")) for code in single),
         missing_ranges=tuple(pair for pair in ranges if pair[0] != pair[1]),
         measure=measure if measure in ("nominal", "ordinal", "scale") else None,
@@ -81,14 +84,14 @@ def _variable(name: str, column: pd.Series, meta: Any) -> Variable:
     )
 
 
-def _whole(value: Any) -> Any:
+def plain_code(value: Any) -> Any:
     """Return 1.0 as 1: codes are whole numbers where they can be."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return int(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _distinct_labels(text: dict[Any, str]) -> tuple[tuple[Code, str], ...]:
+def distinct_labels(text: dict[Any, str]) -> tuple[tuple[Code, str], ...]:
     """Return labels under which codes can be told apart: equal ones get their code."""
     seen = list(text.values())
     return tuple(
@@ -97,7 +100,8 @@ def _distinct_labels(text: dict[Any, str]) -> tuple[tuple[Code, str], ...]:
     )
 
 
-def _kind(column: pd.Series, print_format: str) -> tuple[str | None, int | None]:
+def kind_of(column: pd.Series, print_format: str) -> tuple[str | None, int | None]:
+    """Return the kind of a column's values and how many decimals its format prints."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return "date", None
     values = column.dropna()
@@ -142,7 +146,7 @@ def decoded(
     """
     if variable.kind == "date" and column.dtype == object:
         return pd.to_datetime(column)
-    codes = column.map(_whole, na_action="ignore") if column.dtype == object else column
+    codes = column.map(plain_code, na_action="ignore") if column.dtype == object else column
     missing = codes.notna() & codes.map(variable.is_missing, na_action="ignore").eq(True)
     labels = _labels(variable)
     substantive = codes[codes.notna() & ~missing]
@@ -151,7 +155,7 @@ def decoded(
         return _plain(codes.mask(missing) if missing.any() else codes, variable)
     as_missing = user_missing == "missing"
     visible = codes.mask(missing) if as_missing else codes
-    present = [_whole(code) for code in pd.unique(visible.dropna())]
+    present = [plain_code(code) for code in pd.unique(visible.dropna())]
     levels = {
         code: label
         for code, label in labels.items()
@@ -203,7 +207,7 @@ def with_missing_code(codes: pd.Series, variable: Variable) -> Variable:
     """
     if codes.isna().any() or not (variable.missing or variable.missing_ranges):
         return variable
-    values = [_whole(code) for code in pd.unique(codes)]
+    values = [plain_code(code) for code in pd.unique(codes)]
     missing = [code for code in values if variable.is_missing(code)]
     return replace(variable, missing_code=missing[0]) if len(missing) == 1 else variable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,17 +14,29 @@ import pandas as pd
 
 from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from synthpop.microdata.errors import OutputError
+from synthpop.microdata.frames import is_number
+from synthpop.microdata.labelled import (
+    UserMissing,
+    decoded,
+    distinct_labels,
+    kind_of,
+    plain_code,
+    with_missing_code,
+)
 
 NA_INTEGER = np.int32(-(2**31))
 """The missing whole number of R."""
 LABELS = "variable.labels"
+ATTRIBUTES = "attributes of columns"
 DAY = 86_400
 
 
-def read_r(path: Path) -> pd.DataFrame:
+def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame:
     """Read the data frame of an R file; the only one, where the file holds several objects.
 
-    Factors become categories, whole numbers and flags keep their type where none is missing.
+    Factors become categories. Columns of the package haven (``haven_labelled`` and
+    ``haven_labelled_spss``) are read as those of SPSS: labels where nearly all values have one,
+    missing codes and ranges as missing or, with ``user_missing="level"``, as levels.
 
     Raises
     ------
@@ -48,13 +61,43 @@ def read_r(path: Path) -> pd.DataFrame:
         raise ValueError(f"it holds several data frames: {', '.join(frames)}; save one of them")
     frame = next(iter(frames.values())).reset_index(drop=True)
     labels = dict(zip(map(str, frame.columns), frame.attrs.get(LABELS, ()), strict=False))
-    columns = {str(name): _plain(frame[name]) for name in frame.columns}
-    result = pd.DataFrame(columns)
-    variables = [
-        replace(_variable(str(name), result[name]), label=str(labels.get(str(name)) or ""))
-        for name in result
-    ]
-    return with_dictionary(result, Dictionary(variables))
+    attributes = frame.attrs.get(ATTRIBUTES, {})
+    columns, variables = {}, []
+    for name in map(str, frame.columns):
+        if "haven_labelled" in attributes.get(name, {}).get("class", ()):
+            kind = float if is_number(frame[name]) else object
+            codes = pd.Series(frame[name].to_numpy(dtype=kind), name=name)
+            variable = _labelled(name, codes, attributes[name])
+            variable = with_missing_code(codes, variable)
+            columns[name] = decoded(codes, variable, user_missing=user_missing)
+        else:
+            columns[name] = _plain(frame[name])
+            variable = _variable(name, columns[name])
+        label = labels.get(name) or np.atleast_1d(attributes.get(name, {}).get("label", ""))[0]
+        variables.append(replace(variable, label=str(label or "")))
+    return with_dictionary(pd.DataFrame(columns), Dictionary(variables))
+
+
+def _labelled(name: str, codes: pd.Series, attributes: dict[str, Any]) -> Variable:
+    """Return what the attributes of a column of haven say: labels, missing codes and ranges."""
+    labels = attributes.get("labels")
+    pairs: dict[Any, str] = {}
+    if labels is not None:
+        texts = labels.coords[labels.dims[0]].values
+        pairs = {
+            plain_code(code): str(text) for code, text in zip(labels.values, texts, strict=True)
+        }
+    single = [plain_code(code) for code in np.atleast_1d(attributes.get("na_values", ()))]
+    ends = [float(end) for end in np.atleast_1d(attributes.get("na_range", ()))]
+    kind, decimals = kind_of(codes, "")
+    return Variable(
+        name,
+        values=distinct_labels(pairs),
+        missing=tuple((code, pairs.get(code, "")) for code in single),
+        missing_ranges=((ends[0], ends[1]),) if len(ends) == 2 else (),
+        kind=kind,
+        decimals=decimals,
+    )
 
 
 def _constructors() -> dict[Any, Any]:
@@ -62,7 +105,15 @@ def _constructors() -> dict[Any, Any]:
     from rdata.conversion import DEFAULT_CLASS_MAP, dataframe_constructor
 
     def data_frame(values: Any, attributes: Any) -> pd.DataFrame:
+        noted = {}
+        if isinstance(values, Mapping):
+            noted = {str(name): getattr(column, "attrs", {}) for name, column in values.items()}
+            values = {
+                name: column.to_numpy() if isinstance(column, pd.Series) else column
+                for name, column in values.items()
+            }
         frame: pd.DataFrame = dataframe_constructor(values, attributes)
+        frame.attrs[ATTRIBUTES] = noted
         labels = attributes.get(LABELS)
         if labels is not None and len(labels) == frame.shape[1]:
             frame.attrs[LABELS] = [None if text is None else str(text) for text in labels]
@@ -74,7 +125,21 @@ def _constructors() -> dict[Any, Any]:
     def seconds(values: Any, attributes: Any) -> Any:
         return _times(values, 1)
 
-    return {**DEFAULT_CLASS_MAP, "data.frame": data_frame, "Date": days, "POSIXct": seconds}
+    def labelled(values: Any, attributes: Any) -> pd.Series:
+        cells: Any = np.ma.asarray(values)
+        is_text = cells.dtype.kind in "OUS"
+        column = pd.Series(cells.filled(None) if is_text else cells.astype(float).filled(np.nan))
+        column.attrs = dict(attributes)
+        return column
+
+    return {
+        **DEFAULT_CLASS_MAP,
+        "data.frame": data_frame,
+        "Date": days,
+        "POSIXct": seconds,
+        "haven_labelled": labelled,
+        "haven_labelled_spss": labelled,
+    }
 
 
 def _times(values: Any, seconds: int) -> np.ndarray:
@@ -88,7 +153,7 @@ def _times(values: Any, seconds: int) -> np.ndarray:
 
 
 def _plain(column: pd.Series) -> pd.Series:
-    """Return nullable columns as plain ones, missing whole numbers as NaN."""
+    """Return nullable columns as plain ones where nothing is missing."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         levels = [str(level) for level in dtype.categories]
@@ -99,7 +164,7 @@ def _plain(column: pd.Series) -> pd.Series:
     if pd.api.types.is_bool_dtype(dtype):
         return column.astype(bool) if column.notna().all() else column.astype(object)
     if pd.api.types.is_integer_dtype(dtype):
-        return column.astype(np.int64 if column.notna().all() else float)
+        return column.astype(np.int64 if column.notna().all() else "Int64")
     if pd.api.types.is_string_dtype(dtype):
         return column.astype(object).where(column.notna(), None)
     return column

@@ -86,8 +86,15 @@ def arrow_table(fields: Sequence[Field], columns: Mapping[str, np.ndarray]) -> p
             levels = pa.array(list(field.levels))
             arrays.append(pa.DictionaryArray.from_arrays(codes, levels, ordered=field.ordered))
         else:
-            arrays.append(pa.array(values, from_pandas=True))
+            array = pa.array(values, from_pandas=True)
+            if "int" in field.original.lower() and values.dtype.kind == "f" and _is_whole(values):
+                array = array.cast(pa.int64())  # some of them are missing
+            arrays.append(array)
     return pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool(np.all(np.isnan(values) | (values == np.rint(values))))
 
 
 def write_part(table: pa.Table, path: Place) -> tuple[str, int]:

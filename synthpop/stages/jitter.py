@@ -29,6 +29,7 @@ from synthpop.conditional.coding import make_coding, sample_digits
 from synthpop.microdata.block import Sample
 from synthpop.microdata.codes import MISSING
 from synthpop.microdata.errors import Fault, InputError
+from synthpop.microdata.text import count
 from synthpop.models.encoding import Digits, cell_codes, distinct_cells, response_limits
 
 ROUNDS = 12
@@ -208,7 +209,7 @@ def _check_numbers(name: str, known: np.ndarray) -> None:
     whole = bool((known == np.rint(known)).all())
     if whole and known.max() - known.min() < MOST_VALUES:
         return
-    what = f"takes whole numbers less than {MOST_VALUES:,} apart, as ages; {name!r} has others"
+    what = f"takes whole numbers less than {count(MOST_VALUES)} apart, as ages; {name!r} has others"
     remedy = f"Take {name!r} out of jitter."
     raise InputError("recipe", [Fault("structure: jitter", what, remedy=remedy)])
 

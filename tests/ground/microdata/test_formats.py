@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -317,3 +318,101 @@ def test_labels_survive_files(
     assert back["x"].astype(object).where(back["x"].notna(), None).tolist() == wanted
     if suffix in (".sav", ".dta"):
         assert dictionary_of(back)["x"].values == variable.values
+
+
+def haven_file(folder: Path) -> Path:
+    """Write an .rds as the R package haven makes it: codes with labels and missing codes."""
+    import rdata
+    from rdata.conversion import to_r
+    from rdata.parser import RObjectType
+
+    columns: dict[str, tuple[list[float], dict[str, object]]] = {
+        "sex": ([1.0, 2.0, -9.0, 1.0], {
+            "label": "Sex", "labels": {"male": 1.0, "female": 2.0, "refused": -9.0},
+            "na_values": np.array([-9.0]),
+            "class": np.array(["haven_labelled_spss", "haven_labelled", "vctrs_vctr", "double"]),
+        }),
+        "income": ([812.5, -1.0, np.nan, 0.0], {
+            "label": "Net income", "labels": {"not asked": -1.0},
+            "na_range": np.array([-2.0, -1.0]),
+            "class": np.array(["haven_labelled_spss", "haven_labelled", "vctrs_vctr", "double"]),
+        }),
+        "kids": ([1.0, np.nan, 3.0, 0.0], {
+            "label": "Children", "labels": {"none": 0.0},
+            "class": np.array(["haven_labelled", "vctrs_vctr", "double"]),
+        }),
+    }  # fmt: skip
+
+    def frame_of(data: pd.DataFrame, converter: Any) -> Any:
+        objects = []  # symbols of R are numbered in the order in which they are written
+        for values, attributes in columns.values():
+            labels = attributes["labels"]
+            assert isinstance(labels, dict)
+            tag = converter.convert_to_r_sym("labels")
+            names = converter.convert_to_r_attributes({"names": np.array(list(labels), dtype="U")})
+            named = to_r.build_r_object(
+                RObjectType.REAL, value=np.array(list(labels.values())), attributes=names
+            )
+            others = {key: value for key, value in attributes.items() if key != "labels"}
+            rest = converter.convert_to_r_attributes(others)
+            known = to_r.build_r_object(RObjectType.LIST, value=(named, rest), tag=tag)
+            objects.append(
+                to_r.build_r_object(
+                    RObjectType.REAL, value=np.array(values), is_object=True, attributes=known
+                )
+            )
+        built = to_r.dataframe_constructor(data, converter)
+        built.value[:] = objects
+        return built
+
+    file = folder / "haven.rds"
+    table = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    table.index = pd.RangeIndex(1, 5)
+    constructors = {
+        pd.DataFrame: frame_of, pd.RangeIndex: to_r.rangeindex_constructor,
+    }  # fmt: skip
+    rdata.write_rds(file, table, constructor_dict=constructors)
+    return file
+
+
+def test_labels_and_missing_codes_of_haven_are_read(tmp_path: Path) -> None:
+    frame = read_table(haven_file(tmp_path))
+    dictionary = dictionary_of(frame)
+    assert frame["sex"].astype(object).where(frame["sex"].notna(), None).tolist() == [
+        "male", "female", None, "male",
+    ]  # fmt: skip
+    assert dictionary["sex"].values == ((1, "male"), (2, "female"), (-9, "refused"))
+    assert dictionary["sex"].missing == ((-9, "refused"),)
+    assert dictionary["sex"].label == "Sex"
+    assert dictionary["income"].missing_ranges == ((-2.0, -1.0),)
+    assert frame["income"].isna().tolist() == [False, True, True, False]
+    assert str(frame["kids"].dtype) == "Int64"
+    levels = read_survey(
+        haven_file(tmp_path), user_missing="level", weight=None
+    ).frame["sex"].tolist()  # fmt: skip
+    assert levels == ["male", "female", "refused", "male"]
+
+
+@pytest.mark.parametrize("suffix", [".por", ".xpt"])
+def test_portable_files_are_read(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"s{suffix}"
+    frame = pd.DataFrame({"HID": [1.0, 2.0], "INCOME": [812.5, np.nan], "TOWN": ["Graz", "Linz"]})
+    write = {".por": pyreadstat.write_por, ".xpt": pyreadstat.write_xport}[suffix]
+    write(frame, str(file), column_labels=["Household", "Net income", "Town"])
+    back = read_table(file)
+    assert back["HID"].tolist() == [1, 2]
+    assert back["HID"].dtype == np.int64
+    assert back["INCOME"].iloc[0] == 812.5
+    assert back["INCOME"].isna().tolist() == [False, True]
+    assert back["TOWN"].tolist() == ["Graz", "Linz"]
+    assert dictionary_of(back)["INCOME"].label == "Net income"
+
+
+def test_whole_numbers_with_missing_ones_stay_whole(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("kids;share;none\n1;0.5;\n;0.25;\n3;;\n")
+    frame = read_table(tmp_path / "s.csv")
+    assert frame.dtypes.astype(str).to_dict()["kids"] == "Int64"
+    assert frame["share"].dtype == frame["none"].dtype == np.float64
+    for suffix in (".sav", ".dta", ".rds", ".xpt"):
+        write_table(frame[["kids"]], tmp_path / f"s{suffix}")
+        assert str(read_table(tmp_path / f"s{suffix}")["kids"].dtype) == "Int64", suffix

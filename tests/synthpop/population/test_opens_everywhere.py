@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from synthpop import open_population
+from synthpop import Continuous, Pipeline, Structure, Survey, open_population
 from synthpop.cli import main
 from synthpop.microdata.errors import OutputError
 from tests import console
@@ -64,6 +64,18 @@ def test_duckdb_in_one_line(folder, population) -> None:
     duckdb = pytest.importorskip("duckdb")
     frame = duckdb.sql(f"select * from '{folder}/*/*.parquet'").df()
     same(frame, population)
+
+
+def test_whole_numbers_with_missing_ones_are_whole_in_the_folder(tmp_path) -> None:
+    frame = small_survey().frame.assign(kids=lambda x: pd.array(x["age"] % 4, dtype="Int64"))
+    frame.loc[frame["age"] < 15, "kids"] = pd.NA
+    survey = Survey(frame, **small_survey().roles.named())
+    recipe = Pipeline([Structure(["age"]), Continuous("kids", predictors=["age"])])
+    population = recipe.fit(survey, seed=1).simulate(out=tmp_path / "p", rows_per_block=500)
+    assert str(population.frame()["kids"].dtype) == "Int64"
+    dataset = ds.dataset(tmp_path / "p" / "population")
+    assert {pq.read_schema(file).field("kids").type for file in dataset.files} == {pa.int64()}
+    assert 0 < dataset.to_table()["kids"].null_count < len(population)
 
 
 def test_nothing_but_parquet_lies_in_the_folder_of_the_data(folder) -> None:
