@@ -29,12 +29,13 @@ def find_groups(totals, cells, donors_of_cell, first, limits, out):
 
 
 @kernel
-def split_totals(totals, groups, starts, cumulative, fractions, uniforms, out):
+def split_totals(totals, groups, starts, cumulative, fractions, uniforms, donors, out):
     """Draw a donor for each person and split its total (book eq. 6.15, 6.16).
 
     totals (n,); groups (n,): group of donors of each person; starts (g + 1,) and cumulative (d,):
     donors of each group side by side with their cumulated share of weight, last of a group 1;
-    fractions (d, p); uniforms (n,); out (p, n). Total zero gives zeros, a missing total gives
+    fractions (d, p); uniforms (n,); donors (n,): the donor of each person, -1 for none; out (p, n).
+    Total zero gives zeros, a missing total gives
     missing values. The largest part takes up what rounding leaves, so that the parts add up to the
     total.
     """
@@ -42,6 +43,7 @@ def split_totals(totals, groups, starts, cumulative, fractions, uniforms, out):
     for i in range(len(totals)):
         total = totals[i]
         if not total < 0.0 and not total > 0.0:
+            donors[i] = -1
             for j in range(n_parts):
                 out[j, i] = total
             continue
@@ -53,6 +55,7 @@ def split_totals(totals, groups, starts, cumulative, fractions, uniforms, out):
                 low = middle + 1
             else:
                 high = middle
+        donors[i] = low
         rest, largest = total, 0
         for j in range(n_parts):
             part = total * fractions[low, j]

@@ -21,6 +21,7 @@ from synthpop.microdata.parameters import check
 from synthpop.microdata.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
 from synthpop.models.encoding import DECILES_AND_TAILS, split_cells, strides
+from synthpop.models.share_kernel import concentrations, split_near
 from synthpop.stages.base import (
     DECIMALS,
     BlockStage,
@@ -31,6 +32,7 @@ from synthpop.stages.base import (
 )
 
 EMPTY = ("nearest", "sequential")
+SHARES = ("near the donor", "of the donor")
 SUM_TOLERANCE = 1e-6
 SMALLEST_SHARE = 0.01
 FEWEST_DONORS = 30
@@ -66,6 +68,11 @@ class Components(BlockStage):
     decimals : "survey", int or None
         Decimals of the parts: as many as the survey's parts have (up to six), so many, or all that
         the division gives. The largest part takes up what rounding leaves.
+    shares : "near the donor" or "of the donor"
+        "near the donor": shares are drawn from a Dirichlet distribution around those of the donor,
+        so that the population does not carry the exact vector of shares of a respondent; means of
+        shares stay, the variance among donors with the same parts grows by 1 %, a part of zero
+        stays zero (`synthpop.models.share_kernel`). "of the donor": the very shares of the donor.
 
     Notes
     -----
@@ -73,7 +80,8 @@ class Components(BlockStage):
     fractions would blow up other totals. The parts of a person add up to the total up to
     rounding. A total of zero has parts of zero, a missing total missing parts. One uniform number
     per person from the stream (stage, total, parts, stratum, block), spread evenly within groups of
-    donors (`synthpop.conditional.draw`).
+    donors (`synthpop.conditional.draw`), then a gamma number for each part of a person that is not
+    zero.
 
     Examples
     --------
@@ -86,6 +94,7 @@ class Components(BlockStage):
     by: Sequence[str]
     empty: str = "nearest"
     decimals: int | str | None = "survey"
+    shares: str = "near the donor"
 
     def __post_init__(self) -> None:
         """Take names as a tuple, a single name as one of one."""
@@ -114,6 +123,7 @@ class Components(BlockStage):
         for name in (self.total, *self.parts):
             check_numeric_field(faults, self.label, name, schema)
         check_choice(faults, f"{self.label}: empty", self.empty, EMPTY)
+        check_choice(faults, f"{self.label}: shares", self.shares, SHARES)
         check(faults, {"decimals": DECIMALS}, self, label=self.label)
         if len(self.parts) < 2 or len(set(self.parts)) != len(self.parts):
             faults.add(self.label, "needs two or more distinct parts", remedy="See parts.")
@@ -151,6 +161,8 @@ class Components(BlockStage):
         )
         fields = tuple(Field.number(name) for name in self.parts)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
+        near = self.shares == "near the donor"
+        concentration = concentrations(donors[-1]) if near else np.zeros(len(donors[-1]))
         left_out = int((near_zero & there).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
@@ -159,8 +171,9 @@ class Components(BlockStage):
         decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
         places = None if decimals is None else int(decimals)
         return ComponentsModel(
-            fields, coding, ordered, *donors, sample.strata_levels, field, notes, places
-        )
+            fields, coding, ordered, *donors, concentration, sample.strata_levels, field, notes,
+            places,
+        )  # fmt: skip
 
     def _check_sums(self, totals: np.ndarray, parts: np.ndarray, where: np.ndarray) -> None:
         gap = np.abs(parts.sum(axis=1) - totals)
@@ -193,7 +206,16 @@ class Components(BlockStage):
         groups = np.empty(n, dtype=np.int64)
         find_groups(totals, cells, of_cell, model.first, model.limits, groups)
         uniforms = spread(groups, len(model.limits) + 1, rng)
-        split_totals(totals, groups, model.starts, model.cumulative, model.fractions, uniforms, out)
+        donors = np.empty(n, dtype=np.int64)
+        split_totals(
+            totals, groups, model.starts, model.cumulative, model.fractions, uniforms, donors, out
+        )
+        some = np.flatnonzero(donors >= 0)
+        some = some[model.concentration[donors[some]] > 0]
+        near = donors[some]
+        out[:, some] = split_near(
+            totals[some], model.fractions[near], model.concentration[near], rng
+        )
         if model.decimals is not None:
             _round_parts(out, totals, model.decimals)
         return dict(zip(self.parts, out, strict=True))
@@ -218,6 +240,8 @@ class ComponentsModel(StageModel):
     cumulative : float array, shape (d,)
         Cumulated share of weight within the group.
     fractions : float array, shape (d, p)
+    concentration : float array, shape (d,)
+        Of the draw of shares near the donor's; 0 where they are taken as they are.
     """
 
     fields: tuple[Field, ...]
@@ -230,6 +254,7 @@ class ComponentsModel(StageModel):
     starts: np.ndarray
     cumulative: np.ndarray
     fractions: np.ndarray
+    concentration: np.ndarray
     strata_levels: tuple[Any, ...]
     total: Field
     fallbacks: tuple[Fallback, ...] = ()

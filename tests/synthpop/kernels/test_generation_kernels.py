@@ -143,8 +143,10 @@ def test_totals_are_split_by_fractions_of_a_donor(which: str) -> None:
         cumulative,
         fractions,
         np.array([0.2, 0.9, 0.5, 0.5, 0.6]),
+        donors := np.empty(5, dtype=np.int64),
         out,
     )
+    assert donors.tolist() == [0, 2, -1, -1, 1]
     assert np.allclose(out[:, 0], [30, 70])
     assert np.allclose(out[:, 1], [-60, 20])
     assert out[:, 2].tolist() == [0.0, 0.0]
