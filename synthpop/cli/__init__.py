@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from synthpop.app.start import open_app
+from synthpop.cli.run import plan_of, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
-from synthpop.microdata.events import Event
-from synthpop.microdata.output import OUTPUT, answer, progress, say
-from synthpop.microdata.places import Place, lies_below, place
+from synthpop.microdata.output import answer, say
+from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural
 
 app = command_line("Synthetic populations of households and persons from a survey sample.")
@@ -43,7 +43,9 @@ def demo(
     """
     from synthpop.runfiles.demo import demo_runfile
 
-    _run(demo_runfile(seed=seed, scale=scale), place(out), workers_option(workers), "synthpop demo")
+    run_plan(
+        demo_runfile(seed=seed, scale=scale), place(out), workers_option(workers), "synthpop demo"
+    )
 
 
 @app.command()
@@ -71,7 +73,7 @@ def run(
     named = plan.run.out and place(plan.run.out, plan.folder)
     folder = place(out) if out else named or file.with_suffix("")
     check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
-    _run(plan, folder, workers_option(workers), f"synthpop run {file.name}")
+    run_plan(plan, folder, workers_option(workers), f"synthpop run {file.name}")
 
 
 @app.command()
@@ -295,7 +297,7 @@ def verify(
     if problems and repair is not None:
         say("\n".join([f"{folder} is damaged:", *problems]))
         command = "synthpop demo" if str(repair) == "demo" else f"synthpop run {repair.name}"
-        _run(_plan_of(repair, folder), place(folder), workers_option(workers), command)
+        run_plan(plan_of(repair, folder), place(folder), workers_option(workers), command)
         problems = verify_folder(folder)
     if problems:
         _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
@@ -387,128 +389,6 @@ def schema(
     from synthpop.runfiles.schema import runfile_schema
 
     write_schema(runfile_schema(), to)
-
-
-def _plan_of(file: Path, folder: Path) -> Any:
-    """Return the run file to repair a folder with."""
-    if str(file) != "demo":
-        from synthpop.runfiles.runfile import load_runfile
-
-        return load_runfile(file)
-    from synthpop.population.storage import read_manifest
-    from synthpop.runfiles.demo import demo_runfile
-
-    identity = read_manifest(place(folder)).identity
-    return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
-
-
-def _run(plan: Any, out: Place, workers: int | str, command: str) -> None:
-    from synthpop.population.storage import add_file, run_seed
-    from synthpop.report.stored import store_report
-    from synthpop.report.write import report_source, write_stored
-    from synthpop.runfiles.runfile import check_risk
-
-    seed = run_seed(plan.run.seed, out)
-    say(f"Seed {seed}.")
-    with plan.faults_in_words_of_file():
-        survey = plan.read_survey()
-    say(survey.summary())
-    calibration = plan.calibration(survey)
-    if calibration is not None:
-        say(calibration.summary())
-        survey = calibration.survey
-    check_risk(plan, survey)
-    OUTPUT.left_behind = "Run it again: finished blocks are kept."
-    with progress() as listener:
-        with plan.faults_in_words_of_file():
-            fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
-        population = fitted.simulate(
-            scale=plan.run.scale,
-            strata=plan.run.strata,
-            out=out,
-            workers=workers,
-            rows_per_block=plan.run.rows_per_block,
-            on_event=listener,
-        )
-        listener(Event("progress", "report", 0, 2, "risk"))
-        risk = _risk(plan, fitted, population)
-        listener(Event("progress", "report", 1, 2, "figures"))
-        report = out / plan.report.file
-        source = report_source(
-            fitted.derived_survey(plan.run.strata),
-            population,
-            risk=risk,
-            calibration=calibration,
-            title=plan.report.title,
-            provenance=_provenance(plan, command),
-            **_wording(plan, survey),
-        )
-        write_stored(
-            report,
-            source,
-            population,
-            audience=plan.report.audience,
-            language=plan.report.language,
-        )
-        add_file(out, store_report(out, source))
-        add_file(out, report)
-        listener(Event("end", "report", 2, 2))
-    say(population.summary())
-    say(f"Report: {report}")
-    answer(
-        folder=out,
-        report=report,
-        seed=seed,
-        persons=population.n_persons,
-        households=population.n_households,
-        fallbacks=len(population.fallbacks),
-    )
-
-
-def _wording(plan: Any, survey: Any) -> dict[str, Any]:
-    """Labels and units of the variables, as far as they are known."""
-    from synthpop.microdata.dictionary import dictionary_of
-
-    if not plan.survey.demo:
-        variables = dictionary_of(survey.frame).variables.values()
-        return {
-            "labels": {item.name: item.label for item in variables if item.label},
-            "units": {item.name: item.unit for item in variables if item.unit},
-        }
-    from synthpop.datasets import DEMO_VARIABLES
-
-    labels = {variable.name: variable.label for variable in DEMO_VARIABLES}
-    units = {variable.name: variable.unit for variable in DEMO_VARIABLES if variable.unit}
-    return {"labels": {**labels, "age_class": "Age class"}, "units": units}
-
-
-def _provenance(plan: Any, command: str) -> dict[str, str]:
-    """Return the command, the date of the run file, and name and hash of the survey file."""
-    from synthpop.report.provenance import survey_file_facts
-
-    facts = {"Command": command}
-    if plan.report.date:
-        facts["Date"] = plan.report.date
-    if plan.survey.file:
-        facts |= survey_file_facts(plan.folder / plan.survey.file)
-    return facts
-
-
-def _risk(plan: Any, fitted: Any, population: Any) -> Any:
-    if plan.risk is None:
-        return None
-    from riskeval.attacks.matching.scenarios import intruder_scenarios
-
-    survey = fitted.derived_survey(plan.run.strata)
-    return intruder_scenarios(
-        survey.frame,
-        population,
-        plan.risk.keys,
-        plan.risk.target,
-        accuracy=plan.risk.accuracy,
-        intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
-        weights=survey.weights,
-    )
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,0 +1,139 @@
+"""The run of a run file: survey, models, population and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from synthpop.microdata.events import Event
+from synthpop.microdata.output import OUTPUT, answer, progress, say
+from synthpop.microdata.places import Place, place
+
+
+def plan_of(file: Path, folder: Path) -> Any:
+    """Return the run file to repair a folder with."""
+    if str(file) != "demo":
+        from synthpop.runfiles.runfile import load_runfile
+
+        return load_runfile(file)
+    from synthpop.population.storage import read_manifest
+    from synthpop.runfiles.demo import demo_runfile
+
+    identity = read_manifest(place(folder)).identity
+    return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
+
+
+def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
+    """Fit, simulate and report as a run file says; `command` is what stands in the report."""
+    from synthpop.population.storage import run_seed
+    from synthpop.runfiles.runfile import check_risk
+
+    seed = run_seed(plan.run.seed, out)
+    say(f"Seed {seed}.")
+    # 1. The survey, calibrated where the run file has known totals.
+    with plan.faults_in_words_of_file():
+        survey = plan.read_survey()
+    say(survey.summary())
+    calibration = plan.calibration(survey)
+    if calibration is not None:
+        say(calibration.summary())
+        survey = calibration.survey
+    check_risk(plan, survey)
+    OUTPUT.left_behind = "Run it again: finished blocks are kept."
+    with progress() as listener:
+        # 2. Models, and the population in blocks.
+        with plan.faults_in_words_of_file():
+            fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
+        population = fitted.simulate(
+            scale=plan.run.scale,
+            strata=plan.run.strata,
+            out=out,
+            workers=workers,
+            rows_per_block=plan.run.rows_per_block,
+            on_event=listener,
+        )
+        # 3. The report.
+        listener(Event("progress", "report", 0, 2, "risk"))
+        risk = _risk(plan, fitted, population)
+        listener(Event("progress", "report", 1, 2, "figures"))
+        more = {"risk": risk, "calibration": calibration, **_wording(plan, survey)}
+        report = _write_report(plan, fitted, population, out, command, more)
+        listener(Event("end", "report", 2, 2))
+    say(population.summary())
+    say(f"Report: {report}")
+    answer(
+        folder=out,
+        report=report,
+        seed=seed,
+        persons=population.n_persons,
+        households=population.n_households,
+        fallbacks=len(population.fallbacks),
+    )
+
+
+def _write_report(
+    plan: Any, fitted: Any, population: Any, out: Place, command: str, more: dict[str, Any]
+) -> Place:
+    from synthpop.population.storage import add_file
+    from synthpop.report.stored import store_report
+    from synthpop.report.write import report_source, write_stored
+
+    options = plan.report
+    source = report_source(
+        fitted.derived_survey(plan.run.strata),
+        population,
+        title=options.title,
+        provenance=_provenance(plan, command),
+        **more,
+    )
+    report = out / options.file
+    write_stored(report, source, population, audience=options.audience, language=options.language)
+    add_file(out, store_report(out, source))
+    add_file(out, report)
+    return report
+
+
+def _wording(plan: Any, survey: Any) -> dict[str, Any]:
+    """Labels and units of the variables, as far as they are known."""
+    from synthpop.microdata.dictionary import dictionary_of
+
+    if not plan.survey.demo:
+        variables = dictionary_of(survey.frame).variables.values()
+        return {
+            "labels": {item.name: item.label for item in variables if item.label},
+            "units": {item.name: item.unit for item in variables if item.unit},
+        }
+    from synthpop.datasets import DEMO_VARIABLES
+
+    labels = {variable.name: variable.label for variable in DEMO_VARIABLES}
+    units = {variable.name: variable.unit for variable in DEMO_VARIABLES if variable.unit}
+    return {"labels": {**labels, "age_class": "Age class"}, "units": units}
+
+
+def _provenance(plan: Any, command: str) -> dict[str, str]:
+    """Return the command, the date of the run file, and name and hash of the survey file."""
+    from synthpop.report.provenance import survey_file_facts
+
+    facts = {"Command": command}
+    if plan.report.date:
+        facts["Date"] = plan.report.date
+    if plan.survey.file:
+        facts |= survey_file_facts(plan.folder / plan.survey.file)
+    return facts
+
+
+def _risk(plan: Any, fitted: Any, population: Any) -> Any:
+    if plan.risk is None:
+        return None
+    from riskeval.attacks.matching.scenarios import intruder_scenarios
+
+    survey = fitted.derived_survey(plan.run.strata)
+    return intruder_scenarios(
+        survey.frame,
+        population,
+        plan.risk.keys,
+        plan.risk.target,
+        accuracy=plan.risk.accuracy,
+        intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
+        weights=survey.weights,
+    )
