@@ -82,7 +82,8 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     Returns
     -------
     Protected
-        All members of a household have its values. ``details``: ``households``.
+        All members of a household have its values, in the type of the column that they replace
+        where they fit it. ``details``: ``households``.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     for name in names:
         values = table[name].take(place)
         values.index = frame.index
-        released[name] = values
+        released[name] = _of_type(values, frame[name].dtype) if name in frame else values
     before = frame.copy(deep=False)
     for name in names:
         if name not in before:
@@ -135,3 +136,12 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
         notes=[f"Values of {plural(len(table), 'household')} were given to their members."],
         details={"households": len(table)},
     )
+
+
+def _of_type(values: pd.Series, dtype: Any) -> pd.Series:
+    """Return values in the type of the column that they replace, where none would be lost."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        fits = values.dropna().isin(dtype.categories).all()
+        return values.astype(dtype) if fits else values
+    plain = values.infer_objects()
+    return plain.astype(dtype) if plain.dtype.kind == dtype.kind and plain.notna().all() else plain

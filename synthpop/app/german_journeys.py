@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 JOURNEYS: dict[str, str] = {
+    "Household file": "Haushaltsdatei",
+    "You work on one row a household.": "Sie arbeiten mit einer Zeile je Haushalt.",
+    "Merge into the persons": "Mit den Personen zusammenführen",
+    "Back without merging": "Zurück, ohne zusammenzuführen",
+    "Work on the households": "Mit den Haushalten arbeiten",
+    "Protect what members share in one row a household; all of them get the result.": "Schützen "
+    "Sie, was Mitglieder gemeinsam haben, in einer Zeile je Haushalt; alle erhalten das Ergebnis.",
+    "Taking out the households": "Die Haushalte werden herausgelöst",
+    "Merging the households": "Die Haushalte werden zusammengeführt",
     # make this file pass
     "Make this file pass": "Grenzen einhalten",
     "Limits": "Grenzen",

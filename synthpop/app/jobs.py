@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.microdata.events import Listener
 
 if TYPE_CHECKING:
-    from htmltools import Tag
+    from htmltools import Tag, TagList
 
     from synthpop.app.project import Project
     from synthpop.app.view import View
@@ -106,5 +106,5 @@ class Journey:
     jobs: Mapping[str, BackgroundJob] = field(default_factory=dict)
     needs: Callable[[View], list[Need]] = lambda view: []
     bar: Callable[[View], Tag | None] = lambda view: None
-    side: Callable[[View], Tag | None] = lambda view: None
+    side: Callable[[View], Tag | TagList | None] = lambda view: None
     actions: Mapping[str, Action] = field(default_factory=dict)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.jobs import BackgroundJob, Commands
-from synthpop.app.protect import recode
+from synthpop.app.protect import households, recode
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
-from synthpop.app.protect.session import original, roles_stamp, session_of, steps_stamp
+from synthpop.app.protect.session import (
+    original,
+    recorded_step,
+    roles_stamp,
+    session_of,
+    steps_stamp,
+)
 from synthpop.app.reading import describe_columns, preview_source
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
@@ -145,16 +151,8 @@ def apply(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Run a method on the current file; returns the step as it is recorded."""
-    from riskeval.session.steps import to_json
-
     session = session_of(workspace, project.protect)
-    result = session.apply(arguments["verb"], **arguments["arguments"])
-    step = session.steps[-1]
-    return {
-        "verb": step.verb,
-        "parameters": {name: to_json(value) for name, value in step.parameters.items()},
-        "summary": result.summary(),
-    }
+    return recorded_step(session, session.apply(arguments["verb"], **arguments["arguments"]))
 
 
 def _add_step(value: Any) -> Commands:
@@ -174,5 +172,6 @@ JOBS: dict[str, BackgroundJob] = {
     "run_file": BackgroundJob(run_file, "Writing the run file"),
     "report": BackgroundJob(report, "Writing the report"),
     "export": BackgroundJob(export, "Writing the file"),
+    **households.JOBS,
     **DETAILS,
 }

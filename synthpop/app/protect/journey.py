@@ -22,7 +22,7 @@ JOURNEY = Journey(
     jobs=JOBS | search.JOBS,
     needs=standing,
     bar=side.render_bar,
-    side=side.render_history,
+    side=side.render_side,
     actions={
         "apply": methods.apply,
         "new_group": recode.new_group,

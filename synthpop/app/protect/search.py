@@ -10,7 +10,7 @@ from htmltools import Tag, TagChild, tags
 from synthpop.app.elements import ask, button, card, entry, picture, sending, waiting
 from synthpop.app.jobs import BackgroundJob, Commands, Need
 from synthpop.app.protect import needs as shown
-from synthpop.app.protect.session import session_of, steps_stamp
+from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.errors import Faults
@@ -188,22 +188,14 @@ def run_plan(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Run the steps of a plan on the current file; returns them as they are recorded."""
-    from riskeval.session.steps import from_json, to_json
+    from riskeval.session.steps import from_json
 
     session = session_of(workspace, project.protect)
     recorded = []
     for number_, step in enumerate(arguments["steps"]):
         listen(Event("progress", "plan", number_, len(arguments["steps"]), step["verb"]))
         parameters = {name: from_json(one) for name, one in step["parameters"].items()}
-        result = session.apply(step["verb"], **parameters)
-        last = session.steps[-1]
-        recorded.append(
-            {
-                "verb": last.verb,
-                "parameters": {name: to_json(one) for name, one in last.parameters.items()},
-                "summary": result.summary(),
-            }
-        )
+        recorded.append(recorded_step(session, session.apply(step["verb"], **parameters)))
     return {"steps": recorded}
 
 

@@ -65,6 +65,15 @@ def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
     return session
 
 
+def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
+    """Return the last step of a session as a project records it."""
+    from riskeval.session.steps import to_json
+
+    step = session.steps[-1]
+    parameters = {name: to_json(value) for name, value in step.parameters.items()}
+    return {"verb": step.verb, "parameters": parameters, "summary": result.summary()}
+
+
 def _all_steps(session: ProtectionSession) -> tuple[Any, ...]:
     return (*session.steps, *session.undone)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from htmltools import Tag, TagChild, tags
+from htmltools import Tag, TagChild, TagList, tags
 
 from synthpop.app.elements import button, command, help_line
+from synthpop.app.protect import households
 from synthpop.app.protect.needs import has_keys, standing
 from synthpop.app.sparks import spark_line
 from synthpop.app.view import View
@@ -63,6 +64,11 @@ def _figure(title: str, row: dict[str, Any], within: bool | None) -> Tag:
         class_=f"figure {mark}".strip(),
         title=row.get("meaning", ""),
     )
+
+
+def render_side(view: View) -> TagList:
+    """Return the history, and the way to the household file."""
+    return TagList(render_history(view), households.render(view))
 
 
 def render_history(view: View) -> Tag | None:

@@ -76,6 +76,7 @@ class ProtectState(Table):
     position: int = Field(default=0, ge=0)
     limits: dict[str, float | None] = Field(default_factory=dict)
     k: int = Field(default=3, ge=2)
+    persons: ProtectState | None = None  # waits while the work is on its household file
 
     @property
     def active(self) -> tuple[AppliedStep, ...]:
@@ -191,6 +192,42 @@ def redo(state: ProtectState) -> ProtectState:
     return go_to(state, min(len(state.steps), state.position + 1))
 
 
+def split_households(
+    state: ProtectState, file: str, name: str, columns: tuple[str, ...]
+) -> ProtectState:
+    """Go to the household file; the file of persons waits, with its steps."""
+    if state.persons is not None or state.roles.household is None:
+        faults = Faults("project")
+        faults.add("household file", "is open already, or no column is the household")
+        faults.raise_if_any()
+    shared = [one for one in columns if one != state.roles.household]
+    values: dict[str, Any] = {
+        role: tuple(one for one in value if one in shared)
+        if isinstance(value, tuple)
+        else (value if value in shared else None)
+        for role, value in state.roles.model_dump().items()
+    }
+    return ProtectState(
+        source=Source(name=name, file=file), roles=FileRoles(**values), limits=state.limits,
+        k=state.k, persons=state,
+    )  # fmt: skip
+
+
+def leave_households(state: ProtectState) -> ProtectState:
+    """Go back to the file of persons as it was."""
+    if state.persons is None:
+        faults = Faults("project")
+        faults.add("household file", "is not open")
+        faults.raise_if_any()
+    assert state.persons is not None
+    return state.persons
+
+
+def merge_households(state: ProtectState, step: dict[str, Any]) -> ProtectState:
+    """Go back to the file of persons, with the step that merges the protected households."""
+    return add_step(leave_households(state), **step)
+
+
 def set_limit(state: ProtectState, name: str, value: float | None) -> ProtectState:
     """Set what the office accepts; None: no limit."""
     from riskeval import Limits
@@ -213,6 +250,7 @@ COMMANDS: dict[str, Command] = {
     command.__name__: command
     for command in (
         open_file, set_reading, set_type, set_meaning, set_subset, set_role, set_roles, add_step,
-        take_steps, go_to, undo, redo, set_limit, set_k,
+        take_steps, go_to, undo, redo, split_households, leave_households, merge_households,
+        set_limit, set_k,
     )
 }  # fmt: skip

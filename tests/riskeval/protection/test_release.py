@@ -110,3 +110,21 @@ def test_a_household_file_goes_out_and_comes_back():
 def test_a_value_that_only_the_second_member_has_is_taken():
     data = pd.DataFrame({"home": [1, 1, 2], "rooms": [np.nan, 3.0, 5.0]})
     assert household_file(data, "home", variables="rooms")["rooms"].tolist() == [3.0, 5.0]
+
+
+def test_merged_household_values_keep_the_type_of_their_column():
+    levels = ["low", "mid", "high"]
+    people = pd.DataFrame(
+        {
+            "home": [1, 1, 2],
+            "rent": pd.Categorical(["low", "low", "high"], levels, ordered=True),
+            "rooms": pd.Series([3, 3, 5], dtype="int32"),
+        }
+    )
+    table = household_file(people, "home").assign(rent=["mid", "high"], rooms=[4, 4])
+    merged = merge_household_file(people, table.astype(object), "home").data
+    assert merged["rent"].dtype == pd.CategoricalDtype(["mid", "high"], ordered=True)
+    assert merged["rent"].tolist() == ["mid", "mid", "high"]
+    assert merged["rooms"].dtype == people["rooms"].dtype
+    grouped = merge_household_file(people, table.assign(rent=["any", "any"]), "home").data
+    assert grouped["rent"].tolist() == ["any"] * 3

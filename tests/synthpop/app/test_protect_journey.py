@@ -13,6 +13,7 @@ pytest.importorskip("shiny")
 
 from synthpop.app import shell
 from synthpop.app.protect.details_page import TITLES
+from synthpop.app.protect.session import session_of
 from synthpop.app.tab import Tab
 from tests.synthpop.app.helpers import do, open_tab, people, play, protecting
 
@@ -297,3 +298,35 @@ def test_labels_come_back_in_the_format_that_came_in(tmp_path: Path) -> None:
     released = read_table(tmp_path / "out" / "survey-protected.sav")
     assert dictionary_of(released)["sex"].label == "Sex of the person"
     assert set(released["sex"].dropna()) == {"male", "female"}
+
+
+def test_households_are_taken_out_protected_and_merged_back(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [{"action": "job", "name": "protect.split_households"}])
+    state = tab.project.protect
+    assert state.persons is not None
+    assert state.roles.keys == ("region",)  # age and sex differ within households
+    assert tab.view().value("protect.quick_risk")["records"] == 120
+    groups = {"west": ["A", "B"]}
+    recode = {"verb": "group_categories", "arguments": {"column": "region", "groups": groups}}
+    play(
+        tab,
+        [
+            {"action": "job", "name": "protect.apply", "arguments": recode},
+            {"action": "job", "name": "protect.merge_households"},
+        ],
+    )
+    merged = tab.project.protect
+    assert merged.persons is None
+    assert merged.roles == state.persons.roles
+    assert [step.verb for step in merged.active] == ["merge_household_file"]
+    assert merged.position == 1
+    workspace = tab.worker.workspace  # type: ignore[attr-defined]
+    released = session_of(workspace, merged).data
+    expected = people()["region"].astype(str).replace({"A": "west", "B": "west"})
+    assert released["region"].astype(str).tolist() == expected.tolist()
+    assert released["age"].equals(people()["age"])
+
+    play(tab, [{"action": "job", "name": "protect.split_households"}])
+    play(tab, [do("protect.leave_households")])
+    assert tab.project.protect == merged

@@ -1,0 +1,175 @@
+"""Everybody can use the app: axe-core on every view, without a mouse, on a small screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.synthpop.app.browsing import new_page, open_to_protect, take_roles
+from tests.synthpop.app.helpers import people
+
+pytestmark = pytest.mark.browser
+READ = "240 records, 7 columns"
+PICTURES = os.environ.get("APP_SCREENSHOTS")  # folder where each view is drawn, to look at
+
+
+@pytest.fixture
+def small(server: Any, browser: Any) -> Iterator[Any]:
+    """A page of 1024 points, with axe-core as axe-playwright-python brings it."""
+    axe = pytest.importorskip("axe_playwright_python")
+    context = browser.new_context(
+        locale="en-GB", viewport={"width": 1024, "height": 768}, accept_downloads=True
+    )
+    page = new_page(context, server)
+    page.axe = (Path(axe.__file__).parent / "axe.min.js").read_text()
+    yield page
+    context.close()
+    assert page.errors == []
+
+
+def check(page: Any, view: str) -> None:
+    """Let axe-core look at a view in both languages, and measure its width."""
+    page.evaluate(page.axe)
+    for language in ("de", "en"):
+        page.select_option("#language", language)
+        page.wait_for_function("name => document.documentElement.lang === name", arg=language)
+        result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        violations = [(one["id"], one["nodes"][0]["html"]) for one in result["violations"]]
+        assert violations == [], f"{view} ({language})"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1024, view
+        if PICTURES:
+            page.screenshot(path=f"{PICTURES}/{view}-{language}.png", full_page=True)
+
+
+def settle(page: Any) -> None:
+    """Wait until nothing is computed."""
+    page.wait_for_selector("#part-status .status", state="detached")
+    page.wait_for_selector(".waiting", state="detached")
+
+
+def visit(page: Any, key: str, view: str, checked: Callable[[Any, str], None] = check) -> None:
+    page.click(f"#{key}")
+    page.wait_for_selector(f"#{key}[aria-current], #{key}[aria-pressed=true]")
+    settle(page)
+    checked(page, view)
+
+
+def test_axe_finds_nothing_in_protect(small: Any, survey: Path) -> None:
+    page = small
+    check(page, "start")
+    open_to_protect(page, survey, READ)
+    page.click("#edit-age")
+    page.wait_for_selector("#label-age")
+    settle(page)
+    check(page, "protect-data")
+    take_roles(page)
+    visit(page, "page-roles", "protect-roles")
+    visit(page, "page-methods", "protect-methods")
+    for verb in ("group_categories", "local_suppression", "microaggregate", "record_swap"):
+        visit(page, f"verb-{verb}", f"protect-{verb}")
+    page.click("#verb-local_suppression")
+    page.click("#form-local_suppression #apply-step")
+    page.wait_for_selector("#step-1")
+    visit(page, "page-details", "protect-details")
+    for detail in ("violators", "risky", "suda", "diversity", "numeric", "recovery", "pair"):
+        visit(page, f"detail-{detail}", f"protect-{detail}")
+    visit(page, "page-search", "protect-search")
+    page.fill("#search-seconds", "2")
+    page.click("#search-plans")
+    page.wait_for_selector("h2:has-text('Plans')")
+    settle(page)
+    check(page, "protect-plans")
+    visit(page, "page-release", "protect-release")
+    page.click("#split-households")
+    page.wait_for_selector("#merge-households")
+    settle(page)
+    check(page, "protect-households")
+
+
+def test_axe_finds_nothing_in_judge(small: Any, survey: Path, tmp_path: Path) -> None:
+    page = small
+    release = tmp_path / "release.csv"
+    people().assign(age=people()["age"].to_numpy()[::-1]).to_csv(release, index=False)
+    page.click("#begin-judge")
+    page.set_input_files("#original-file", survey)
+    page.wait_for_selector("text=Original: 240 records, 7 columns")
+    page.set_input_files("#release-file", release)
+    page.wait_for_selector("text=release: 240 records")
+    settle(page)
+    check(page, "judge-files")
+    page.click("#page-roles")
+    page.click("#take-roles")
+    visit(page, "page-roles", "judge-roles")
+    visit(page, "page-judgement", "judge-before")
+    page.click("#judge-run")
+    page.wait_for_selector("h2:has-text('Attacks on release')")
+    settle(page)
+    check(page, "judge-judgement")
+
+
+def test_axe_finds_nothing_in_create(small: Any, survey: Path) -> None:
+    page = small
+    page.click("#begin-create")
+    page.set_input_files("#survey-file", survey)
+    page.click("#take-starter")
+    page.wait_for_selector("#page-recipe:not([aria-disabled])")
+    names = page.eval_on_selector_all("[id^=page-]", "all => all.map(one => one.id)")
+    for name in names:
+        visit(page, name, f"create-{name}")
+        if name == "page-population":
+            page.fill("#run-scale", "0.2")
+            page.press("#run-scale", "Tab")
+            page.click("#create-run")
+            page.wait_for_selector("h2:has-text('How well it fits the survey')")
+            check(page, "create-fit")
+
+
+def press_until(page: Any, key: str, most: int = 80) -> None:
+    """Go on with Tab until an element has the keyboard, and look that this is visible."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == key:
+            style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert style != "none"
+            return
+    raise AssertionError(f"{key} is not reached with Tab")
+
+
+def test_protect_without_a_mouse(small: Any, survey: Path) -> None:
+    page = small
+    press_until(page, "begin-protect")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#data-file")
+    page.set_input_files("#data-file", survey)  # the dialogue of the browser
+    page.wait_for_selector(f"text={READ}")
+    press_until(page, "page-roles")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#take-roles")
+    press_until(page, "take-roles")
+    page.keyboard.press("Space")
+    page.wait_for_selector(".bar:not(.older) .figure")
+    assert page.evaluate("document.activeElement.id") == "take-roles"  # drawn anew, still there
+    page.focus("#skip")
+    press_until(page, "page-methods")
+    page.keyboard.press("Enter")
+    press_until(page, "verb-global_recode")
+    press_until(page, "global_recode-column")
+    page.keyboard.type("age")
+    press_until(page, "global_recode-breaks")
+    page.keyboard.type("0, 40, 90")
+    page.keyboard.press("Enter")  # applies the method
+    page.wait_for_selector("#step-1")
+    page.wait_for_selector(".notice")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".notice", state="detached")
+    press_until(page, "undo")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#step-0[aria-current=step]")
+    assert page.evaluate("document.activeElement.id") == "undo"
+    press_until(page, "redo")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#step-1[aria-current=step]")
