@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS
+from riskeval.attacks.distance.files import shared_records
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.shares import excess
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
@@ -22,7 +24,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,8 @@ class SyntheticRisk(Result):
     story : str
         The scenario in sentences; empty for plain keys.
     seed : int
+    overlap : str
+        What is wrong with the hold-out where it holds records of the original; empty otherwise.
     """
 
     table: pd.DataFrame
@@ -56,6 +60,7 @@ class SyntheticRisk(Result):
     notes: dict[tuple[str, str], str]
     story: str
     seed: int
+    overlap: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table."""
@@ -71,6 +76,26 @@ class SyntheticRisk(Result):
         """Those of them that chance does not explain even as the most striking of all attacks."""
         return self._titles(self.table["above_among_all"])
 
+    @property
+    def copies(self) -> str:
+        """Sentence on copied records, where more equal an original one than chance explains.
+
+        The comparison is that of the distance screen: with strangers of a hold-out, without one
+        with the records of the original among themselves.
+        """
+        screen = self.results.get(("distance_screen", ""))
+        if screen is None or screen.copied is None or not screen.copied.is_above:
+            return ""
+        against = (
+            "strangers do"
+            if screen.baseline == "hold-out"
+            else "the original records do among themselves"
+        )
+        return (
+            f"{percent(screen.identical, 1)} of the synthetic records equal an original one, where "
+            f"{percent(screen.identical_baseline, 1)} of {against}"
+        )
+
     def _titles(self, rows: pd.Series) -> list[str]:
         chosen = self.table[rows].to_dict("records")
         return list(dict.fromkeys(_title(row["attack"], row["target"]) for row in chosen))
@@ -78,6 +103,8 @@ class SyntheticRisk(Result):
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""
         lines = [self._verdict()]
+        if self.overlap and self.above:
+            lines.append(f"{self.overlap}.")
         if self.story:
             lines.append(self.story)
         for row in self.table.to_dict("records"):
@@ -117,10 +144,13 @@ class SyntheticRisk(Result):
                 f"strangers, which {n_attacks} may also show by chance: {'; '.join(self.above)}"
                 f"{skipped}."
             )
+        copies = f" But {self.copies}: look for copied records." if self.copies else ""
+        if self.overlap:
+            return f"No verdict: {self.overlap} ({n_attacks}{skipped}).{copies}"
         if self.table["excess"].isna().all():
             return (
                 f"No verdict: without a hold-out nothing tells the risk of having taken part from "
-                f"what the keys tell about anybody ({n_attacks}{skipped})."
+                f"what the keys tell about anybody ({n_attacks}{skipped}).{copies}"
             )
         return (
             f"No attack finds clearly more about persons of the original than about strangers "
@@ -247,7 +277,27 @@ def assess_synthetic(
     inputs.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
     story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
-    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed)
+    overlap = "" if inputs.holdout is None else _overlap(inputs)
+    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed, overlap)
+
+
+def _overlap(inputs: AttackInput) -> str:
+    """Say that the hold-out holds records of the original, where chance does not explain it."""
+    assert inputs.holdout is not None
+    names = (*inputs.keys, *inputs.targets)
+    request = read_request(SUBJECT, names, categorical=inputs.categorical)
+    try:
+        shared, twins = shared_records(inputs.original, inputs.holdout, request)
+    except InputError:  # other types: each attack says so
+        return ""
+    beyond = excess(shared, twins, 0.99)
+    if beyond is None or not beyond.is_above:
+        return ""
+    return (
+        f"{count(int(shared.sum()))} of {count(len(shared))} records of the hold-out equal a "
+        f"record of the original in every key and target, where {percent(twins.mean(), 1)} do by "
+        "chance, so that they are no strangers"
+    )
 
 
 SUBJECT = "assess_synthetic"

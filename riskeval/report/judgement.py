@@ -28,6 +28,10 @@ NO_HOLDOUT = (
     "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
     "anybody. Give persons of the same population who were not in the original."
 )
+OVERLAP = (
+    "Records of the hold-out are in the original too, so that they are no strangers. Give persons "
+    "who were not in the original."
+)
 HIGHER = "higher"
 
 
@@ -150,6 +154,9 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         rows = [verdict("Participants and strangers", HIGHER, "bad", first, "#attacks")]
     elif risk.above:
         rows = [verdict("Participants and strangers", "signs", "look", first, "#attacks")]
+    elif risk.overlap:
+        text = OVERLAP if external else first
+        rows = [verdict("Participants and strangers", "no verdict", "look", text)]
     elif risk.table["excess"].isna().all():
         rows = [verdict("Participants and strangers", "no verdict", "none", NO_HOLDOUT)]
     else:
@@ -179,7 +186,7 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
         if usual != BLANK:
             share += f"; among {measured.against.removeprefix('records of ')}: {usual}"
         link = f"#{row_id(_key(attack, '', measured.info.name))}"
-        if one.is_above:
+        if one.is_above or risk.copies:
             return verdict("Copied records", "more", "bad", f"{share}.", link)
         word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
         return verdict("Copied records", word, level, f"{share}.", link)

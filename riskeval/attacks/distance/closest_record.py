@@ -62,6 +62,8 @@ class DistanceScreen(Result):
         Both shares beyond those of the hold-out; for households also "members", the share whose
         members are, on average, nearer to original persons than the same cut. Empty
         without a hold-out, since original records against each other allow no verdict.
+    copied : Excess or None
+        `identical` beyond that of the baseline, whichever it is.
     table : DataFrame
         ``file`` ("synthetic", "baseline"), quantiles 0.01, 0.05, 0.25, 0.5 of the distance to the
         closest original record (``dcr_<q>``) and median ratio of the distances to the closest
@@ -85,6 +87,7 @@ class DistanceScreen(Result):
     close_baseline: float
     close_interval: tuple[float, float]
     excess: dict[str, Excess]
+    copied: Excess | None
     table: pd.DataFrame
     per_record: pd.DataFrame
     baseline: str
@@ -104,6 +107,11 @@ class DistanceScreen(Result):
         low, high = self.close_interval
         above = [name for name, one in self.excess.items() if one.is_above]
         verdict = "Without a hold-out this gives no verdict."
+        if self.copied is not None and self.copied.is_above:
+            verdict = (
+                "Without a hold-out this gives no verdict, but more records are identical than "
+                "among the original ones: look for copies."
+            )
         if self.excess:
             verdict = "Neither is clearly more than strangers have."
         if above:
@@ -236,6 +244,7 @@ def distance_screen(
         excess={
             name: one for name, one in comparison.items() if holdout is not None and one is not None
         },
+        copied=comparison["identical"],
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
         per_record=pd.DataFrame(
             {"row": positions, "dcr": released[:, 0], "nndr": _ratio(released)}

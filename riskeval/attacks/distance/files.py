@@ -138,6 +138,49 @@ def as_points(
     return household_points(frames, names, request.household, numeric)
 
 
+def without_constants(
+    points: Points, weights: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of 0 for variables with one value in a file: they tell nothing of who is in it.
+
+    Their distance differs between persons for reasons that are not in the file. Where no variable
+    varies the weights stay.
+
+    Examples
+    --------
+    >>> points = Points(np.array([[1.0, 5.0], [2.0, 5.0]]), np.zeros((2, 1), dtype=np.int64))
+    >>> without_constants(points, (np.ones(2), np.ones(1)))
+    (array([1., 0.]), array([0.]))
+    """
+    known = np.where(points.codes < 0, np.nan, points.codes.astype(np.float64))
+    varying = []
+    for columns in (points.numbers, known):
+        spans = [np.ptp(c[~np.isnan(c)]) if (~np.isnan(c)).any() else 0.0 for c in columns.T]
+        varying.append(np.array(spans) > 0)
+    if not any(side.any() for side in varying):
+        return weights
+    return weights[0] * varying[0], weights[1] * varying[1]
+
+
+def shared_records(
+    original: pd.DataFrame, holdout: pd.DataFrame, request: AttackRequest
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which hold-out records equal an original one in all variables, and which originals another.
+
+    Returns
+    -------
+    bool, shape (m,), and bool, shape (n,)
+    """
+    frames = {"original": original, "holdout": holdout}
+    points, _ = as_points(frames, replace(request, household=None))
+    both = [np.column_stack([np.nan_to_num(it.numbers, nan=np.inf), it.codes])
+            for it in (points["original"], points["holdout"])]  # fmt: skip
+    number = np.unique(np.vstack(both), axis=0, return_inverse=True)[1].reshape(-1)
+    n = len(original)
+    sizes = np.bincount(number[:n], minlength=int(number.max(initial=-1)) + 1)
+    return sizes[number[n:]] > 0, sizes[number[:n]] > 1
+
+
 def sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
     """Draw at most so many of n rows, in order."""
     rows = rng.choice(n, most, replace=False) if n > most else np.arange(n)
@@ -157,6 +200,8 @@ def members_nearest(
     Members are persons of `base` themselves when a file is compared with itself: they are left out.
     """
     persons, weights = as_points(frames, replace(request, household=None))
+    if base == "synthetic":
+        weights = without_constants(persons[base], weights)
     space = Space(persons, weights, len(request.needed), workers=workers)
     result = []
     for role, chosen in drawn.items():

@@ -22,6 +22,7 @@ from riskeval.attacks.distance.files import (
     read_frames,
     sample,
     variables_of,
+    without_constants,
 )
 from riskeval.attacks.distance.space import TINY, Points, Space
 from riskeval.attacks.request import as_sentences, read_request
@@ -203,7 +204,8 @@ def membership(
 
     Notes
     -----
-    Missing values are left out of the comparison of a pair. All pairs are compared. With fewer than
+    Missing values are left out of the comparison of a pair, and variables that have one value in
+    the synthetic file of all comparisons. All pairs are compared. With fewer than
     25 strangers the interval is Newcombe's (2006), which is wide. What these attacks cannot see:
     members whose records the generator changed more than strangers' differ from the nearest
     synthetic one. Source: van Breugel et al. (2023), Membership inference attacks against synthetic
@@ -233,6 +235,7 @@ def membership(
     frames["synthetic"], _ = draw_synthetic(synthetic, request, most_synthetic, streams)
     notes = codes_note(frames["original"], variables_of(request), request.categorical, "by its gap")
     points, weights = as_points(frames, request)
+    weights = without_constants(points["synthetic"], weights)
     check_units(points, {"holdout": LEAST})
     if len(points["synthetic"]) == most_synthetic:
         notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")

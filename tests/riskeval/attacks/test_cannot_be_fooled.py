@@ -14,6 +14,7 @@ from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import auc, excess
 from riskeval.comparison.compare import compare
+from riskeval.report.judgement import verdict_rows
 from synthpop.microdata.errors import InputError
 
 KEYS = ["a", "b", "c", "d"]
@@ -385,3 +386,55 @@ def test_a_scenario_names_its_codes() -> None:
         "k has only 3 different whole values and counts as an amount (within 0.05 of the value, "
         "or near as a key); if these are codes of categories, name it in categorical",
     )
+
+
+class TestHoldouts:
+    """A verdict needs strangers; a copy needs none to be seen."""
+
+    def people(self, n: int, seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        return pd.DataFrame(
+            {"age": rng.integers(18, 80, n), "reg": rng.choice([*"abcdefgh"], n),
+             "income": rng.lognormal(10, 0.6, n).round(), "ill": rng.choice(["no", "flu"], n)}
+        )  # fmt: skip
+
+    def judge(self, release: pd.DataFrame, holdout: pd.DataFrame | None):
+        attacks = ["tcap", "membership", "distance_screen"]
+        return assess_synthetic(
+            self.people(300, 1), release, ["age", "reg", "income"], "ill", holdout=holdout,
+            attacks=attacks, seed=1,
+        )  # fmt: skip
+
+    def test_a_holdout_with_records_of_the_original_gives_no_verdict(self) -> None:
+        original, fresh, strangers = (self.people(300, seed) for seed in (1, 2, 3))
+        mixed = pd.concat([strangers[:150], original[:150]])
+        half = pd.concat([original[:150], fresh[150:]])
+        risk = self.judge(half, mixed)
+        first = risk.summary().splitlines()[0]
+        assert first.startswith("No verdict: 150 of 300 records of the hold-out equal a record")
+        assert verdict_rows(risk, False)[0]["word"] == "no verdict"
+        assert "150" not in verdict_rows(risk, True)[0]["reason"]
+        assert self.judge(half, strangers).overlap == ""
+        twins = pd.concat([original] * 2)  # coincidences of the original are no overlap
+        assert assess_synthetic(
+            twins[["reg", "ill"]], fresh, "reg", "ill", holdout=strangers, attacks=["tcap"], seed=1
+        ).overlap == ""  # fmt: skip
+
+    def test_a_copy_is_named_without_a_holdout(self) -> None:
+        original = self.people(300, 1)
+        first = self.judge(original, None).summary().splitlines()[0]
+        assert "100.0 % of the synthetic records equal an original one" in first
+        assert verdict_rows(self.judge(original, None), False)[1]["level"] == "bad"
+        fair = self.judge(self.people(300, 2), None)
+        assert fair.copies == ""
+        assert fair.summary().startswith("No verdict: without a hold-out")
+
+    def test_constant_columns_do_not_hide_members(self) -> None:
+        original, strangers = self.people(300, 1), self.people(300, 3)
+        names = ["age", "reg", "income", "ill"]
+        blurred = original.assign(age=40, reg="a")
+        risk = membership(original, blurred, names, holdout=strangers, seed=1)
+        assert risk.excess.is_above
+        assert risk.auc > 0.7
+        one_value = blurred.assign(income=1.0, ill="no")
+        assert not membership(original, one_value, names, holdout=strangers, seed=1).excess.is_above
