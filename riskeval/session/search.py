@@ -31,7 +31,7 @@ from synthpop.microdata.streams import Streams, resolve_seed
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
 
-PARAMETERS = {"seconds": Between(0, None, open="low"), "plans": Whole(1) | NONE}
+PARAMETERS = {"seconds": Between(0, None, open="low") | NONE, "plans": Whole(1) | NONE}
 SCORED = ("below_k", "expected_reidentifications", "expected_households", "interval_disclosure")
 """Risks that make up the one number of the front, each as a part of that of the original."""
 LIMITS = ("k", "cells_lost", "loss")
@@ -48,7 +48,7 @@ def search_plans(
     session: ProtectionSession,
     *,
     limits: Mapping[str, float] | None = None,
-    seconds: float = 60.0,
+    seconds: float | None = None,
     plans: int | None = None,
     recodings: Mapping[str, Sequence[Any]] | None = None,
     seed: int | None = None,
@@ -65,11 +65,11 @@ def search_plans(
         that fills in what the file gives back; any name of ``session.risk().table``;
         ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. Default:
         ``{"k": 3}``.
-    seconds : float
-        Time after which no further plan is begun.
+    seconds : float, optional
+        Time after which no further plan is begun. Default: 60, or no limit where `plans` is given.
     plans : int, optional
         Number of plans after which the search ends. The order of the search does not depend on
-        time: the same number gives the same result on any machine.
+        time: without `seconds` the same number gives the same result on any machine.
     recodings : mapping of key to sequence, optional
         What may be done with a key instead of what the search proposes: lists of breaks, or
         mappings of a new category to old ones, from fine to coarse. An empty list: the key stays.
@@ -112,13 +112,14 @@ def search_plans(
     started = time.monotonic()
     accepted = dict({"k": 3} if limits is None else limits)
     _check(session, accepted, seconds, plans, recodings)
+    longest = seconds or (60.0 if plans is None else np.inf)
     search = _Search(session, accepted, dict(recodings or {}), resolve_seed(seed))
     finished = True
     for _ in search.run():
         elapsed = time.monotonic() - started
         if progress is not None:
             progress(search.tried, elapsed)
-        if search.tried >= (plans or np.inf) or elapsed >= seconds:
+        if search.tried >= (plans or np.inf) or elapsed >= longest:
             finished = False
             break
     return search.result(finished)
@@ -127,7 +128,7 @@ def search_plans(
 def _check(
     session: ProtectionSession,
     limits: Mapping[str, float],
-    seconds: float,
+    seconds: float | None,
     plans: int | None,
     recodings: Mapping[str, Sequence[Any]] | None,
 ) -> None:

@@ -44,10 +44,10 @@ def test_simple_random_with_replacement(people: pd.DataFrame) -> None:
     again = survey.frame.groupby("x")["draw"].agg(["size", "max"])
     assert (again["size"] == again["max"]).all()
     few = SimpleRandom(10, replace=True)
-    totals = [total(draw_sample(people, few, seed=k)) for k in range(3000)]
+    totals = [total(draw_sample(people, few, seed=k)) for k in range(1200)]
     true = people["x"].sum()
-    assert np.mean(totals) == pytest.approx(true, rel=0.02)
-    assert np.var(totals) == pytest.approx(n**2 * people["x"].var(ddof=0) / 10, rel=0.1)
+    assert np.mean(totals) == pytest.approx(true, rel=0.03)
+    assert np.var(totals) == pytest.approx(n**2 * people["x"].var(ddof=0) / 10, rel=0.15)
     p = inclusion_probabilities_of(people, few)
     np.testing.assert_allclose(p, 1 - (1 - 1 / n) ** 10)
     joint = joint_probabilities_of(people, few)
@@ -72,7 +72,7 @@ def test_a_household_that_is_drawn_twice_is_two_households(people: pd.DataFrame)
     setup = draw_setup(people, design, n_samples=2, seed=2)
     stored = next(setup.surveys(people))
     assert (stored.n_households, stored.roles) == (60, survey.roles)
-    counts = [draw_sample(people, design, seed=k).weights.sum() for k in range(400)]
+    counts = [draw_sample(people, design, seed=k).weights.sum() for k in range(200)]
     assert np.mean(counts) == pytest.approx(len(people), rel=0.01)
 
 
@@ -94,18 +94,18 @@ def test_households_of_drawn_persons_come_whole(people: pd.DataFrame, design) ->
     p = inclusion_probabilities_of(people, collected)
     hits = np.zeros(40)
     totals = []
-    for seed in range(1500):
+    for seed in range(500):
         one = draw_sample(people, collected, seed=seed)
-        hits[one.frame["hid"].unique()] += 1 / 1500
+        hits[one.frame["hid"].unique()] += 1 / 500
         totals.append(total(one))
     first = people.drop_duplicates("hid").index
-    np.testing.assert_allclose(hits, p[first], atol=0.06)
-    assert np.mean(totals) == pytest.approx(people["x"].sum(), rel=0.03)
+    np.testing.assert_allclose(hits, p[first], atol=0.08)
+    assert np.mean(totals) == pytest.approx(people["x"].sum(), rel=0.05)
 
 
 def test_collecting_within_strata(people: pd.DataFrame) -> None:
     design = Stratified(5, by="region", within=Cluster("hid", SimpleRandom(1), collect=True))
-    totals = [draw_sample(people, design, seed=k).weights.sum() for k in range(600)]
+    totals = [draw_sample(people, design, seed=k).weights.sum() for k in range(300)]
     assert np.mean(totals) == pytest.approx(len(people), rel=0.02)
 
 

@@ -6,7 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Continuous, InputError, Pipeline, Relation, Structure, Survey
+from synthpop import (
+    Categorical,
+    Continuous,
+    InputError,
+    Pipeline,
+    Population,
+    Relation,
+    Structure,
+    Survey,
+    load_demo_survey,
+)
 from synthpop.conditional.members_before import (
     MOST_ROUNDS,
     BeforeRule,
@@ -115,40 +125,31 @@ def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_couples_of_the_demo_go_together():
-    """Correlation of couples' incomes: 0.186 in the survey, 0.08 when it was told apart only by
-    deciles of the first income; see benchmarks."""
-    from synthpop import load_demo_survey
+@pytest.fixture(scope="module")
+def demo_population() -> Population:
+    """A tenth of the demo population, with fixed amounts of pooling instead of their choice."""
 
     def quick(stage):
         number = 300 if stage.label == "structure" else 30
         return replace(stage, pooling=number) if hasattr(stage, "pooling") else stage
 
-    def couples(frame):
-        frame = frame[["db030", "relation", "netIncome"]]
-        head, partner = (frame[frame.relation == role] for role in ("head", "partner"))
-        both = head.merge(partner, on="db030")[["netIncome_x", "netIncome_y"]].dropna()
-        return float(np.corrcoef(both.to_numpy().T)[0, 1])
-
-    recipe = demo_runfile()
-    stages = [quick(stage) for stage in recipe.stages]
-    made = Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
-    assert 0.13 < couples(made.frame()) < 0.26
+    stages = [quick(stage) for stage in demo_runfile().stages]
+    return Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
 
 
-def test_nobody_takes_the_marginal_since_members_before_are_new():
+def test_couples_of_the_demo_go_together(demo_population: Population):
+    """Correlation of couples' incomes: 0.186 in the survey, 0.08 when it was told apart only by
+    deciles of the first income; see benchmarks."""
+    frame = demo_population.frame()[["db030", "relation", "netIncome"]]
+    head, partner = (frame[frame.relation == role] for role in ("head", "partner"))
+    both = head.merge(partner, on="db030")[["netIncome_x", "netIncome_y"]].dropna()
+    assert 0.13 < float(np.corrcoef(both.to_numpy().T)[0, 1]) < 0.26
+
+
+def test_nobody_takes_the_marginal_since_members_before_are_new(demo_population: Population):
     """What the survey never has beside a child leaves the child's distribution as it is."""
-    from synthpop import load_demo_survey
-
-    recipe = demo_runfile()
-    stages = [
-        replace(stage, pooling=300 if stage.label == "structure" else 30)
-        if hasattr(stage, "pooling")
-        else stage
-        for stage in recipe.stages
-    ]
-    made = Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
-    assert not [note for note in made.fallbacks if "the weighted marginal" in note.what]
-    frame = made.frame()
+    notes = [note.what for note in demo_population.fallbacks]
+    assert not [what for what in notes if "the weighted marginal" in what]
+    frame = demo_population.frame()
     children = frame[frame["age"] < 16]
     assert children[["pb190", "pl030", "netIncome"]].isna().all().all()
