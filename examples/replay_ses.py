@@ -5,7 +5,7 @@ Tables 5.1 to 5.5: by confidence intervals of the gender pay gap and of the Gini
 by a regression. The same is done here, with our numbers beside the printed ones, and with a fifth
 release: a sample of a synthetic population that was made from the file.
 
-    python examples/replay_ses.py [--data FILE] [--folder FOLDER] [--seed NUMBER]
+    python examples/replay_ses.py [--data FILE] [--folder FOLDER] [--seed NUMBER] [--facts FILE]
 
 `FILE` is the public synthetic survey of 15,691 employees (data set ``ses`` of the R package
 laeken, as Parquet). Where it is absent, the invented file of ``protect_earnings.py`` takes its
@@ -23,7 +23,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import pandas as pd
-from replay import paths, printed, section83, side_by_side, tables5
+from replay import facts, paths, printed, section83, side_by_side, tables5
 from replay.earnings import load, recoded
 from replay.releases import IMPORTANCE, declare, perturbed, synthetic
 
@@ -118,7 +118,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=SURVEY, help="Parquet file of the survey")
     parser.add_argument("--folder", type=Path, default=Path("replay-ses"))
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--facts", type=Path, help="write the numbers of the page, and nothing else"
+    )
     given = parser.parse_args()
+    if given.facts:
+        file, _ = load(given.data)
+        facts.store(given.facts, {**facts.risk_and_loss(file), **facts.five_releases(file)})
+        return
     given.folder.mkdir(parents=True, exist_ok=True)
     file, public = load(given.data)
     print(f"{'The public' if public else 'An invented'} file: {len(file):,} employees.")

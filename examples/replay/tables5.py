@@ -125,3 +125,10 @@ def against_manufacturing(printed: pd.DataFrame) -> pd.DataFrame:
     table.loc[branches] -= base
     table.loc["(Intercept)"] += base
     return table
+
+
+def slope(table: pd.DataFrame, name: str, terms: str) -> float:
+    """Return the least squares slope of a release's coefficients on the original ones."""
+    rows = table[table.index.str.startswith(terms)]
+    x, y = rows["original"] - rows["original"].mean(), rows[name] - rows[name].mean()
+    return float((x * y).sum() / (x * x).sum())

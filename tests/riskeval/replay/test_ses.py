@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from replay import earnings, paths, printed, releases, section83, side_by_side, tables5
+from replay import earnings, facts, paths, printed, releases, section83, side_by_side, tables5
 
 from riskeval import SampleSizes, individual_risk, k_anonymity, utility
 from riskeval.utility import coverage
@@ -307,13 +307,6 @@ def test_releases_come_in_the_order_of_the_book(
         assert table["rec+ls+noise"] < table["rec+ls+ma"]
 
 
-def slope(table: pd.DataFrame, name: str, terms: str) -> float:
-    """Least squares slope of a release's coefficients on the original ones."""
-    rows = table[table.index.str.startswith(terms)]
-    x, y = rows["original"] - rows["original"].mean(), rows[name] - rows[name].mean()
-    return float((x * y).sum() / (x * x).sum())
-
-
 def test_coefficients_shrink_where_the_book_says(
     original: pd.DataFrame, released: dict[str, pd.DataFrame]
 ) -> None:
@@ -321,13 +314,13 @@ def test_coefficients_shrink_where_the_book_says(
     theirs = tables5.against_manufacturing(printed.TABLE_55)
     ours = tables5.coefficients(tables5.regressions(original, released))
     for table in (ours, theirs):
-        assert slope(table, "rec+ls+ma", "NACE1=") == pytest.approx(1, abs=0.08)
-        assert slope(table, "rec+ls+noise", "NACE1=") == pytest.approx(1, abs=0.08)
-        assert 0.6 < slope(table, "pram+ma", "NACE1=") < 0.95
-        assert slope(table, "pram+ma", "education=") == pytest.approx(1, abs=0.05)
-        assert abs(slope(table, "rec+ls+shuffle", "NACE1=")) < 0.2
-    assert slope(ours, "rec+ls+shuffle 2", "NACE1=") > 0.8
-    assert slope(ours, "synthetic", "NACE1=") == pytest.approx(1, abs=0.3)
+        assert tables5.slope(table, "rec+ls+ma", "NACE1=") == pytest.approx(1, abs=0.08)
+        assert tables5.slope(table, "rec+ls+noise", "NACE1=") == pytest.approx(1, abs=0.08)
+        assert 0.6 < tables5.slope(table, "pram+ma", "NACE1=") < 0.95
+        assert tables5.slope(table, "pram+ma", "education=") == pytest.approx(1, abs=0.05)
+        assert abs(tables5.slope(table, "rec+ls+shuffle", "NACE1=")) < 0.2
+    assert tables5.slope(ours, "rec+ls+shuffle 2", "NACE1=") > 0.8
+    assert tables5.slope(ours, "synthetic", "NACE1=") == pytest.approx(1, abs=0.3)
 
 
 def test_errors_add_up(original: pd.DataFrame, released: dict[str, pd.DataFrame]) -> None:
@@ -388,6 +381,26 @@ def test_the_order_holds_over_seeds(original: pd.DataFrame) -> None:
     # with a standard error of 0.01 over eight seeds.
     expected = 1 - np.sqrt(2 / np.pi) / (2 * 1.959964)
     assert expected - 0.08 < table["synthetic"].mean() < expected + 0.03
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "methods" / "replay-ses.json"
+
+
+@pytest.mark.slow
+def test_the_page_shows_the_numbers_of_the_releases(file: pd.DataFrame) -> None:
+    """Those of section 8.3 are computed again by the page itself."""
+    stored, now = facts.stored(PAGE), facts.five_releases(file, seeds=(1,))
+    for name in ("table 5.2", "slopes", "side by side"):
+        assert facts.moved(now[name], stored[name]) == []
+
+
+def test_a_stored_number_that_moved_is_named(tmp_path: Path) -> None:
+    table = pd.DataFrame({"ours": [1.0, np.nan]}, index=["a", "b"])
+    facts.store(tmp_path / "facts.json", {"t": table})
+    stored = facts.stored(tmp_path / "facts.json")["t"]
+    assert facts.moved(table, stored) == []
+    assert facts.moved(table * 1.001, stored) == ["a, ours"]
+    assert facts.moved(table.fillna(0), stored) == ["b, ours"]
 
 
 def test_all_releases_side_by_side(
