@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 JOURNEYS: dict[str, str] = {
+    "Skip to the page": "Zur Seite springen",
+    "Recoded, so each file is shown in its own classes: {names}.": "Umcodiert, daher steht jede "
+    "Datei in ihren eigenen Klassen: {names}.",
+    "Row": "Zeile",
+    "Sample count": "Anzahl in der Stichprobe",
+    "Population count": "Anzahl in der Grundgesamtheit",
+    "Household risk": "Haushaltsrisiko",
+    "Records below {k}: {n}.": "Datensätze unter {k}: {n}.",
+    "From": "Von",
+    "To": "Bis",
+    "Difference": "Unterschied",
+    "Work on some of the records only (nothing given: on all)": "Nur einen Teil der Datensätze "
+    "bearbeiten (ohne Angabe: alle)",
     "Household file": "Haushaltsdatei",
     "You work on one row a household.": "Sie arbeiten mit einer Zeile je Haushalt.",
     "Merge into the persons": "Mit den Personen zusammenführen",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthpop.app.german import GERMAN
-from synthpop.microdata.language import gettext, use_language
+from synthpop.microdata.language import current_language, gettext, use_language
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 CATALOGUES: dict[str, dict[str, str]] = {"de": GERMAN}
@@ -27,3 +27,15 @@ def translate(language: str, text: str, **values: Any) -> str:
     with use_language(language):
         known = CATALOGUES.get(language, {}).get(text) or gettext(text)
     return known.format(**values) if values else known
+
+
+def t(text: str, **values: Any) -> str:
+    """Return a text of a job in the language that it runs in.
+
+    Examples
+    --------
+    >>> with use_language("de"):
+    ...     t("Cancel")
+    'Abbrechen'
+    """
+    return translate(current_language(), text, **values)

@@ -123,7 +123,12 @@ def _with_meanings(
 
 
 def write_table(
-    frame: pd.DataFrame, path: Path | str, *, private: bool = False, safe_csv: bool = False
+    frame: pd.DataFrame,
+    path: Path | str,
+    *,
+    private: bool = False,
+    safe_csv: bool = False,
+    csv: CsvOptions | None = None,
 ) -> None:
     """Write a frame with the labels of its dictionary, whole or not at all.
 
@@ -139,6 +144,9 @@ def write_table(
     safe_csv : bool
         In delimited text, put an apostrophe before text that a spreadsheet takes for a formula
         (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end).
+    csv : CsvOptions, optional
+        Separator, decimal sign and encoding of delimited text. Default: the comma (a tab in
+        ``.tsv``), the point and UTF-8.
 
     Raises
     ------
@@ -154,7 +162,13 @@ def write_table(
     table = without_formulas(table) if safe_csv and kind in (".csv", ".tsv") else table
     with replacing(file, private=private) as draft:
         try:
-            WRITERS[kind](table, draft, file)
+            options = {"csv": csv} if csv is not None and kind in (".csv", ".tsv") else {}
+            WRITERS[kind](table, draft, file, **options)
+        except UnicodeEncodeError as problem:
+            sign = problem.object[problem.start]
+            raise OutputError(
+                f"cannot write {file}: the sign {sign!r} is not in {problem.encoding}."
+            ) from None
         except ImportError as problem:
             extra = "pip install 'synthpop-riskeval[survey-files]'"
             needed = f"needs the package {problem.name}"
@@ -206,12 +220,17 @@ def _as_text_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
 
 
-def _write_csv(frame: pd.DataFrame, path: Path, target: Path) -> None:
-    frame.to_csv(path, index=False)
+def _write_text(separator: str) -> Callable[..., None]:
+    def written(
+        frame: pd.DataFrame, path: Path, target: Path, csv: CsvOptions | None = None
+    ) -> None:
+        options = csv or CsvOptions()
+        frame.to_csv(
+            path, index=False, sep=options.separator or separator, decimal=options.decimal or ".",
+            encoding=options.encoding,
+        )  # fmt: skip
 
-
-def _write_tsv(frame: pd.DataFrame, path: Path, target: Path) -> None:
-    frame.to_csv(path, index=False, sep="\t")
+    return written
 
 
 def _write_xlsx(frame: pd.DataFrame, path: Path, target: Path) -> None:
@@ -271,9 +290,9 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".rda": read_r,
     ".asc": read_fixed,
 }
-WRITERS: dict[str, Callable[[pd.DataFrame, Path, Path], None]] = {
-    ".csv": _write_csv,
-    ".tsv": _write_tsv,
+WRITERS: dict[str, Callable[..., None]] = {
+    ".csv": _write_text(","),
+    ".tsv": _write_text("\t"),
     ".parquet": _write_arrow_file(_to_parquet),
     ".arrow": _write_arrow_file(_to_feather),
     ".xlsx": _write_xlsx,

@@ -6,7 +6,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import card, command, entry, select, table, upload, waiting
+from synthpop.app.elements import card, checks, command, entry, select, table, upload, waiting
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
 from synthpop.app.sparks import spark_bars
@@ -22,6 +22,7 @@ DECIMALS = [("", "find out"), (".", "."), (",", ",")]
 THOUSANDS = [("", "none or find out"), (".", "."), (",", ","), (" ", "blank"), ("'", "'")]
 ENCODINGS = [("", "find out"), ("utf-8", "UTF-8"), ("latin-1", "Latin-1"), ("cp1252", "Windows"),
              ("utf-16", "UTF-16")]  # fmt: skip
+FEW_LEVELS = 15
 TYPES = [("", "find out"), ("number", "number"), ("text", "text"), ("category", "category")]
 
 
@@ -176,8 +177,6 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
     meaning = column.get("meaning", {})
     values = "\n".join(f"{code} = {text}" for code, text in meaning.get("values", []))
     missing = ", ".join(str(code) for code, _ in meaning.get("missing", []))
-    kept = next((one.values for one in view.project.protect.subset if one.column == name), ())
-    levels = [level for level, _ in column["levels"]][:60]
     return tags.div(
         tags.h3(name),
         tags.form(
@@ -199,29 +198,37 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
             f"type-{name}", t("Type"), [(v, t(x)) for v, x in TYPES], source.types.get(name, ""),
             message=command("protect.set_type", column=name), argument="kind",
         ) if source.is_text else None,
-        tags.form(
-            tags.fieldset(
-                tags.legend(t("Work on the records with these values only (none ticked: all)")),
-                tags.div(
-                    *[
-                        tags.label(
-                            tags.input(
-                                type="checkbox", name="values", value=level, data_many="",
-                                checked="" if level in kept else None,
-                                id=f"keep-{name}-{place}",
-                            ),
-                            level, class_="check",
-                        )
-                        for place, level in enumerate(levels)
-                    ],
-                    class_="checks",
-                ),
-            ),
-            tags.button(t("Choose the records"), type="submit", class_="button"),
-            data_send=sending({"action": "subset", "column": name}),
-        ) if levels else None,
+        _records(view, column),
         class_="inner",
     )  # fmt: skip
+
+
+def _records(view: View, column: dict[str, Any]) -> Tag | None:
+    """Return the form of the records to work on: ticked values, or a range of numbers."""
+    from synthpop.app.elements import sending
+
+    t, name = view.t, column["name"]
+    levels = [level for level, _ in column["levels"]]
+    chosen = next((one for one in view.project.protect.subset if one.column == name), None)
+    fields: TagChild = None
+    if (column["type"] == "number" and len(levels) > FEW_LEVELS) or not levels:
+        if not column["range"]:
+            return None
+        low, high = (chosen.low, chosen.high) if chosen else (None, None)
+        fields = tags.div(
+            entry(f"low-{name}", t("From"), low, name="low", kind="number", step="any"),
+            entry(f"high-{name}", t("To"), high, name="high", kind="number", step="any"),
+            class_="fields",
+        )
+    else:
+        values = chosen.values if chosen else ()
+        fields = checks(f"keep-{name}", t("Values"), levels, values, "values")
+    return tags.form(
+        tags.h4(t("Work on some of the records only (nothing given: on all)")),
+        fields,
+        tags.button(t("Choose the records"), type="submit", class_="button"),
+        data_send=sending({"action": "subset", "column": name}),
+    )
 
 
 def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:
@@ -246,5 +253,9 @@ def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:
 
 def set_subset(view: View, message: Any) -> list[dict[str, Any]]:
     """Return the command for the records to work on."""
-    values = message["entries"].get("values", [])
-    return [command("protect.set_subset", column=message["column"], values=values)]
+    from synthpop.app.forms import read_value
+
+    entries = message["entries"]
+    limits = {name: read_value(entries[name]) for name in ("low", "high") if name in entries}
+    values = entries.get("values", [])
+    return [command("protect.set_subset", column=message["column"], values=values, **limits)]

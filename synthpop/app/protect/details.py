@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.app.jobs import BackgroundJob
 from synthpop.app.protect.session import session_of
 from synthpop.app.tables import plain_table
+from synthpop.app.texts import t
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.events import Listener
 
@@ -24,7 +25,7 @@ Detail = Callable[["ProtectionSession", "FileRoles", dict[str, Any]], dict[str, 
 def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]) -> Any:
     """Records that fewer than k records share their keys with."""
     from riskeval import k_anonymity
-    from synthpop.microdata.text import plural
+    from synthpop.microdata.text import count
 
     k = int(arguments.get("k", 3))
     result = k_anonymity(session.data, list(roles.keys), k=k, weights=roles.weights)
@@ -33,7 +34,7 @@ def violators(session: ProtectionSession, roles: FileRoles, arguments: dict[str,
     below = rows[rows["f"] < k].sort_values("f", kind="stable")
     table = _records(below, roles)
     return {
-        "texts": [result.summary(), f"{plural(len(below), 'record')} below {k}."],
+        "texts": [result.summary(), t("Records below {k}: {n}.", k=k, n=count(len(below)))],
         "tables": [table],
     }
 
@@ -50,10 +51,10 @@ def risky(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any
 
 def _records(rows: pd.DataFrame, roles: FileRoles) -> dict[str, Any]:
     listed = rows[[*roles.keys, *(c for c in rows.columns if c not in roles.keys)]]
-    names = {"risk": "Risk", "f": "Sample count", "F": "Population count",
-             "household_risk": "Household risk"}  # fmt: skip
+    names = {"risk": t("Risk"), "f": t("Sample count"), "F": t("Population count"),
+             "household_risk": t("Household risk")}  # fmt: skip
     shown = listed.rename(columns=names)
-    shown.insert(0, "Row", [str(row + 1) for row in rows.index])
+    shown.insert(0, t("Row"), [str(row + 1) for row in rows.index])
     return plain_table(shown)
 
 

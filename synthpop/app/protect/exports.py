@@ -10,6 +10,8 @@ from synthpop.app.protect.session import session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.atomic import write_text
+from synthpop.microdata.delimited import CsvOptions
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
 
 if TYPE_CHECKING:
@@ -39,8 +41,13 @@ def script_text(workspace: Workspace, state: ProtectState) -> str:
     text = session.to_script(source_path=source, target_path=f"{stem(state)}-protected.parquet")
     lines = [_reading(state)]
     for one in state.subset:
-        rows = f"data[{one.column!r}].astype(str).isin({list(one.values)!r})"
-        lines.append(f"data = data[{rows}].reset_index(drop=True)")
+        lines.append(f"column = data[{one.column!r}]")
+        if one.values:
+            tests = [f"column.astype(str).isin({list(one.values)!r})"]
+        else:
+            limits = {">=": one.low, "<=": one.high}
+            tests = [f"(column {sign} {v!r})" for sign, v in limits.items() if v is not None]
+        lines.append(f"data = data[{' & '.join(tests)}].reset_index(drop=True)")
     text = text.replace(f"data = pd.read_parquet({source!r})", "\n".join(lines))
     text = text.replace(
         "import pandas as pd\n\n", "" if "pd." not in text else "import pandas as pd\n\n"
@@ -89,11 +96,17 @@ def run_file_text(state: ProtectState) -> str:
     Raises
     ------
     InputError
-        A step has arguments that a run file cannot hold.
+        A step has arguments that a run file cannot hold, or records were chosen or labels changed.
     """
     import tomli_w
 
     assert state.source is not None
+    faults = Faults("run file")
+    if state.subset:
+        faults.add("records", "were chosen", remedy="Take the script, or open a file of them.")
+    if state.source.labels:
+        faults.add("labels", "were changed", remedy="Take the script.")
+    faults.raise_if_any()
     source: dict[str, Any] = {"file": state.source.name}
     options = {
         name: value
@@ -127,8 +140,6 @@ def _run_file_step(step: AppliedStep) -> dict[str, Any]:
 
 
 def _toml(verb: str, name: str, value: Any) -> Any:
-    from synthpop.microdata.errors import Faults
-
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _toml(verb, name, item) for key, item in value.items()}
     if isinstance(value, list):
@@ -166,8 +177,8 @@ def export(
     workspace: Workspace, project: Project, arguments: dict[str, Any], listen: Listener
 ) -> Any:
     """Write the protected file: labels as in the original, records in random order."""
-    from riskeval.protect import write_release
-    from synthpop.microdata.errors import Faults
+    from riskeval.protect import release_file
+    from synthpop.microdata.files import write_table
 
     state = project.protect
     suffix = arguments.get("format") or format_of(state)
@@ -179,11 +190,12 @@ def export(
     faults.raise_if_any()
     session = session_of(workspace, state)
     name = f"{stem(state)}-protected{suffix}"
-    write_release(
-        workspace.target(name),
+    released = release_file(
         session.data,
         household=state.roles.household,
         drop=list(state.roles.identifiers),
         order=arguments.get("order") or None,
     )
+    csv = CsvOptions(arguments.get("separator"), arguments.get("decimal"))
+    write_table(released, workspace.target(name), private=True, csv=csv)
     return {"file": name}

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from synthpop.app.tables import plain_table
-from synthpop.microdata.language import gettext
+from synthpop.app.texts import t
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled, to_svg
 from synthpop.microdata.text import join
 
@@ -34,7 +34,9 @@ def before_and_after(session: ProtectionSession, names: list[str]) -> dict[str, 
     cells = result.cells[[*names, "original", "released", "difference"]]
     text = result.summary()
     picture = to_svg(_bars(cells, names), "pair", text)
-    return {"texts": [text], "tables": [plain_table(cells)], "pictures": [picture]}
+    heads = {"original": t("Original"), "released": t("Current"), "difference": t("Difference")}
+    table = plain_table(cells.rename(columns=heads))
+    return {"texts": [text], "tables": [table], "pictures": [picture]}
 
 
 def _is_recoded(before: pd.Series, after: pd.Series) -> bool:
@@ -47,9 +49,7 @@ def _each_for_itself(
     original: pd.DataFrame, current: pd.DataFrame, names: list[str], recoded: list[str]
 ) -> dict[str, Any]:
     """Return the table of each file by itself, and the bars of the first variable in both."""
-    text = gettext("Recoded, so each file is shown in its own classes: {names}.").format(
-        names=join(recoded)
-    )
+    text = t("Recoded, so each file is shown in its own classes: {names}.", names=join(recoded))
     tables = [
         frame.value_counts(names, dropna=False, sort=False)
         .rename("records")
@@ -87,7 +87,7 @@ def _side_by_side(counts: list[pd.Series], name: str) -> Figure:
     rows = min(MOST_BARS, max(len(one) for one in counts))
     figure = new_figure(WIDE, 1.0 + 0.22 * max(rows, 4))
     panels = figure.subplots(1, 2)
-    titles = (gettext("Original"), gettext("Current"))
+    titles = (t("Original"), t("Current"))
     for axes, one, colour, title in zip(panels, counts, (SAMPLE, POPULATION), titles, strict=True):
         shown = one.head(MOST_BARS)
         places = np.arange(len(shown))
@@ -146,8 +146,8 @@ def _bars(cells: pd.DataFrame, names: list[str]) -> Figure:
         part = part.head(MOST_BARS)
         places = np.arange(len(part))
         for shift, column, colour, label in (
-            (-0.2, "original", SAMPLE, "original"),
-            (0.2, "released", POPULATION, "current"),
+            (-0.2, "original", SAMPLE, t("Original")),
+            (0.2, "released", POPULATION, t("Current")),
         ):
             axes.barh(places + shift, part[column], 0.38, color=colour, label=label)
         axes.set_yticks(places, [str(value) for value in part[names[0]]])

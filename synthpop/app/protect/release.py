@@ -7,6 +7,7 @@ from htmltools import Tag, tags
 from synthpop.app.elements import ask, button, card, choose, select
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
+from synthpop.app.protect.data import DECIMALS, SEPARATORS
 from synthpop.app.protect.exports import FORMATS, format_of
 from synthpop.app.view import View
 from synthpop.microdata.text import join
@@ -22,6 +23,24 @@ ORDERS = {
 def needs(view: View) -> list[Need]:
     """Return what the page shows."""
     return shown.standing(view)
+
+
+def _chosen(view: View, option: str) -> str:
+    """Return the separator or decimal sign to write: as the file is read, if nothing is chosen."""
+    source = view.project.protect.source
+    default = {"separator": ",", "decimal": "."}[option]
+    return str(view.choice(f"write-{option}", getattr(source, option, None) or default))
+
+
+def _text_options(view: View) -> list[Tag]:
+    t = view.t
+    return [
+        select(f"write-{option}", t(title), [(value, t(text)) for value, text in pairs if value],
+               _chosen(view, option), message=choose(), argument=f"write-{option}")
+        for option, title, pairs in (
+            ("separator", "Separator", SEPARATORS), ("decimal", "Decimal sign", DECIMALS),
+        )
+    ]  # fmt: skip
 
 
 def render(view: View) -> Tag:
@@ -49,6 +68,7 @@ def render(view: View) -> Tag:
             tags.div(
                 select("format", t("Format"), [(one, one) for one in FORMATS], suffix,
                        message=choose(), argument="format"),
+                *(_text_options(view) if suffix == ".csv" else []),
                 select("order", t("Order of the records"), orders, order,
                        message=choose(), argument="order"),
                 class_="fields",
@@ -56,7 +76,9 @@ def render(view: View) -> Tag:
             tags.p(t("Identifiers are left out: {names}.", names=join(state.roles.identifiers)))
             if state.roles.identifiers
             else None,
-            button(t("Write the file"), ask("protect.export", format=suffix, order=order),
+            button(t("Write the file"),
+                   ask("protect.export", format=suffix, order=order,
+                       separator=_chosen(view, "separator"), decimal=_chosen(view, "decimal")),
                    kind="first", key="export"),
         ),
         card(

@@ -40,7 +40,10 @@ def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
     assert state.source is not None
     frame = workspace.frame(state.source)
     for one in state.subset:
-        rows = frame[one.column].astype(str).isin(one.values)
+        column = frame[one.column]
+        rows = column.astype(str).isin(one.values) if one.values else column.notna()
+        rows &= True if one.low is None else column >= one.low
+        rows &= True if one.high is None else column <= one.high
         frame = frame[rows.to_numpy()].reset_index(drop=True)
     return frame
 

@@ -60,10 +60,12 @@ class AppliedStep(Table):
 
 
 class Subset(Table):
-    """Records to work on: those with one of these values (as text) in a column."""
+    """Records to work on: those with one of these values (as text), or numbers from low to high."""
 
     column: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
 
 
 class ProtectState(Table):
@@ -121,10 +123,17 @@ def set_meaning(state: ProtectState, column: str, entry: dict[str, Any]) -> Prot
     return _reread(state, with_meaning(_source(state), column, entry))
 
 
-def set_subset(state: ProtectState, column: str, values: tuple[str, ...]) -> ProtectState:
-    """Keep the records with these values of a column only; no values: keep all."""
+def set_subset(
+    state: ProtectState,
+    column: str,
+    values: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float | None = None,
+) -> ProtectState:
+    """Keep the records with these values of a column, or from low to high; nothing: keep all."""
     others = tuple(one for one in state.subset if one.column != column)
-    new = (*others, Subset(column=column, values=values)) if values else others
+    chosen = Subset(column=column, values=values, low=low, high=high)
+    new = others if chosen == Subset(column=column) else (*others, chosen)
     return state.model_copy(update={"subset": new, "steps": (), "position": 0})
 
 

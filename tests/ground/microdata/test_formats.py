@@ -416,3 +416,13 @@ def test_whole_numbers_with_missing_ones_stay_whole(tmp_path: Path) -> None:
     for suffix in (".sav", ".dta", ".rds", ".xpt"):
         write_table(frame[["kids"]], tmp_path / f"s{suffix}")
         assert str(read_table(tmp_path / f"s{suffix}")["kids"].dtype) == "Int64", suffix
+
+
+def test_delimited_text_is_written_with_options(tmp_path):
+    frame = pd.DataFrame({"a": [1.5, 2.0], "b": ["ä", "x"]})
+    path = tmp_path / "file.csv"
+    write_table(frame, path, csv=CsvOptions(separator=";", decimal=",", encoding="latin-1"))
+    assert path.read_bytes().splitlines() == [b"a;b", b"1,5;\xe4", b"2,0;x"]
+    with pytest.raises(OutputError, match="the sign 'ä' is not in ascii"):
+        write_table(frame, path, csv=CsvOptions(encoding="ascii"))
+    assert path.read_bytes().startswith(b"a;b")

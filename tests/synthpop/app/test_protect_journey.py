@@ -330,3 +330,39 @@ def test_households_are_taken_out_protected_and_merged_back(tmp_path: Path) -> N
     play(tab, [{"action": "job", "name": "protect.split_households"}])
     play(tab, [do("protect.leave_households")])
     assert tab.project.protect == merged
+
+
+def test_records_are_chosen_by_a_range_and_the_script_repeats_that(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    form = {"action": "subset", "column": "age", "entries": {"low": "18", "high": "40.5"}}
+    play(tab, [form, {"action": "job", "name": "protect.script"}])
+    count = int(people()["age"].between(18, 40.5).sum())
+    assert tab.view().value("protect.columns")["records"] == count
+    text = tab.view().value("protect.script")["text"]
+    assert "data = data[(column >= 18.0) & (column <= 40.5)]" in text
+    play(tab, [{"action": "subset", "column": "age", "entries": {}}])
+    assert tab.project.protect.subset == ()
+
+
+def test_a_run_file_that_would_lose_a_choice_is_refused(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [do("protect.set_subset", column="sex", values=["male"]),
+               {"action": "job", "name": "protect.run_file"}])  # fmt: skip
+    assert tab.notice is not None
+    assert "records" in tab.notice.text
+    play(tab, [do("protect.set_subset", column="sex"),
+               do("protect.set_meaning", column="age", entry={"missing": [[0, ""]]}),
+               {"action": "job", "name": "protect.run_file"}])  # fmt: skip
+    assert "labels" in tab.notice.text
+
+
+def test_text_is_exported_with_its_separator_and_decimal_sign(tmp_path: Path) -> None:
+    tab = protecting(tmp_path, "survey.csv")
+    arguments = {"format": ".csv", "order": "keep", "separator": ";", "decimal": ","}
+    play(tab, [{"action": "job", "name": "protect.export", "arguments": arguments}])
+    file = tmp_path / "out" / "survey-protected.csv"
+    assert ";5,0" in file.read_text().splitlines()[1]
+    pd.testing.assert_frame_equal(
+        pd.read_csv(file, sep=";", decimal=",").drop(columns="hid"),
+        pd.read_csv(tmp_path / "data-1.csv").drop(columns="hid"),
+    )
