@@ -50,8 +50,9 @@ class SyntheticRisk(Result):
     story : str
         The scenario in sentences; empty for plain keys.
     seed : int
-    overlap : str
-        What is wrong with the hold-out where it holds records of the original; empty otherwise.
+    no_strangers : str
+        Why the hold-out holds no strangers: records of the original are in it, or the synthetic
+        file tells clearly more about it than about the original. Empty where neither shows.
     """
 
     table: pd.DataFrame
@@ -60,7 +61,7 @@ class SyntheticRisk(Result):
     notes: dict[tuple[str, str], str]
     story: str
     seed: int
-    overlap: str = ""
+    no_strangers: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table."""
@@ -103,8 +104,8 @@ class SyntheticRisk(Result):
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""
         lines = [self._verdict()]
-        if self.overlap and self.above:
-            lines.append(f"{self.overlap}.")
+        if self.no_strangers and self.above:
+            lines.append(f"{self.no_strangers}.")
         if self.story:
             lines.append(self.story)
         for row in self.table.to_dict("records"):
@@ -145,8 +146,8 @@ class SyntheticRisk(Result):
                 f"{skipped}."
             )
         copies = f" But {self.copies}: look for copied records." if self.copies else ""
-        if self.overlap:
-            return f"No verdict: {self.overlap} ({n_attacks}{skipped}).{copies}"
+        if self.no_strangers:
+            return f"No verdict: {self.no_strangers} ({n_attacks}{skipped}).{copies}"
         if self.table["excess"].isna().all():
             return (
                 f"No verdict: without a hold-out nothing tells the risk of having taken part from "
@@ -254,6 +255,7 @@ def assess_synthetic(
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
     rows: list[dict[str, Any]] = []
+    nearer: list[str] = []
     inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
         inputs.on_event(Event("progress", SUBJECT, done, len(jobs), _title(name, target)))
@@ -273,12 +275,27 @@ def assess_synthetic(
         note = _note(name, inputs, result, groups)
         if note:
             notes[name, target] = note
-        rows += [_row(name, target, one, len(jobs)) for one in ATTACKS[name].numbers(result)]
+        numbers = ATTACKS[name].numbers(result)
+        rows += [_row(name, target, one, len(jobs)) for one in numbers]
+        if any(one.excess is not None and one.excess.is_below_among(len(jobs)) for one in numbers):
+            nearer.append(_title(name, target))
     inputs.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
     story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
-    overlap = "" if inputs.holdout is None else _overlap(inputs)
-    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed, overlap)
+    no_strangers = "" if inputs.holdout is None else _no_strangers(inputs, nearer)
+    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed, no_strangers)
+
+
+def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
+    """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
+    reasons = [reason for reason in (_overlap(inputs),) if reason]
+    if nearer:
+        reasons.append(
+            f"the synthetic file tells more about the hold-out than about the original "
+            f"({'; '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
+            "holds persons of another kind"
+        )
+    return "; ".join(reasons)
 
 
 def _overlap(inputs: AttackInput) -> str:

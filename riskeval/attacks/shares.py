@@ -61,13 +61,23 @@ class Excess:
 
         The distance to the lower end is stretched by the ratio of the normal quantiles.
         """
+        return self.difference > (self.difference - self.lower) * self._stretch(n_attacks)
+
+    def is_below_among(self, n_attacks: int) -> bool:
+        """Whether strangers are attacked with more success, as the most striking of so many.
+
+        Then the hold-out holds no strangers, or persons of another kind.
+        """
+        return self.difference < (self.difference - self.upper) * self._stretch(n_attacks)
+
+    def _stretch(self, n_attacks: int) -> float:
         from scipy.stats import norm
 
-        spread, family = (
+        one, family = (
             float(norm.ppf((1 + corrected(self.confidence, self.n_tests * n)) / 2))
             for n in (1, n_attacks)
         )
-        return self.difference - (self.difference - self.lower) * family / spread > 0
+        return family / one
 
 
 def excess(

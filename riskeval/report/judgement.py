@@ -28,9 +28,9 @@ NO_HOLDOUT = (
     "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
     "anybody. Give persons of the same population who were not in the original."
 )
-OVERLAP = (
-    "Records of the hold-out are in the original too, so that they are no strangers. Give persons "
-    "who were not in the original."
+NO_STRANGERS = (
+    "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
+    "tells more about them. Give persons of the same kind who took part in neither."
 )
 HIGHER = "higher"
 
@@ -154,8 +154,8 @@ def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         rows = [verdict("Participants and strangers", HIGHER, "bad", first, "#attacks")]
     elif risk.above:
         rows = [verdict("Participants and strangers", "signs", "look", first, "#attacks")]
-    elif risk.overlap:
-        text = OVERLAP if external else first
+    elif risk.no_strangers:
+        text = NO_STRANGERS if external else first
         rows = [verdict("Participants and strangers", "no verdict", "look", text)]
     elif risk.table["excess"].isna().all():
         rows = [verdict("Participants and strangers", "no verdict", "none", NO_HOLDOUT)]

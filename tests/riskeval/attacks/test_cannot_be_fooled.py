@@ -414,11 +414,20 @@ class TestHoldouts:
         assert first.startswith("No verdict: 150 of 300 records of the hold-out equal a record")
         assert verdict_rows(risk, False)[0]["word"] == "no verdict"
         assert "150" not in verdict_rows(risk, True)[0]["reason"]
-        assert self.judge(half, strangers).overlap == ""
+        assert self.judge(half, strangers).no_strangers == ""
         twins = pd.concat([original] * 2)  # coincidences of the original are no overlap
         assert assess_synthetic(
             twins[["reg", "ill"]], fresh, "reg", "ill", holdout=strangers, attacks=["tcap"], seed=1
-        ).overlap == ""  # fmt: skip
+        ).no_strangers == ""  # fmt: skip
+
+    def test_a_file_made_from_the_holdout_gets_no_verdict(self) -> None:
+        strangers = self.people(300, 3)
+        risk = self.judge(strangers, strangers)
+        first = risk.summary().splitlines()[0]
+        assert first.startswith("No verdict: the synthetic file tells more about the hold-out")
+        assert "Membership inference" in first
+        assert verdict_rows(risk, False)[0]["word"] == "no verdict"
+        assert self.judge(self.people(300, 2), strangers).no_strangers == ""
 
     def test_a_copy_is_named_without_a_holdout(self) -> None:
         original = self.people(300, 1)
