@@ -24,7 +24,7 @@ Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the f
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
 Workers = Annotated[int, typer.Option(help="Threads; the numbers do not depend on it.")]
-Plan = Literal["assess", "protect"]
+Plan = Literal["assess", "protect", "compare", "judge", "intruders"]
 
 
 @app.command()

@@ -10,7 +10,8 @@ import pytest
 
 import riskeval.cli
 import synthpop.cli
-from riskeval.runfiles.schema import plan_schema
+from riskeval.runfiles import compare, intruders, judge
+from riskeval.runfiles.schema import TABLES, plan_schema
 from synthpop.microdata.schema import values_text
 from synthpop.runfiles.schema import runfile_schema
 from synthpop.stages.registry import STAGES
@@ -35,10 +36,23 @@ def test_every_stage_and_key_is_in_the_schema() -> None:
 
 
 def test_references_of_a_schema_are_there() -> None:
-    for schema in (runfile_schema(), plan_schema("assess"), plan_schema("protect")):
+    for schema in (runfile_schema(), *map(plan_schema, TABLES)):
         text = json.dumps(schema, default=str)
         names = {part.partition('"')[0] for part in text.split("#/$defs/")[1:]}
         assert names <= set(schema.get("$defs", {}))
+
+
+@pytest.mark.parametrize("plan", ["compare", "judge", "intruders"])
+def test_a_schema_has_the_sections_that_the_plan_reads(plan: str, tmp_path: Path) -> None:
+    sections = {"compare": compare, "judge": judge, "intruders": intruders}[plan].SECTIONS
+    schema = plan_schema(plan)
+    assert set(schema["properties"]) == set(sections)
+    assert set(schema["required"]) <= set(sections)
+    if plan == "compare":
+        step = schema["properties"]["release"]["items"]["properties"]["step"]
+        assert "pram" in step["items"]["properties"]["verb"]["enum"]
+    shown = call(riskeval.cli.main, "schema", plan, cwd=tmp_path)
+    assert json.loads(shown.stdout)["title"] == f"Run file of riskeval {plan}"
 
 
 def test_the_commands_write_it(tmp_path: Path) -> None:

@@ -1,11 +1,18 @@
-"""JSON schemas of the run files of ``riskeval assess`` and ``protect``, and their page."""
+"""JSON schemas of the run files of riskeval, and their page of reference."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from riskeval.attacks.registry import ATTACKS
+from riskeval.attacks.scenario import Scenario
+from riskeval.comparison.request import Indicators, Regression, SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.protect import VERBS
+from riskeval.runfiles.attack_files import ReleasedFile
+from riskeval.runfiles.compare import CompareRoles, ReleaseInput
+from riskeval.runfiles.intruders import IntruderOptions
+from riskeval.runfiles.judge import SyntheticInput
 from riskeval.runfiles.runfile import (
     AssessOptions,
     DataInput,
@@ -13,6 +20,7 @@ from riskeval.runfiles.runfile import (
     ReleaseOptions,
     RolesInput,
 )
+from synthpop.microdata.fileinput import FileInput
 from synthpop.microdata.schema import joined_schema, schema_of, table_page
 
 TABLES: dict[str, dict[str, Any]] = {
@@ -22,7 +30,53 @@ TABLES: dict[str, dict[str, Any]] = {
     "protect": {
         "data": DataInput, "roles": RolesInput, "release": ReleaseOptions, "report": PageOptions,
     },
+    "compare": {
+        "data": DataInput, "roles": CompareRoles, "release": ReleaseInput,
+        "indicators": Indicators, "regressions": Regression, "limits": dict[str, float],
+        "sample_sizes": SampleSizes, "report": PageOptions,
+    },
+    "judge": {
+        "data": DataInput, "synthetic": SyntheticInput, "holdout": FileInput,
+        "intruder": Scenario, "report": PageOptions,
+    },
+    "intruders": {
+        "data": DataInput, "population": ReleasedFile, "holdout": FileInput,
+        "intruder": Scenario, "options": IntruderOptions,
+    },
 }  # fmt: skip
+"""Run file -> table -> model that reads it."""
+
+SEVERAL = {"compare": ("release", "indicators", "regressions")}
+"""Tables of a run file that are given once or more, as ``[[release]]``."""
+
+SEED = {"type": "integer", "minimum": 0}
+KEYS: dict[str, dict[str, Any]] = {
+    "assess": {"options": {"type": "object"}},
+    "protect": {"out": {"type": "string"}},
+    "compare": {"holdout": schema_of(FileInput), "level": {"type": "number"}, "seed": SEED},
+    "judge": {
+        "attacks": {"anyOf": [
+            {"enum": ["all", *ATTACKS]}, {"type": "array", "items": {"enum": [*ATTACKS]}},
+        ]},
+        "n_groups": {"type": "integer", "minimum": 2}, "seed": SEED, "out": {"type": "string"},
+    },
+    "intruders": {"seed": SEED, "out": {"type": "string"}},
+}  # fmt: skip
+"""Run file -> keys beside the tables."""
+
+TEXTS = {
+    ("compare", "limits"): "Name of a number -> the most that is accepted (of utility: the least), "
+    'or "none" for no limit.',
+    ("judge", "holdout"): "Records that were not used to make the release: `file` and its reading.",
+}
+FIRST = ("assess", "protect")
+REQUIRED = {
+    "assess": ["data", "assess"],
+    "protect": ["data", "roles", "step"],
+    "compare": ["data", "roles", "release"],
+    "judge": ["data", "synthetic", "intruder"],
+    "intruders": ["data", "population", "intruder"],
+}
 HEAD = """# The run files of riskeval
 
 Which tables and keys may stand in the run files of `riskeval`, and what is the default of each?
@@ -45,45 +99,67 @@ def plan_schema(plan: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    plan : {"assess", "protect"}
+    plan : {"assess", "protect", "compare", "judge", "intruders"}
 
     Examples
     --------
     >>> sorted(plan_schema("assess")["properties"])
     ['assess', 'data', 'limits', 'options', 'report']
+    >>> plan_schema("judge")["required"]
+    ['data', 'synthetic', 'intruder']
     """
     properties = {name: schema_of(kind) for name, kind in TABLES[plan].items()}
-    if plan == "assess":
-        numbers = properties["limits"]["properties"]
-        properties["limits"]["properties"] = {
-            name: {"anyOf": [item, {"const": "none"}]} for name, item in numbers.items()
+    if plan in ("assess", "compare"):
+        limits = properties["limits"]
+        limits["properties"] = {
+            name: {"anyOf": [item, {"const": "none"}]}
+            for name, item in limits.get("properties", {}).items()
         }
-        properties["options"] = {"type": "object"}
-        return joined_schema("Run file of riskeval assess", properties, ["data", "assess"])
-    step = {"verb": {"enum": sorted(VERBS)}}
-    properties["step"] = {
+        if plan == "compare":
+            limits["additionalProperties"] = {"anyOf": [{"type": "number"}, {"const": "none"}]}
+    steps = {
         "type": "array",
-        "items": {"type": "object", "properties": step, "required": ["verb"]},
+        "items": {
+            "type": "object",
+            "properties": {"verb": {"enum": sorted(VERBS)}},
+            "required": ["verb"],
+        },
     }
-    properties["out"] = {"type": "string"}
-    return joined_schema("Run file of riskeval protect", properties, ["data", "roles", "step"])
+    if plan == "compare":
+        properties["release"]["properties"]["step"] = steps
+    for name in SEVERAL.get(plan, ()):
+        definitions = properties[name].pop("$defs", {})
+        properties[name] = {"type": "array", "items": properties[name], "$defs": definitions}
+    if plan == "protect":
+        properties["step"] = steps
+    if "intruder" in properties:
+        properties["intruder"]["properties"]["key_errors"] = {}  # a table or a list of pairs
+    properties |= KEYS[plan]
+    return joined_schema(f"Run file of riskeval {plan}", properties, REQUIRED[plan])
 
 
 def plans_page() -> str:
     """Return the page of reference of these run files, as Markdown."""
     lines = [*HEAD.splitlines(), ""]
-    described: set[str] = set()
+    described: dict[str, Any] = {}
     for plan, tables in TABLES.items():
         for name, kind in tables.items():
-            if name not in described:
-                head = f"`[{name}]` of {plan}" if name in (plan, "limits") else f"`[{name}]`"
-                lines += table_page(head, schema_of(kind))
-                described.add(name)
+            if described.get(name) is kind:
+                continue
+            brackets = f"[[{name}]]" if name in SEVERAL.get(plan, ()) else f"[{name}]"
+            is_own = name in (plan, "limits") or name in described or plan not in FIRST
+            head = f"`{brackets}` of {plan}" if is_own else f"`{brackets}`"
+            lines += table_page(head, schema_of(kind), TEXTS.get((plan, name), ""))
+            described.setdefault(name, kind)
+        if plan in KEYS and plan not in FIRST:
+            keys = ", ".join(f"`{key}`" for key in KEYS[plan])
+            lines += [f"Keys of {plan} beside the tables: {keys}.", ""]
     verbs = ", ".join(f"`{verb}`" for verb in sorted(VERBS))
     lines += [
         "## `[[step]]`",
         "",
-        f"One step of protection: `verb` and its arguments. Verbs: {verbs}.",
+        f"One step of protection, also `[[release.step]]` of compare: `verb` and its arguments. "
+        f"Verbs: {verbs}.",
         "",
         NEXT,
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
@@ -12,7 +13,7 @@ from synthpop.app.start import open_app
 from synthpop.cli.run import plan_of, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
-from synthpop.microdata.output import answer, say
+from synthpop.microdata.output import answer, progress, say, steps
 from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural
 
@@ -137,7 +138,9 @@ def calibrate(
         _fail(f"{file} has no table [calibrate].")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
-        result = plan.calibration(plan.read_survey())
+        with steps("calibrate", 2) as step:
+            survey = step("read the survey", plan.read_survey)
+            result = step("weights", partial(plan.calibration, survey))
     assert result is not None
     target = out or file.with_name(f"{file.stem}-calibrated.parquet")
     controls = target.with_name(f"{target.stem}-controls.csv")
@@ -181,8 +184,9 @@ def sample(
     if strata is not None:
         spread = Proportional(n) if allocation == "proportional" else Power(n)
         design = Stratified(spread, by=strata, within=unit)
-    survey = draw_sample(source, design, seed=seed)
-    write_table(survey.frame, out, safe_csv=safe_csv)
+    with steps("sample", 2) as step:
+        survey = step("draw", partial(draw_sample, source, design, seed=seed))
+        step("write", partial(write_table, survey.frame, out, safe_csv=safe_csv))
     say(f"{survey.summary()} Seed {survey.frame.attrs['seed']}. Wrote {out}.")
     answer(file=out, seed=survey.frame.attrs["seed"], persons=survey.n_persons)
 
@@ -198,7 +202,8 @@ def export(
         int | None, typer.Option(help="Draw so many households at random, with weights.")
     ] = None,
     households: Annotated[
-        bool, typer.Option("--households", help="One row a household, not a person.")
+        bool,
+        typer.Option("--households", help="One row a household, with the columns members share."),
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of --sample.")] = None,
     dictionary: Annotated[
@@ -225,7 +230,8 @@ def export(
         say(f"{to.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
         answer(losses=items)
 
-    rows = export_population(
+    write = partial(
+        export_population,
         source,
         to,
         strata=strata,
@@ -235,6 +241,8 @@ def export(
         safe_csv=safe_csv,
         on_losses=tell,
     )
+    with steps("export", 1) as step:
+        rows = step(to.name, write)
     say(f"Wrote {to}: {plural(rows, 'row')}.")
     answer(file=to, rows=rows)
     if dictionary is not None:
@@ -289,7 +297,8 @@ def verify(
     from synthpop.population.verify import verify as verify_folder
 
     try:
-        problems = verify_folder(folder)
+        with progress() as listener:
+            problems = verify_folder(folder, listener)
     except OutputError as problem:
         if repair is None:
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -96,8 +96,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> from importlib.util import find_spec
-    from pathlib import Path
+    >>> from pathlib import Path
     >>> plain({"file": Path("a.csv"), "gap": float("nan"), "n": (1, 2)})
     {'file': 'a.csv', 'gap': None, 'n': [1, 2]}
     """
@@ -145,6 +144,30 @@ def progress() -> Iterator[Listener]:
         return
     with bars() as listen:
         yield listen
+
+
+@contextmanager
+def steps(job: str, total: int) -> Iterator[Callable[[str, Callable[[], Any]], Any]]:
+    """Return what carries out one step of a job after the other, each seen in the bar.
+
+    Examples
+    --------
+    >>> with steps("sample", 2) as step:
+    ...     step("draw", lambda: 3) + step("write", lambda: 4)
+    7
+    """
+    with progress() as listen:
+        done = 0
+
+        def step(detail: str, run: Callable[[], Any]) -> Any:
+            nonlocal done
+            listen(Event("progress", job, done, total, detail))
+            result = run()
+            done += 1
+            listen(Event("end" if done == total else "progress", job, done, total))
+            return result
+
+        yield step
 
 
 class Bars:
@@ -232,5 +255,6 @@ __all__ = [
     "log_event",
     "plain",
     "progress",
-    "say"
+    "say",
+    "steps",
 ]  # fmt: skip

@@ -42,7 +42,8 @@ def export_population(
     sample : int, optional
         Draw so many households (persons where there are none) at random, with design weights.
     households : bool
-        One row a household: its id, stratum and size.
+        One row a household: its id, stratum, size, and the columns that are the same for all
+        members of every household.
     seed : int, optional
         Of the sample.
     safe_csv : bool
@@ -93,13 +94,13 @@ def export_population(
 def _part(population: Population, strata: Sequence[Any] | None, households: bool) -> pd.DataFrame:
     """Return the persons or households of some strata; only their rows are held."""
     if strata is None:
-        return population.households() if households else population.frame()
+        return population.households("shared") if households else population.frame()
     column = population.roles.strata
     field = next((item for item in population.fields if item.name == column), None)
     levels = () if field is None else field.levels
     wanted = [levels[place] for place in chosen_strata(strata, levels, column)]
     if households:
-        frame = population.households()
+        frame = population.households("shared")
         rows = frame[frame[str(column)].isin(wanted)]
     else:
         parts = [block[block[str(column)].isin(wanted)] for block in open_chunks(population)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from synthpop.microdata.atomic import replacing
-from synthpop.microdata.dictionary import schema_metadata
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.dictionary import schema_metadata, with_dictionary
+from synthpop.microdata.errors import Faults, OutputError
 from synthpop.microdata.files import with_whole_numbers, without_formulas
 from synthpop.microdata.places import Place, place
 
@@ -53,6 +55,38 @@ def arrow_stream(population: Population) -> pa.RecordBatchReader:
             yield from table.to_batches()
 
     return pa.RecordBatchReader.from_batches(first.schema, batches())
+
+
+def household_table(
+    population: Population, columns: Sequence[str], only_shared: bool
+) -> pd.DataFrame:
+    """Return one row a household; columns in which members differ are left out, or a fault."""
+    roles = population.roles
+    unit = roles.household or roles.person
+    size = roles.size if roles.household else None
+    head = [name for name in (unit, roles.strata, size) if name]
+    more = [name for name in columns if name not in head]
+    differing: set[str] = set()
+    parts = []
+    for block in population.iter_blocks([*head, *more]):
+        homes = pd.factorize(block[head[0]])[0]
+        is_first = ~block.duplicated(head[0]).to_numpy()
+        parts.append(block[is_first])
+        for name in more:
+            codes = pd.factorize(block[name])[0]
+            if (codes != codes[is_first][homes]).any():
+                differing.add(name)
+    faults = Faults("households")
+    for name in more if not only_shared else ():
+        if name in differing:
+            faults.add(name, "differs between members of a household", remedy="Leave it out.")
+    faults.raise_if_any()
+    names = [name for name in [*head, *more] if name not in differing]
+    if not parts:
+        return population.frame(names)
+    table = pd.concat(parts, ignore_index=True)[names]
+    dictionary = population.dictionary
+    return with_dictionary(table, dictionary) if len(dictionary) else table
 
 
 def write_parquet(

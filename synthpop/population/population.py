@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,13 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
-from synthpop.population.export import arrow_stream, to_arrow, write_csv, write_parquet
+from synthpop.population.export import (
+    arrow_stream,
+    household_table,
+    to_arrow,
+    write_csv,
+    write_parquet,
+)
 from synthpop.population.manifest import BlockRecord, Manifest, StoredRoles
 from synthpop.population.storage import file_hash, read_manifest
 from synthpop.population.verify import missing_parts
@@ -212,18 +218,31 @@ class Population(Result):
     def _names(self, columns: Sequence[str] | None) -> list[str]:
         return [field.name for field in self._chosen(columns)]
 
-    def households(self) -> pd.DataFrame:
-        """Return one row a household: its id, stratum and size."""
-        roles = self.roles
-        names = [name for name in (roles.household, roles.strata, roles.size) if name]
-        if roles.household is None:
-            names = [name for name in (roles.person, roles.strata) if name]
-        parts = [
-            part.drop_duplicates(names[0], ignore_index=True) for part in self.iter_blocks(names)
-        ]
-        if not parts:
-            return self.frame(names)
-        return self._with_dictionary(pd.concat(parts, ignore_index=True))
+    def households(self, columns: Sequence[str] | Literal["shared"] = ()) -> pd.DataFrame:
+        """Return one row a household: its id, stratum and size, and columns that members share.
+
+        Parameters
+        ----------
+        columns : sequence of str or "shared"
+            Further columns, which must be the same for all members; "shared": every such column.
+
+        Raises
+        ------
+        InputError
+            An unknown column, or one in which members of a household differ.
+
+        Examples
+        --------
+        >>> from synthpop import Pipeline, Structure, Survey
+        >>> data = pd.DataFrame({"hid": [1, 1, 2], "w": [2.0, 2.0, 3.0], "age": [40, 9, 71],
+        ...                      "tenure": ["owner", "owner", "tenant"]})
+        >>> survey = Survey(data, weight="w", household="hid")
+        >>> population = Pipeline([Structure(["age", "tenure"])]).fit(survey, seed=1).simulate()
+        >>> population.households("shared").columns.tolist()
+        ['hid', 'hsize', 'tenure']
+        """
+        shared = columns == "shared"
+        return household_table(self, self.columns if shared else self._names(columns), shared)
 
     def survey(self, columns: Sequence[str] | None = None) -> Survey:
         """Return the persons as a survey in which every row counts 1, to learn from.

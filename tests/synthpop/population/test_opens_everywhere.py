@@ -10,7 +10,8 @@ import pytest
 
 from synthpop import Continuous, Pipeline, Structure, Survey, open_population
 from synthpop.cli import main
-from synthpop.microdata.errors import OutputError
+from synthpop.microdata.errors import InputError, OutputError
+from synthpop.population.verify import verify
 from tests import console
 from tests.small import small_pipeline, small_survey
 
@@ -76,6 +77,34 @@ def test_whole_numbers_with_missing_ones_are_whole_in_the_folder(tmp_path) -> No
     dataset = ds.dataset(tmp_path / "p" / "population")
     assert {pq.read_schema(file).field("kids").type for file in dataset.files} == {pa.int64()}
     assert 0 < dataset.to_table()["kids"].null_count < len(population)
+    seen: list[str] = []
+    assert verify(tmp_path / "p", lambda event: seen.append(event.detail)) == []
+    assert seen == [block.file for block in population.manifest.blocks]
+
+
+def test_household_tables_have_the_columns_that_members_share(tmp_path) -> None:
+    frame = small_survey().frame.assign(
+        rooms=lambda x: pd.array(x["hid"] % 4 + 1, dtype="Int64"),
+        heating=lambda x: pd.Categorical(x["hid"] % 3 == 0),
+    )
+    frame.loc[frame["hid"] % 5 == 0, "rooms"] = pd.NA
+    survey = Survey(frame, **small_survey().roles.named())
+    recipe = Pipeline([Structure(["age", "rooms", "heating"])])
+    population = recipe.fit(survey, seed=1).simulate(out=tmp_path / "p", rows_per_block=500)
+    persons, table = population.frame(), population.households("shared")
+    assert "age" not in table
+    assert len(table) == population.n_households
+    merged = persons.merge(table, on="hid", suffixes=("", "_home"))
+    assert (merged["rooms"].fillna(-1) == merged["rooms_home"].fillna(-1)).all()
+    assert population.households(["rooms"]).columns.tolist() == [
+        *population.households().columns, "rooms",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="age: differs between members"):
+        population.households(["age"])
+    done = console.call(main, "export", tmp_path / "p", "--to", tmp_path / "h.csv", "--households",
+                        cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert {"rooms", "heating"} <= set(pd.read_csv(tmp_path / "h.csv").columns)
 
 
 def test_nothing_but_parquet_lies_in_the_folder_of_the_data(folder) -> None:
