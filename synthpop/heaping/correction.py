@@ -10,9 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from synthpop.heaping.arguments import (
+    heap_ages,
+    predictor_matrix,
+    read_ages,
+    read_fixed,
+    read_groups,
+    read_weights,
+    read_window,
+)
 from synthpop.heaping.index import whipple_index
-from synthpop.microdata.checks import as_frame, check_choice, check_weights
-from synthpop.microdata.codes import encode
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -20,8 +28,6 @@ from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import plural
 
 METHODS = ("lognormal", "normal", "uniform")
-STEPS = {"5year": 5, "10year": 10}
-HALF_WINDOW = {"5year": (2.0, 2.5), "10year": (5.0, 5.0)}  # normal and log-normal; uniform
 SMALLEST_AGE = 0.01  # stands for age 0 in logarithms
 
 
@@ -161,47 +167,40 @@ def correct_heaps(
     """
     seed = resolve_seed(seed)
     faults = Faults("correct_heaps")
-    values = _as_ages(ages, faults)
-    fixed_rows = _as_mask(fixed, len(values), faults)
-    w = _as_weights(weights, len(values), faults)
-    codes, labels = _as_groups(by, len(values), faults)
+    values = read_ages(ages, faults)
+    fixed_rows = read_fixed(fixed, len(values), faults)
+    w = read_weights(weights, len(values), faults)
+    codes, labels = read_groups(by, len(values), faults)
     check_choice(faults, "method", method, METHODS)
-    positions = _heap_ages(values, heaps, start, faults)
-    limits = _limits(heaps, window, method, faults)
+    positions = heap_ages(values, heaps, start, faults)
+    limits = read_window(heaps, window, method, faults)
     if model is not None and predictors is None:
         faults.add("model", "needs predictors", remedy="Give a table of predictors.")
-    design = None if predictors is None else _design(predictors, len(values), faults)
+    design = None if predictors is None else predictor_matrix(predictors, len(values), faults)
     faults.raise_if_any()
-    known = np.isfinite(values)
-    whole = np.floor(values)
-    predicted = None
-    if design is not None:
-        train = known & ~np.isin(whole, positions)
-        predicted = _predict(
-            design, values, train if train.sum() > design.shape[1] else known, model
-        )
-    draw = _Draws(method, *_log_moments(values[known]))
+    predicted = None if design is None else _predict(design, values, positions, model)
+    draw = _Draws(method, *_log_moments(values[np.isfinite(values)]))
+    people = _People(values, w, fixed_rows, predicted)
     streams, new, rows = Streams(seed), values.copy(), []
     for code, label in enumerate(labels):
-        inside = known & (codes == code)
         names = () if by is None else (label,)
-        surpluses = [_surplus(whole, inside, heap, w) for heap in positions]
+        # 1. The surplus of each heap; by groups it is what is left of the sum over all heaps.
+        surpluses = [_surplus(people, codes == code, heap) for heap in positions]
         share = 1.0 if by is None else _net_share(surpluses)
         for heap, surplus in zip(positions, surpluses, strict=True):
             rng = streams.at("correct_heaps", float(heap), *names)
-            surplus = replace(surplus, share=share)
-            chosen = surplus.choose(fixed_rows, rng)
-            drawn = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
-            if predicted is not None:
-                drawn = np.sort(drawn)[np.argsort(np.argsort(predicted[chosen], kind="stable"))]
-            new[chosen] = drawn
-            moved = int((drawn != heap).sum())
+            # 2. Persons who get a new age.
+            chosen = replace(surplus, share=share).choose(fixed_rows, rng)
+            # 3. New ages from a distribution around the heap, in the order of the predictions.
+            ages = draw(heap, max(0.0, heap - limits[0]), heap + limits[1], rng, len(chosen))
+            new[chosen] = people.in_order(ages, chosen)
+            moved = int((ages != heap).sum())
             rows.append((*names, heap, surplus.persons, surplus.expected, len(chosen), moved))
     first = () if by is None else ("by",)
     columns = [*first, "age", "persons", "expected", "drawn", "moved"]
     return HeapCorrection(
         ages=new,
-        changed=known & (np.floor(new) != whole),
+        changed=np.isfinite(values) & (np.floor(new) != np.floor(values)),
         heaps=pd.DataFrame(rows, columns=columns),
         whipple_before=whipple_index(values, w),
         whipple_after=whipple_index(new, w),
@@ -209,6 +208,23 @@ def correct_heaps(
         seed=seed,
         groups=None if by is None else _by_group(values, new, w, codes, labels),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """Ages, and what else is known of each person."""
+
+    ages: np.ndarray
+    weights: np.ndarray | None
+    fixed: np.ndarray
+    predicted: np.ndarray | None
+
+    def in_order(self, ages: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Hand out new ages in the order of the predicted ones, where there are such."""
+        if self.predicted is None:
+            return ages
+        ranks = np.argsort(np.argsort(self.predicted[rows], kind="stable"))
+        return np.sort(ages)[ranks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +263,16 @@ def _net_share(surpluses: Sequence[_Surplus]) -> float:
     return max(0.0, float(differences.sum())) / positive if positive > 0 else 0.0
 
 
-def _surplus(whole: np.ndarray, inside: np.ndarray, heap: float, w: np.ndarray | None) -> _Surplus:
-    def count(age: float) -> float:
-        rows = inside & (whole == age)
-        return float(rows.sum() if w is None else w[rows].sum())
+def _surplus(people: _People, of_group: np.ndarray, heap: float) -> _Surplus:
+    whole = np.where(of_group, np.floor(people.ages), np.nan)
 
-    rows = np.flatnonzero(inside & (whole == heap))
-    persons = count(heap) if w is not None else len(rows)
-    return _Surplus(rows, w, persons, (count(heap - 1) + count(heap + 1)) / 2.0)
+    def count(age: float) -> float:
+        rows = whole == age
+        return float(rows.sum() if people.weights is None else people.weights[rows].sum())
+
+    rows = np.flatnonzero(whole == heap)
+    persons = count(heap) if people.weights is not None else len(rows)
+    return _Surplus(rows, people.weights, persons, (count(heap - 1) + count(heap + 1)) / 2.0)
 
 
 def _by_group(
@@ -272,94 +290,6 @@ def _by_group(
         records.append((int(rows.sum()), *indices))
     columns = ["persons", "whipple_before", "whipple_after"]
     return pd.DataFrame(records, columns=columns, index=pd.Index(list(labels), name="by"))
-
-
-def _as_weights(weights: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray | None:
-    if weights is None:
-        return None
-    column = pd.Series(np.asarray(weights))
-    if len(column) != n:
-        faults.add("weights", f"{len(column)} weights for {n} ages", remedy="Give one per age.")
-        return None
-    return check_weights(faults, column, "weights")
-
-
-def _as_groups(by: Any, n: int, faults: Faults) -> tuple[np.ndarray, list[Any]]:
-    """Return the group of each row and the labels of the groups."""
-    if by is None:
-        return np.zeros(n, dtype=np.int64), ["all"]
-    column = by if isinstance(by, pd.Series) else pd.Series(by)
-    if len(column) != n:
-        faults.add("by", f"{len(column)} groups for {n} ages", remedy="Give one per age.")
-        return np.zeros(n, dtype=np.int64), ["all"]
-    codes, levels = encode(column)
-    present = np.unique(codes)
-    labels = ["missing" if code < 0 else levels[code] for code in present]
-    return np.searchsorted(present, codes), labels
-
-
-def _as_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
-    try:
-        values = np.array(ages, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        faults.add("ages", "are not numbers", remedy="Give ages in years.")
-        return np.empty(0)
-    if not np.isfinite(values).any():
-        faults.add("ages", "no age is known")
-    return values
-
-
-def _as_mask(fixed: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray:
-    mask = np.zeros(n, dtype=bool)
-    if fixed is None:
-        return mask
-    marked = np.asarray(fixed)
-    if marked.dtype == bool and marked.shape == (n,):
-        return marked
-    if marked.dtype == bool or (len(marked) and (marked.min() < 0 or marked.max() >= n)):
-        faults.add("fixed", f"is neither positions below {n} nor a bool array of that length")
-        return mask
-    mask[marked.astype(np.int64)] = True
-    return mask
-
-
-def _heap_ages(
-    values: np.ndarray, heaps: str | Sequence[float], start: float, faults: Faults
-) -> np.ndarray:
-    known = np.floor(values[np.isfinite(values)])
-    if isinstance(heaps, str):
-        check_choice(faults, "heaps", heaps, STEPS)
-        if heaps not in STEPS or len(known) == 0:
-            return np.empty(0)
-        if not 0 <= start <= known.max():
-            what = f"is {start:g}, the largest age is {known.max():g}"
-            faults.add("start", what, remedy="Give an age that occurs.")
-            return np.empty(0)
-        ages = np.arange(start, known.max() + 1, STEPS[heaps], dtype=np.float64)
-        return ages[ages > known.min()]
-    ages = np.asarray(heaps, dtype=np.float64)
-    for age in ages[~np.isin(ages, known)]:
-        faults.add("heaps", f"nobody is {age:g} years old", remedy="Leave this age out.")
-    return ages
-
-
-def _limits(
-    heaps: str | Sequence[float],
-    window: tuple[float, float] | None,
-    method: str,
-    faults: Faults,
-) -> tuple[float, float]:
-    if window is not None:
-        if len(window) != 2 or min(window) < 0 or sum(window) <= 0:
-            faults.add("window", f"{window!r} is not a pair of years", remedy="Give (2, 2).")
-            return 0.0, 0.0
-        extra = 0.5 if method == "uniform" and not isinstance(heaps, str) else 0.0
-        return window[0] + extra, window[1] + extra
-    if not isinstance(heaps, str):
-        faults.add("window", "is needed with a list of heaps", remedy="For instance (2, 2).")
-        return 0.0, 0.0
-    half = HALF_WINDOW.get(heaps, (0.0, 0.0))[1 if method == "uniform" else 0]
-    return half, half
 
 
 def _log_moments(values: np.ndarray) -> tuple[float, float]:
@@ -394,29 +324,13 @@ class _Draws:
         return np.floor(np.clip(ages, low, high) + 0.5)
 
 
-def _design(predictors: Any, n: int, faults: Faults) -> np.ndarray | None:
-    """Return numbers and dummies of categories, shape (n, p), with an intercept."""
-    frame = as_frame(predictors, "predictors")
-    if len(frame) != n:
-        faults.add("predictors", f"{plural(len(frame), 'row')} for {n} ages")
-        return None
-    parts = [np.ones((n, 1))]
-    for name in frame.columns:
-        column = frame[name]
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if numeric:
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            mean = float(np.nanmean(numbers)) if np.isfinite(numbers).any() else 0.0
-            parts.append(np.where(np.isfinite(numbers), numbers, mean)[:, None])
-        else:
-            codes, levels = encode(column)
-            parts.append((codes[:, None] == np.arange(-1, len(levels) - 1)).astype(np.float64))
-    return np.hstack(parts)
-
-
-def _predict(design: np.ndarray, ages: np.ndarray, train: np.ndarray, model: Any) -> np.ndarray:
+def _predict(design: np.ndarray, ages: np.ndarray, heaps: np.ndarray, model: Any) -> np.ndarray:
+    """Return the age that a regression predicts, fitted where there is no heap."""
+    known = np.isfinite(ages)
+    beside = known & ~np.isin(np.floor(ages), heaps)
+    train = beside if beside.sum() > design.shape[1] else known
     if model is None:
-        coefficients = np.linalg.lstsq(design[train], ages[train], rcond=None)[0]
+        coefficients: np.ndarray = np.linalg.lstsq(design[train], ages[train], rcond=None)[0]
         return design @ coefficients
     from sklearn.base import clone
 

@@ -14,7 +14,8 @@ from synthpop.microdata.streams import Streams
 from synthpop.microdata.survey import Survey
 from synthpop.sampling.draw import WEIGHT
 from synthpop.sampling.study_store import as_objects
-from synthpop.variance.bootstrap import Bootstrap, first_line
+from synthpop.variance.bootstrap import Bootstrap
+from synthpop.variance.bootstrap_plan import first_line
 
 Estimator = Callable[[Survey], Any]
 NUMBERS = ("estimate", "standard_error", "lower", "upper")

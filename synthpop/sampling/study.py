@@ -38,7 +38,7 @@ from synthpop.sampling.setup import SampleSetup
 from synthpop.sampling.source import in_memory
 from synthpop.sampling.study_result import FAILURES, GRID, Study
 from synthpop.sampling.study_store import StudyStore, as_objects
-from synthpop.variance.bootstrap import first_line
+from synthpop.variance.bootstrap_plan import first_line
 
 CHUNK = 10
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.heaping.correction import METHODS, STEPS, correct_heaps
+from synthpop.heaping.arguments import STEPS
+from synthpop.heaping.correction import METHODS, correct_heaps
 from synthpop.heaping.index import whipple_index
 from synthpop.microdata.checks import check_choice, check_columns
 from synthpop.microdata.errors import Faults, did_you_mean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import check_choice, check_columns, check_weights
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.design_variance import sampled_units, t_quantile
 from synthpop.microdata.errors import Faults, InputError
-from synthpop.microdata.indicators.results import OVERALL, Indicator
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
+from synthpop.variance.bootstrap_plan import (
+    BootstrapPlan,
+    Calibrator,
+    Estimator,
+    design_columns,
+    first_line,
+    read_plan,
+)
 from synthpop.variance.resampling import rescaled_bootstrap
-
-Estimator = Callable[..., Any]
-Calibrator = Callable[[Any, np.ndarray], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,39 +224,22 @@ def bootstrap(
         faults.raise_if_any()
     if isinstance(data, (list, tuple)):
         data = np.asarray(data)
-    n = len(data)
-    w_column = _column(faults, data, weights, "weights", n)
-    domains = None if by is None else _column(faults, data, by, "by", n)
-    members = None if household is None else _column(faults, data, household, "household", n)
     design = {
-        name: None if value is None else _design_columns(faults, data, value, name, n)
+        name: None if value is None else design_columns(faults, data, value, name)
         for name, value in (("strata", strata), ("cluster", cluster), ("fpc", fpc))
     }
-    faults.raise_if_any()
-    w, units = check_weights(faults, w_column, "weights"), None
+    plan = read_plan(faults, indicator, data, weights, by, household, calibrate)
+    units = None
     with faults.gathering():
         units = (
             survey.sampled_units
             if survey is not None
-            else sampled_units(n, single="it adds nothing to the variance", **design)
+            else sampled_units(len(data), single="it adds nothing to the variance", **design)
         )
     faults.raise_if_any()
-    assert w is not None
     assert units is not None
-    plan = _Plan(indicator, data, w, domains, _calibrator(calibrate), members)
-    rows = _presorted(data, calibrate)
-    start = plan.evaluate(rows, np.ones(n))
     seed = resolve_seed(seed)
-    streams, failures, drawn = Streams(seed), [], []
-    for r in range(replicates):
-        factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
-        try:
-            drawn.append(plan.evaluate(rows, factors))
-        except (InputError, ArithmeticError, ValueError) as problem:
-            failures.append((r, first_line(problem)))
-            drawn.append({})
-    labels = tuple(start)
-    values = np.array([[one.get(label, np.nan) for label in labels] for one in drawn])
+    start, values, failures = _replicate(plan, units, replicates, Streams(seed))
     estimates = np.array(list(start.values()), dtype=np.float64)
     freedom = units.degrees_of_freedom
     with warnings.catch_warnings():
@@ -260,25 +247,26 @@ def bootstrap(
         variances = np.nanvar(values, axis=0, ddof=1)
         limits = INTERVALS[interval](estimates, values, variances, level, freedom)
     return Bootstrap(
-        labels,
-        estimates,
-        values,
-        variances,
-        np.column_stack(limits),
-        level,
-        interval,
-        calibrate is not None,
-        len(units.stratum),
-        freedom,
-        seed,
-        tuple(failures),
-    )
+        tuple(start), estimates, values, variances, np.column_stack(limits), level, interval,
+        calibrate is not None, len(units.stratum), freedom, seed, failures,
+    )  # fmt: skip
 
 
-def first_line(problem: BaseException) -> str:
-    """Return what an error says, on one line, with its kind."""
-    text = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {text[:300]}"
+def _replicate(
+    plan: BootstrapPlan, units: Any, replicates: int, streams: Streams
+) -> tuple[dict[Any, float], np.ndarray, tuple[tuple[int, str], ...]]:
+    """Return estimates by label, those of replicates (replicate, label), and what failed."""
+    start = plan.evaluate(np.ones(len(plan.data)))
+    failures, replicated = [], []
+    for r in range(replicates):
+        factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
+        try:
+            replicated.append(plan.evaluate(factors))
+        except (InputError, ArithmeticError, ValueError) as problem:
+            failures.append((r, first_line(problem)))
+            replicated.append({})
+    values = np.array([[one.get(label, np.nan) for label in start] for one in replicated])
+    return start, values, tuple(failures)
 
 
 def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
@@ -287,103 +275,6 @@ def _check_numbers(faults: Faults, replicates: object, level: object) -> None:
         faults.add("replicates", f"is {replicates!r}", remedy="Give a whole number such as 200.")
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         faults.add("level", f"is {level!r}", remedy="Give a share such as 0.95.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    indicator: Estimator
-    data: Any
-    weights: np.ndarray
-    by: pd.Series | None
-    calibrator: Callable[[Any, np.ndarray, pd.Series | None], Any] | None
-    household: pd.Series | None
-
-    def evaluate(self, rows: np.ndarray, factors: np.ndarray) -> dict[Any, float]:
-        """Estimate from the rows with their weights times `factors`."""
-        drawn = rows[factors[rows] > 0]
-        part = self.data.iloc[drawn] if hasattr(self.data, "iloc") else self.data[drawn]
-        weights = self.weights[drawn] * factors[drawn]
-        if self.calibrator is not None:
-            members = None if self.household is None else self.household.iloc[drawn]
-            weights = np.asarray(self.calibrator(part, weights, members), dtype=np.float64)
-        if self.by is None:
-            return numbers_of_indicator(self.indicator(part, weights))
-        return numbers_of_indicator(self.indicator(part, weights, by=self.by.iloc[drawn]))
-
-
-def numbers_of_indicator(result: Any) -> dict[Any, float]:
-    """Return the numbers of what an indicator gives, by label."""
-    if isinstance(result, Indicator):
-        if not result.domains:
-            return {"value": result.value}
-        return dict(zip([OVERALL, *result.domains], result.values.tolist(), strict=True))
-    if isinstance(result, pd.Series):
-        result = result.to_dict()
-    if isinstance(result, Mapping):
-        return {label: float(value) for label, value in result.items()}
-    return {"value": float(result)}
-
-
-def _column(faults: Faults, data: Any, value: Any, name: str, n: int) -> pd.Series:
-    if isinstance(value, str) and isinstance(data, pd.DataFrame):
-        if check_columns(faults, data, [value], name):
-            return data[value].reset_index(drop=True)
-        return pd.Series(np.ones(n))
-    column = pd.Series(value).reset_index(drop=True)
-    if len(column) != n:
-        faults.add(
-            name,
-            f"{plural(len(column), 'entry', 'entries')} for {plural(n, 'row')}",
-            remedy="Give one value per row.",
-        )
-    return column
-
-
-def _design_columns(faults: Faults, data: Any, value: Any, name: str, n: int) -> Any:
-    """One column, or a frame of one column a stage; numbers as they are."""
-    if isinstance(value, pd.DataFrame):
-        return value.reset_index(drop=True)
-    several = isinstance(value, (list, tuple)) and isinstance(data, pd.DataFrame)
-    if several and all(isinstance(one, str) and one in data.columns for one in value):
-        return data[list(value)].reset_index(drop=True)
-    if np.ndim(value) == 0 and not isinstance(value, str):
-        return value
-    return _column(faults, data, value, name, n)
-
-
-def _presorted(data: Any, calibrate: Any) -> np.ndarray:
-    """Row order in which indicators of one column need not sort again."""
-    n = len(data)
-    if isinstance(data, pd.DataFrame) or calibrate is not None or np.ndim(data) != 1:
-        return np.arange(n)
-    try:
-        return np.argsort(np.asarray(data, dtype=np.float64), kind="stable")
-    except (TypeError, ValueError):
-        return np.arange(n)
-
-
-def _calibrator(
-    calibrate: Calibrator | Sequence[Any] | None,
-) -> Callable[[Any, np.ndarray, pd.Series | None], Any] | None:
-    if calibrate is None:
-        return None
-    if callable(calibrate):
-        function = calibrate
-        return lambda part, weights, members: function(part, weights)
-    from synthpop.calibration import calibrate as fit_weights
-
-    margins = list(calibrate)
-
-    def to_margins(part: pd.DataFrame, weights: np.ndarray, members: pd.Series | None) -> Any:
-        weight, household = "bootstrap weight", None
-        frame = part.assign(**{weight: weights})
-        if members is not None:
-            household = "bootstrap household"
-            frame[household] = members.to_numpy()
-        survey = Survey(frame, weight=weight, household=household)
-        return fit_weights(survey, margins, household_equal=household is not None).weights
-
-    return to_margins
 
 
 Limits = tuple[np.ndarray, np.ndarray]

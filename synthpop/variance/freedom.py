@@ -11,7 +11,7 @@ import pandas as pd
 from synthpop.microdata.design_variance import SampledUnits
 from synthpop.microdata.errors import InputError
 from synthpop.microdata.survey import Survey
-from synthpop.variance.bootstrap import numbers_of_indicator
+from synthpop.variance.bootstrap_plan import numbers_of_indicator
 
 GROUPS = 100
 

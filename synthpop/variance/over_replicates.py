@@ -14,7 +14,8 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.results import Result
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import number, plural, short_percent
-from synthpop.variance.bootstrap import bootstrap, numbers_of_indicator
+from synthpop.variance.bootstrap import bootstrap
+from synthpop.variance.bootstrap_plan import numbers_of_indicator
 from synthpop.variance.combine import combine
 from synthpop.variance.freedom import joint_degrees_of_freedom, sample_degrees_of_freedom
 

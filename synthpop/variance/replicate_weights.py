@@ -17,7 +17,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
-from synthpop.variance.bootstrap import numbers_of_indicator
+from synthpop.variance.bootstrap_plan import numbers_of_indicator
 from synthpop.variance.resampling import rescaled_bootstrap
 
 PARAMETERS = {
