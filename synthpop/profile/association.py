@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthpop.microdata.distances import expected_total_variation
+
 NUMBER_CLASSES = 10
 NOISE_FACTOR = 3.0
-LEAST_AGREEMENT = 0.03
+LEAST_DISTANCE, NOISE_TIMES = 0.03, 1.25
 LEAST_CORRELATION = 0.05
 Z_LIMIT = 3.0
 
@@ -44,10 +46,15 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     return float(max(0.0, whole - NOISE_FACTOR * chance))
 
 
-def members_agree(
+def members_depend(
     codes: np.ndarray, cells: np.ndarray, pairs: tuple[np.ndarray, np.ndarray], n_levels: int
 ) -> bool:
-    """Whether members have the same level more often than their cells of age and sex explain.
+    """Whether levels of two members go together beyond what their cells of age and sex explain.
+
+    The table of the two members' levels is held against the one that is expected where both are
+    drawn from the shares of their cells. Its total variation distance must be 3 %, and a quarter
+    more than chance lets expect. Levels that are alike count, and levels that complement each
+    other, as full-time work and housework.
 
     Parameters
     ----------
@@ -55,6 +62,13 @@ def members_agree(
     pairs : two int arrays
         Rows of the two members of each pair.
     n_levels : int
+
+    Examples
+    --------
+    >>> codes = np.tile([0, 1, 1, 0], 100)
+    >>> rows = np.arange(0, 400, 2)
+    >>> members_depend(codes, np.zeros(400, dtype=int), (rows, rows + 1), 2)
+    True
     """
     first, second = pairs
     if not len(first):
@@ -63,11 +77,11 @@ def members_agree(
     table = np.bincount(cells * n_levels + codes, minlength=n_cells * n_levels).astype(float)
     table = table.reshape(n_cells, n_levels)
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
-    expected = (shares[cells[first]] * shares[cells[second]]).sum(axis=1)
-    gap = (codes[first] == codes[second]) - expected
-    error = float(np.sqrt(max(expected.mean() * (1 - expected.mean()), 1e-12) / len(first)))
-    kappa = float(gap.mean()) / max(1 - float(expected.mean()), 1e-12)
-    return kappa > LEAST_AGREEMENT and float(gap.mean()) > Z_LIMIT * error
+    expected = shares[cells[first]].T @ shares[cells[second]]
+    counts = np.bincount(codes[first] * n_levels + codes[second], minlength=n_levels**2)
+    distance = float(np.abs(counts - expected.reshape(-1)).sum()) / (2 * len(first))
+    chance = expected_total_variation(expected.reshape(-1) / len(first), float(len(first)))
+    return distance > max(LEAST_DISTANCE, NOISE_TIMES * chance)
 
 
 def members_correlate(

@@ -290,7 +290,7 @@ class _Profiler(ColumnReader):
     # households and predictors
 
     def _mark_together(self, columns: dict[str, ColumnProfile]) -> None:
-        """Mark variables whose values members share more often than age and sex explain."""
+        """Mark variables that go together in a household beyond what age and sex explain."""
         if self.index is None or not (self.index.sizes > 1).any():
             return
         pairs = self.index.pairs()
@@ -301,7 +301,7 @@ class _Profiler(ColumnReader):
             values, codes = self.numbers[name], self.codes[name]
             agree = False
             if item.use == "categorical":
-                agree = association.members_agree(codes, cells, pairs, int(codes.max()) + 1)
+                agree = association.members_depend(codes, cells, pairs, int(codes.max()) + 1)
             elif item.use == "continuous" and values is not None:
                 agree = association.members_correlate(values, cells, pairs)
             if agree:

@@ -208,3 +208,15 @@ def test_a_code_for_no_answer_among_few_levels_is_noted() -> None:
     notes = {item.name: item.note for item in profile_survey(frame).columns}
     assert "−9 may be a code for missing" in notes["work"]
     assert "code for missing" not in notes["region"]
+
+
+def test_levels_that_complement_each_other_go_together() -> None:
+    from synthpop.profile.association import members_depend
+
+    rng = np.random.default_rng(4)
+    first = rng.integers(0, 3, 600)
+    other = np.where(rng.random(600) < 0.3, (first + 1) % 3, rng.integers(0, 3, 600))
+    codes = np.column_stack([first, other]).reshape(-1)
+    cells, rows = np.zeros(1200, dtype=np.int64), np.arange(0, 1200, 2)
+    assert members_depend(codes, cells, (rows, rows + 1), 3)
+    assert not members_depend(rng.permutation(codes), cells, (rows, rows + 1), 3)
