@@ -66,7 +66,8 @@ def run(
     """
     from dataclasses import replace
 
-    from synthpop.runfiles.runfile import check_targets, load_runfile
+    from synthpop.runfiles.checks import check_targets
+    from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
     if seed is not None:
@@ -92,7 +93,8 @@ def init(
 
     Example: synthpop init survey.sav --out survey.toml
     """
-    from synthpop.runfiles.template import profile_table, write_template
+    from synthpop.runfiles.template import write_template
+    from synthpop.runfiles.template_text import profile_table
 
     if len(files) > 1 and not eu_silc:
         _fail("Give one survey file, or the four files of EU-SILC with --eu-silc.")

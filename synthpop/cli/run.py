@@ -26,7 +26,7 @@ def plan_of(file: Path, folder: Path) -> Any:
 def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
     """Fit, simulate and report as a run file says; `command` is what stands in the report."""
     from synthpop.population.storage import run_seed
-    from synthpop.runfiles.runfile import check_risk
+    from synthpop.runfiles.checks import check_risk
 
     seed = run_seed(plan.run.seed, out)
     say(f"Seed {seed}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,13 @@ from synthpop.microdata.dictionary import dictionary_of
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.native import library_of
 from synthpop.microdata.show import bars, view
+from synthpop.microdata.survey_checks import (
+    check_complete,
+    free_name,
+    is_plain,
+    rows_that_differ,
+    table_of,
+)
 from synthpop.microdata.text import count, plural
 
 if TYPE_CHECKING:
@@ -113,9 +119,9 @@ class Survey:
         fpc: str | None = None,
     ) -> None:
         self.library = library_of(data)
-        self.frame: pd.DataFrame = as_frame(_table_of(data), "survey")
+        self.frame: pd.DataFrame = as_frame(table_of(data), "survey")
         if weight is None:
-            weight = _free_name(self.frame.columns)
+            weight = free_name(self.frame.columns)
             self.frame = self.frame.assign(**{weight: 1.0})
         self.roles = Roles(
             weight,
@@ -143,7 +149,7 @@ class Survey:
                 found = check_weights(faults, self.frame[name], name)
                 weights = found if role == "weight" else weights
         for role in ("household", "strata", "person", "psu", "design_strata", "fpc"):
-            _check_complete(faults, self.frame, there.get(role), role)
+            check_complete(faults, self.frame, there.get(role), role)
         if "household" in there:
             self._check_households(faults, there)
         if "person" in there and (self.roles.household is None or "household" in there):
@@ -172,7 +178,7 @@ class Survey:
             name = there.get(role)
             if name is None:
                 continue
-            rows = _rows_that_differ(household, encode(self.frame[name])[0])
+            rows = rows_that_differ(household, encode(self.frame[name])[0])
             if len(rows):
                 n_households = len(np.unique(household[rows]))
                 what = f"changes within {plural(n_households, 'household')}"
@@ -306,7 +312,7 @@ class Survey:
                 name, f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
             )
             faults.raise_if_any()
-        plain = values.to_numpy() if isinstance(values, pd.Series) and _is_plain(values) else values
+        plain = values.to_numpy() if isinstance(values, pd.Series) and is_plain(values) else values
         column = pd.Series(plain).reset_index(drop=True)
         frame = self.frame.assign(**{name: column})
         survey = Survey(frame, **self.roles.named())
@@ -368,44 +374,3 @@ def unit_of_households(survey: Survey) -> np.ndarray | None:
         return None
     first = survey.household_order[survey.household_offsets[:-1]]
     return pd.factorize(survey.frame[survey.roles.psu])[0][first].astype(np.int64)
-
-
-def _table_of(data: Any) -> Any:
-    """Return the table of a population; anything else as it is."""
-    frame = getattr(data, "frame", None)
-    return frame() if callable(frame) else data
-
-
-def _free_name(taken: Iterable[Any], name: str = "weight") -> str:
-    """Return `name`, with a number where it is taken."""
-    names = set(map(str, taken))
-    candidates = (name if k == 0 else f"{name}_{k}" for k in range(len(names) + 1))
-    return next(candidate for candidate in candidates if candidate not in names)
-
-
-def _is_plain(values: pd.Series) -> bool:
-    return isinstance(values.dtype, np.dtype)
-
-
-def _rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the rows whose code is not that of the first row of their household.
-
-    Rows without a household or without a value (code -1) are left out.
-    """
-    rows = np.flatnonzero((household >= 0) & (codes >= 0))
-    _, first, member = np.unique(household[rows], return_index=True, return_inverse=True)
-    differs = codes[rows] != codes[rows][first][member.reshape(-1)]
-    return rows[differs]
-
-
-def _check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
-    if name is None:
-        return
-    missing = frame[name].isna().to_numpy()
-    if missing.any():
-        faults.add(
-            name,
-            f"{role} is missing",
-            rows=np.flatnonzero(missing),
-            remedy="Every row needs one.",
-        )

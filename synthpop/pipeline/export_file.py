@@ -15,8 +15,9 @@ from synthpop.microdata.files import write_table
 from synthpop.microdata.losses import losses
 from synthpop.pipeline.fingerprint import chosen_strata
 from synthpop.population.population import Population
-from synthpop.sampling.designs import Cluster, SimpleRandom
+from synthpop.sampling.designs import SimpleRandom
 from synthpop.sampling.draw import draw_sample
+from synthpop.sampling.stage_designs import Cluster
 
 
 def export_population(

@@ -47,11 +47,9 @@ from synthpop.pipeline.replicates import (
 )
 from synthpop.pipeline.run import Run
 from synthpop.pipeline.simulate import Recipe
-from synthpop.population.manifest import (
-    RunIdentity,
-)
 from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.population import Population
+from synthpop.population.run_identity import RunIdentity
 from synthpop.population.storage import claim
 from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.blocks import BlockPlan, household_table, make_plan

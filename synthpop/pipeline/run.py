@@ -22,15 +22,10 @@ from synthpop.pipeline.postprocess import (
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
 from synthpop.population.lock import check_holder
-from synthpop.population.manifest import (
-    BlockRecord,
-    Manifest,
-    RunIdentity,
-    SampleRecord,
-    StoredRoles,
-)
+from synthpop.population.manifest import BlockRecord, Manifest, SampleRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
+from synthpop.population.run_identity import RunIdentity, StoredRoles
 from synthpop.population.storage import fallbacks_of, read_manifest, write_manifest
 from synthpop.stages.blocks import BlockPlan
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.block import Fallback
-from synthpop.microdata.codes import recode_to
 from synthpop.microdata.dataset import Field, restore_column
 from synthpop.microdata.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.errors import Faults, OutputError, did_you_mean
@@ -20,6 +19,7 @@ from synthpop.microdata.results import Result
 from synthpop.microdata.show import bars
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
+from synthpop.population.columns import REPAIR, column_values, damaged, empty_column, from_arrow
 from synthpop.population.export import (
     arrow_stream,
     household_table,
@@ -27,7 +27,8 @@ from synthpop.population.export import (
     write_csv,
     write_parquet,
 )
-from synthpop.population.manifest import BlockRecord, Manifest, StoredRoles
+from synthpop.population.manifest import BlockRecord, Manifest
+from synthpop.population.run_identity import StoredRoles
 from synthpop.population.storage import file_hash, read_manifest
 from synthpop.population.verify import missing_parts
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 SHOWN = 3
-REPAIR = "Check it with synthpop verify; run it again to repair it."
 
 
 class Population(Result):
@@ -122,11 +122,13 @@ class Population(Result):
         """
         fields = self._chosen(columns)
         if self._columns is not None:
-            data = {f.name: _own(f, self._columns[f.name]) for f in fields}
+            data = {f.name: column_values(f, self._columns[f.name]) for f in fields}
             return self._with_dictionary(pd.DataFrame(data, copy=False))
         parts = list(self.iter_blocks([field.name for field in fields]))
         if not parts:
-            columns_of = {field.name: restore_column(field, _empty(field)) for field in fields}
+            columns_of = {
+                field.name: restore_column(field, empty_column(field)) for field in fields
+            }
             return self._with_dictionary(pd.DataFrame(columns_of))
         return self._with_dictionary(pd.concat(parts, ignore_index=True))
 
@@ -149,7 +151,7 @@ class Population(Result):
         for block in self.manifest.blocks:
             if self._columns is not None:
                 stop = start + block.n_persons
-                data = {f.name: _own(f, self._columns[f.name][start:stop]) for f in fields}
+                data = {f.name: column_values(f, self._columns[f.name][start:stop]) for f in fields}
                 start = stop
             else:
                 data = self._read(block, fields)
@@ -355,7 +357,7 @@ class Population(Result):
                 raise damaged(
                     path, f"it has {count(table.num_rows)} rows, not {count(block.n_persons)}"
                 )
-            columns = {field.name: _from_arrow(field, table[field.name], path) for field in fields}
+            columns = {field.name: from_arrow(field, table[field.name], path) for field in fields}
         except (OSError, KeyError, pa.ArrowException) as problem:
             raise damaged(path, str(problem).splitlines()[0]) from None
         self._checked.add(block.file)
@@ -389,47 +391,3 @@ def open_population(path: Place | str) -> Population:
             f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{more}. {REPAIR}"
         )
     return Population(manifest, path=folder)
-
-
-def damaged(path: Place, what: str) -> OutputError:
-    """Return the error of a part that cannot be read as it was written."""
-    return OutputError(f"{path} is damaged: {what}. {REPAIR}")
-
-
-def _own(field: Field, values: np.ndarray) -> Any:
-    """Return a column that its reader may change: nothing of it is memory of the population."""
-    column = restore_column(field, values)
-    memory = column.codes if isinstance(column, pd.Categorical) else column
-    if isinstance(memory, np.ndarray) and np.may_share_memory(memory, values):
-        return column.copy()
-    return column
-
-
-def _from_arrow(field: Field, column: Any, path: Place) -> Any:
-    if field.kind == "categorical":
-        return restore_column(field, _codes(field, column, path).astype(field.dtype))
-    values = column.to_numpy()
-    return _own(field, values.astype(field.dtype, copy=False))
-
-
-def _codes(field: Field, column: Any, path: Place) -> np.ndarray:
-    """Return the codes of a column; its own dictionary must agree with the levels."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(column.type):
-        array = column.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):  # no rows, or more than one array holds
-            array = pa.concat_arrays(array.unify_dictionaries().chunks)
-        if array.dictionary.equals(pa.array(list(field.levels))):
-            codes: np.ndarray = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
-            return codes
-        column = column.cast(column.type.value_type)
-    codes, unknown = recode_to(column.to_pandas(), field.levels)  # Parquet codes text only
-    if unknown.any():
-        raise damaged(path, f"{field.name} has levels that the manifest does not have")
-    return codes
-
-
-def _empty(field: Field) -> np.ndarray:
-    return np.empty(0, dtype=field.dtype)

@@ -31,8 +31,9 @@ from synthpop.population.folders import (
     record_path,
 )
 from synthpop.population.lock import LOCK, only_writer
-from synthpop.population.manifest import RUNNING, BlockRecord, Manifest, RunIdentity
+from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
+from synthpop.population.run_identity import RunIdentity
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,11 +16,10 @@ from synthpop.microdata.errors import (
     InputError,
     MicrodataError,
     RunFileError,
-    did_you_mean,
 )
 from synthpop.microdata.events import Listener
 from synthpop.microdata.fileinput import FileInput
-from synthpop.microdata.places import Place, lies_below, place
+from synthpop.microdata.places import Place, place
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.tomlfile import check_sections, faults_of, read_toml, validate
 from synthpop.pipeline.engines import Workers
@@ -43,7 +42,6 @@ from synthpop.runfiles.tables import (
     SurveyInput,
 )
 from synthpop.stages.base import BlockStage
-from synthpop.stages.derive import Derive
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
 from synthpop.stages.recipe import check_recipe, expanded
 
@@ -260,72 +258,6 @@ def _roles(survey: SurveyInput) -> dict[str, Any]:
     """Return the roles that are given."""
     other = {*FileInput.model_fields, "population", "demo", "unweighted"}
     return survey.model_dump(exclude=other, exclude_none=True)
-
-
-def check_risk(plan: RunFile, survey: Survey) -> None:
-    """Check the variables of ``[risk]`` before anything is simulated.
-
-    Raises
-    ------
-    RunFileError
-        Lists every variable that survey or population will not have.
-    """
-    if plan.risk is None:
-        return
-    faults = Faults("run file", RunFileError)
-    roles = survey.roles
-    made = [name for stage in plan.stages for name in stage.provides]
-    derived = [stage.name for stage in plan.stages if isinstance(stage, Derive)]
-    population = [*(name for name in (roles.strata, roles.household_size) if name), *made]
-    known = [name for name in population if name in survey.frame.columns or name in derived]
-    for key, names in (("keys", plan.risk.keys), ("target", [plan.risk.target])):
-        for name in names:
-            if name not in known:
-                what = f"{name!r} is not in survey and population alike"
-                faults.add(f"[risk] {key}", what, remedy=did_you_mean(name, known))
-    faults.raise_if_any()
-
-
-def check_targets(plan: RunFile, out: Place, *, out_is_given: bool, anywhere: bool) -> None:
-    """Refuse a run file that writes outside of its own folder, or over a page that is not ours.
-
-    Parameters
-    ----------
-    plan : RunFile
-    out : path
-        Folder of the population.
-    out_is_given : bool
-        The user named the folder, not the run file.
-    anywhere : bool
-        The user allows the run file to write anywhere.
-
-    Raises
-    ------
-    RunFileError
-    """
-    faults = Faults("run file", RunFileError)
-    report = out / plan.report.file
-    remedy = "Give --anywhere if you trust the run file."
-    if not anywhere:
-        if not out_is_given and not lies_below(out, plan.folder):
-            faults.add(
-                "[run] out", f"{out} is outside of the folder of the run file", remedy=remedy
-            )
-        if not lies_below(report, out):
-            what = f"{report} is outside of the folder of the population"
-            faults.add("[report] file", what, remedy=remedy)
-        elif report.exists() and not _is_our_page(report):
-            what = f"{report} is there already and no report of synthpop"
-            faults.add("[report] file", what, remedy="Choose another name.")
-    faults.raise_if_any()
-
-
-def _is_our_page(path: Place) -> bool:
-    """Return whether a page names synthpop as what made it."""
-    try:
-        return 'name="generator" content="synthpop' in path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return False
 
 
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:

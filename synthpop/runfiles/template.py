@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from synthpop.microdata.text import count, join
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
 from synthpop.profile.profile import profile_survey, simulation_order
+from synthpop.runfiles.template_text import listed, number_list, plain, quoted, rounded_up
 from synthpop.stages.id_columns import SIZE_NAME
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
@@ -84,17 +84,17 @@ def _head(path: str, profile: SurveyProfile) -> list[str]:
         "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
         "",
         "[survey]",
-        f"file = {_text(path)}",
+        f"file = {quoted(path)}",
         "# Which column plays which part. Only weight is needed; without household every person",
         "# stands alone, without strata there is one stratum.",
     ]
     for role in ROLES:
         name = profile.roles.get(role)
-        lines.append(f"{role} = {_text(name)}" if name else f'# {role} = "..."')
+        lines.append(f"{role} = {quoted(name)}" if name else f'# {role} = "..."')
     if "weight" not in profile.roles:
         lines += ["# No column of weights was recognised: every row counts 1.", "unweighted = true"]
     for stratum, persons in profile.small_strata.items():
-        lines.append(f"# Stratum {_line(stratum)} has {count(persons)} sample persons only: models")
+        lines.append(f"# Stratum {plain(stratum)} has {count(persons)} sample persons only: models")
         lines.append("# borrow from the others there.")
     return lines
 
@@ -104,7 +104,9 @@ def _missing_codes(path: str, frame: pd.DataFrame, profile: SurveyProfile) -> li
     columns = [c.name for c in profile.with_use("categorical", "continuous")]
     numbers = {name: as_numbers(frame[name]) for name in columns if is_number(frame[name])}
     codes = {name: suspected_missing_codes(values) for name, values in numbers.items()}
-    entries = [f"{_text(name)} = {_numbers(values)}" for name, values in codes.items() if values]
+    entries = [
+        f"{quoted(name)} = {number_list(values)}" for name, values in codes.items() if values
+    ]
     if not entries or Path(path).suffix.lower() not in DELIMITED:
         return []
     return [
@@ -133,7 +135,7 @@ def _columns_left_out(profile: SurveyProfile) -> list[str]:
     if not items:
         return []
     lines = ["# Not simulated:"]
-    lines += [f"# {_line(item.name)}: is left out, {_line(item.why)}" for item in items]
+    lines += [f"# {plain(item.name)}: is left out, {plain(item.why)}" for item in items]
     return [*lines, ""]
 
 
@@ -149,8 +151,8 @@ def _imputation(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
         "# answer was not given, fill it first from similar rows:",
         "# [[stage]]",
         '# type = "impute"',
-        f"# variables = {_list(gaps)}",
-        f"# given = {_list(basic)}",
+        f"# variables = {listed(gaps)}",
+        f"# given = {listed(basic)}",
         "",
     ]
 
@@ -169,8 +171,8 @@ def _structure(profile: SurveyProfile) -> list[str]:
     if profile.relation:
         lines.append(f"# {profile.relation}: each household has one reference person.")
     if constant:
-        lines.append(f"# One value in each household: {join(map(_line, constant))}.")
-    lines += ["[[stage]]", 'type = "structure"', f"variables = {_list(variables)}"]
+        lines.append(f"# One value in each household: {join(map(plain, constant))}.")
+    lines += ["[[stage]]", 'type = "structure"', f"variables = {listed(variables)}"]
     if profile.age is not None and profile.age_breaks and profile.age in variables:
         key = json.dumps(profile.age, ensure_ascii=False)
         lines.append(f"jitter = {{ {key} = 2 }}     # ages up to four years from the copied ones")
@@ -185,10 +187,10 @@ def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
         "# person of that age has.",
         "[[stage]]",
         'type = "derive"',
-        f"name = {_text(_age_class(profile, frame))}",
-        f"source = {_text(profile.age)}",
-        f"breaks = {_numbers(profile.age_breaks)}",
-        f"labels = {_list(class_labels(profile.age_breaks))}",
+        f"name = {quoted(_age_class(profile, frame))}",
+        f"source = {quoted(profile.age)}",
+        f"breaks = {number_list(profile.age_breaks)}",
+        f"labels = {listed(class_labels(profile.age_breaks))}",
         "",
     ]
 
@@ -243,28 +245,31 @@ def _derived_from(source: str, profile: SurveyProfile) -> list[str]:
 
 def _derive(name: str, profile: SurveyProfile) -> list[str]:
     item, rule = profile.column(name), profile.derived[name]
-    lines = [f"# {_line(name)}: {_line(item.why)}.", "[[stage]]", 'type = "derive"']
-    lines.append(f"name = {_text(name)}")
+    lines = [f"# {plain(name)}: {plain(item.why)}.", "[[stage]]", 'type = "derive"']
+    lines.append(f"name = {quoted(name)}")
     if "expression" in rule:
-        return [*lines, f"expression = {_text(rule['expression'])}", ""]
-    lines.append(f"source = {_text(item.detail)}")
+        return [*lines, f"expression = {quoted(rule['expression'])}", ""]
+    lines.append(f"source = {quoted(item.detail)}")
     if "breaks" in rule:
-        lines += [f"breaks = {_numbers(rule['breaks'])}", f"labels = {_list(rule['labels'])}"]
+        lines += [
+            f"breaks = {number_list(rule['breaks'])}",
+            f"labels = {listed(rule['labels'])}",
+        ]
     else:
-        pairs = [f"{_text(old)} = {_text(new)}" for old, new in rule["mapping"].items()]
+        pairs = [f"{quoted(old)} = {quoted(new)}" for old, new in rule["mapping"].items()]
         lines.append(f"mapping = {{ {', '.join(pairs)} }}")
     return [*lines, ""]
 
 
 def _categorical(item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
-    return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {_text(item.name)}",
-            f"predictors = {_list(predictors)}", *_household(item), ""]  # fmt: skip
+    return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {quoted(item.name)}",
+            f"predictors = {listed(predictors)}", *_household(item), ""]  # fmt: skip
 
 
 def _reasons(item: ColumnProfile) -> list[str]:
-    lines = [f"# {_line(item.name)}: {_line(item.why)}."]
+    lines = [f"# {plain(item.name)}: {plain(item.why)}."]
     if item.note:
-        lines.append(f"# {_line(item.note)}.")
+        lines.append(f"# {plain(item.note)}.")
     return lines
 
 
@@ -272,7 +277,7 @@ def _household(item: ColumnProfile) -> list[str]:
     if item.together == "shared":
         return ['by_household = "shared"     # one value in each household']
     if item.together == "first":
-        return [f"by_household = {_text(SEQUENTIAL)}  # members of a household go together"]
+        return [f"by_household = {quoted(SEQUENTIAL)}  # members of a household go together"]
     return []
 
 
@@ -303,30 +308,16 @@ def _continuous(
     values: np.ndarray = column.dropna().to_numpy(dtype=np.float64)
     largest = float(values.max())
     positive = values[values > 0]
-    lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {_text(item.name)}",
-             f"predictors = {_list(predictors)}"]  # fmt: skip
+    lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {quoted(item.name)}",
+             f"predictors = {listed(predictors)}"]  # fmt: skip
     heavy = len(positive) >= FEWEST_FOR_TAIL and largest > TAIL_RATIO * np.quantile(positive, 0.95)
     if heavy:
         cap = rounded_up(ABOVE_LARGEST * largest)
         lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
         lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
     if group is not None and item.together != "shared":
-        lines.append(f"means_by = {_text(group)}     # its means by this category are held")
+        lines.append(f"means_by = {quoted(group)}     # its means by this category are held")
     return [*lines, *_household(item), ""]
-
-
-def rounded_up(value: float, digits: int = 2) -> float:
-    """Round a positive number up to some significant digits.
-
-    Examples
-    --------
-    >>> rounded_up(123456.0), rounded_up(0.0)
-    (130000.0, 0.0)
-    """
-    if value <= 0:
-        return 0.0
-    step = 10.0 ** (np.floor(np.log10(value)) - digits + 1)
-    return float(np.ceil(value / step) * step)
 
 
 def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
@@ -335,13 +326,13 @@ def _components(profile: SurveyProfile, always: Sequence[str]) -> list[str]:
         by = [*(profile.split_by.get(total) or always[:1]), total]
         parts = profile.totals[total]
         lines += [
-            f"# {_line(total)} is the sum of these columns in the survey: it is drawn as a whole",
+            f"# {plain(total)} is the sum of these columns in the survey: it is drawn as a whole",
             "# and split, so that the parts add up.",
             "[[stage]]",
             'type = "components"',
-            f"total = {_text(total)}",
-            f"parts = {_list(parts)}",
-            f"by = {_list(by)}",
+            f"total = {quoted(total)}",
+            f"parts = {listed(parts)}",
+            f"by = {listed(by)}",
             "",
         ]
     return lines
@@ -362,7 +353,7 @@ def _second_pass(profile: SurveyProfile) -> list[str]:
         "# (but those with by_household):",
         "# [[stage]]",
         '# type = "gibbs_pass"',
-        f"# variables = {_list(coded)}",
+        f"# variables = {listed(coded)}",
         "# passes = 2",
         "",
     ]
@@ -375,7 +366,7 @@ def _more_tables(profile: SurveyProfile) -> list[str]:
     numbers = [item.name for item in profile.with_use("continuous")]
     keys = [name for name in (*keys, *coded[:2]) if name]
     margin = [name for name in (profile.roles.get("strata"), profile.sex) if name]
-    columns = ", ".join(map(_line, [*margin, "total"]))
+    columns = ", ".join(map(plain, [*margin, "total"]))
     lines = [
         "# Totals known from elsewhere bring two-way tables a quarter to a third nearer to the",
         f"# country. One CSV file a table, with the columns {columns}:",
@@ -387,45 +378,11 @@ def _more_tables(profile: SurveyProfile) -> list[str]:
         lines += [
             "# What would an intruder learn who knows the keys of persons in the survey?",
             "# [risk]",
-            f"# keys = {_list(keys)}",
-            f"# target = {_text(numbers[0])}",
+            f"# keys = {listed(keys)}",
+            f"# target = {quoted(numbers[0])}",
             "",
         ]
     return [*lines, "# [report]", '# title = "..."', '# audience = "external"', ""]
 
 
-def profile_table(profile: SurveyProfile) -> str:
-    """Return the columns as a text table for the screen: column, use, why."""
-    table = profile.to_frame()
-    notes = table["note"].where(table["note"] == "", "; " + table["note"])
-    rows = list(zip(table["column"], table["use"], table["why"] + notes, strict=True))
-    rows.insert(0, ("Column", "Use", "Why"))
-    widths = [max(len(str(row[k])) for row in rows) for k in (0, 1)]
-    return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
-
-
-def _text(value: object) -> str:
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _list(names: Sequence[Any]) -> str:
-    return f"[{', '.join(map(_text, names))}]"
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return f"[{', '.join(_toml_number(value) for value in values)}]"
-
-
-def _toml_number(value: float) -> str:
-    if np.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return f"{int(value)}" if float(value).is_integer() else repr(float(value))
-
-
-def _line(text: object) -> str:
-    """Return text for a comment: without line breaks and characters that TOML refuses."""
-    printable = "".join(c if c.isprintable() else " " for c in str(text))
-    return " ".join(printable.split())
-
-
-__all__ = ["profile_table", "starter_runfile", "template_text", "write_template"]
+__all__ = ["starter_runfile", "template_text", "write_template"]

@@ -14,9 +14,9 @@ from synthpop.microdata.native import library_of
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import count, plural
-from synthpop.sampling.designs import Cluster, Stratified, TwoStage, with_replacement
 from synthpop.sampling.plans import Plan
 from synthpop.sampling.source import SamplingFrame, Units, open_source
+from synthpop.sampling.stage_designs import Cluster, Stratified, TwoStage, with_replacement
 
 WEIGHT = "design_weight"
 PROBABILITY = "inclusion_probability"

@@ -9,8 +9,9 @@ import pytest
 
 from synthpop import Pipeline, dump_runfile, load_runfile, run
 from synthpop.microdata.errors import InputError, RunFileError
+from synthpop.runfiles.checks import check_risk
 from synthpop.runfiles.demo import demo_runfile
-from synthpop.runfiles.runfile import check_risk, parse_runfile
+from synthpop.runfiles.runfile import parse_runfile
 from tests.small import small_frame, small_stages, small_survey
 
 TEXT = """

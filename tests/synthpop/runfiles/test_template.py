@@ -13,7 +13,8 @@ from synthpop import Pipeline, assess_fit, load_demo_survey, run
 from synthpop.microdata.atomic import relative_path
 from synthpop.microdata.errors import InputError
 from synthpop.runfiles.runfile import load_runfile
-from synthpop.runfiles.template import profile_table, starter_runfile, write_template
+from synthpop.runfiles.template import starter_runfile, write_template
+from synthpop.runfiles.template_text import profile_table
 from tests.reference_data import survey_data
 from tests.small import small_frame
 from tests.synthpop.profile.test_profile import households

@@ -12,7 +12,7 @@ from synthpop.annealing.search import Search, SearchRegion, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
 from synthpop.microdata.errors import ConvergenceWarning, InputError, SparseDataWarning
-from synthpop.population.manifest import StoredRoles
+from synthpop.population.run_identity import StoredRoles
 from synthpop.stages.annealing import Anneal, anneal
 from tests.reference_data import golden
 

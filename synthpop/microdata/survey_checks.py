@@ -1,0 +1,57 @@
+"""What a survey is given: tables, names and complete columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.errors import Faults
+
+if TYPE_CHECKING:
+    pass
+
+
+def table_of(data: Any) -> Any:
+    """Return the table of a population; anything else as it is."""
+    frame = getattr(data, "frame", None)
+    return frame() if callable(frame) else data
+
+
+def free_name(taken: Iterable[Any], name: str = "weight") -> str:
+    """Return `name`, with a number where it is taken."""
+    names = set(map(str, taken))
+    candidates = (name if k == 0 else f"{name}_{k}" for k in range(len(names) + 1))
+    return next(candidate for candidate in candidates if candidate not in names)
+
+
+def is_plain(values: pd.Series) -> bool:
+    """Whether the values are NumPy's, not those of an extension type."""
+    return isinstance(values.dtype, np.dtype)
+
+
+def rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the rows whose code is not that of the first row of their household.
+
+    Rows without a household or without a value (code -1) are left out.
+    """
+    rows = np.flatnonzero((household >= 0) & (codes >= 0))
+    _, first, member = np.unique(household[rows], return_index=True, return_inverse=True)
+    differs = codes[rows] != codes[rows][first][member.reshape(-1)]
+    return rows[differs]
+
+
+def check_complete(faults: Faults, frame: pd.DataFrame, name: str | None, role: str) -> None:
+    """Note a column with missing values."""
+    if name is None:
+        return
+    missing = frame[name].isna().to_numpy()
+    if missing.any():
+        faults.add(
+            name,
+            f"{role} is missing",
+            rows=np.flatnonzero(missing),
+            remedy="Every row needs one.",
+        )

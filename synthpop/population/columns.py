@@ -1,0 +1,65 @@
+"""Columns of a population as pandas and Arrow have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.microdata.codes import recode_to
+from synthpop.microdata.dataset import Field, restore_column
+from synthpop.microdata.errors import OutputError
+from synthpop.microdata.places import Place
+
+if TYPE_CHECKING:
+    pass
+
+
+REPAIR = "Check it with synthpop verify; run it again to repair it."
+
+
+def damaged(path: Place, what: str) -> OutputError:
+    """Return the error of a part that cannot be read as it was written."""
+    return OutputError(f"{path} is damaged: {what}. {REPAIR}")
+
+
+def column_values(field: Field, values: np.ndarray) -> Any:
+    """Return a column that its reader may change: nothing of it is memory of the population."""
+    column = restore_column(field, values)
+    memory = column.codes if isinstance(column, pd.Categorical) else column
+    if isinstance(memory, np.ndarray) and np.may_share_memory(memory, values):
+        return column.copy()
+    return column
+
+
+def from_arrow(field: Field, column: Any, path: Place) -> Any:
+    """Return a column as pandas has it in the population."""
+    if field.kind == "categorical":
+        return restore_column(field, _codes(field, column, path).astype(field.dtype))
+    values = column.to_numpy()
+    return column_values(field, values.astype(field.dtype, copy=False))
+
+
+def _codes(field: Field, column: Any, path: Place) -> np.ndarray:
+    """Return the codes of a column; its own dictionary must agree with the levels."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        array = column.combine_chunks()
+        if isinstance(array, pa.ChunkedArray):  # no rows, or more than one array holds
+            array = pa.concat_arrays(array.unify_dictionaries().chunks)
+        if array.dictionary.equals(pa.array(list(field.levels))):
+            codes: np.ndarray = pc.fill_null(array.indices, -1).to_numpy(zero_copy_only=False)
+            return codes
+        column = column.cast(column.type.value_type)
+    codes, unknown = recode_to(column.to_pandas(), field.levels)  # Parquet codes text only
+    if unknown.any():
+        raise damaged(path, f"{field.name} has levels that the manifest does not have")
+    return codes
+
+
+def empty_column(field: Field) -> np.ndarray:
+    """Return a column without rows."""
+    return np.empty(0, dtype=field.dtype)
