@@ -36,7 +36,7 @@ _WHERE = {
     "PoolingOptions": "conditional.class_models",
     "Regressed": "stages.continuous.regression_methods",
     "Categorical": "stages.categorical",
-    "Cluster": "sampling.designs",
+    "Cluster": "sampling.stage_designs",
     "Components": "stages.components",
     "Continuous": "stages.continuous.stage",
     "CorrectHeaping": "stages.heaping",
@@ -53,11 +53,11 @@ _WHERE = {
     "ProbabilityProportionalToSize": "sampling.designs",
     "Relation": "stages.relation",
     "SimpleRandom": "sampling.designs",
-    "Stratified": "sampling.designs",
+    "Stratified": "sampling.stage_designs",
     "Structure": "stages.structure",
     "Survey": "microdata.survey",
     "Systematic": "sampling.designs",
-    "TwoStage": "sampling.designs",
+    "TwoStage": "sampling.stage_designs",
     "anneal": "stages.annealing",
     "assess_fit": "evaluation.assess_fit",
     "breaks": "models.breaks",
@@ -146,15 +146,15 @@ if TYPE_CHECKING:
     from synthpop.runfiles.runfile import load_runfile as load_runfile
     from synthpop.runfiles.runfile import run as run
     from synthpop.sampling.designs import Balanced as Balanced
-    from synthpop.sampling.designs import Cluster as Cluster
     from synthpop.sampling.designs import (
         ProbabilityProportionalToSize as ProbabilityProportionalToSize,
     )
     from synthpop.sampling.designs import SimpleRandom as SimpleRandom
-    from synthpop.sampling.designs import Stratified as Stratified
     from synthpop.sampling.designs import Systematic as Systematic
-    from synthpop.sampling.designs import TwoStage as TwoStage
     from synthpop.sampling.draw import draw_sample as draw_sample
+    from synthpop.sampling.stage_designs import Cluster as Cluster
+    from synthpop.sampling.stage_designs import Stratified as Stratified
+    from synthpop.sampling.stage_designs import TwoStage as TwoStage
     from synthpop.sampling.study import simulate_study as simulate_study
     from synthpop.stages.annealing import Anneal as Anneal
     from synthpop.stages.annealing import anneal as anneal

@@ -8,7 +8,7 @@ from synthpop.microdata.lazy import attach
 
 _WHERE = {
     "Balanced": "designs",
-    "Cluster": "designs",
+    "Cluster": "stage_designs",
     "ContaminateAtRandom": "contamination",
     "ContaminateDependent": "contamination",
     "Fixed": "allocation",
@@ -20,10 +20,10 @@ _WHERE = {
     "Proportional": "allocation",
     "SampleSetup": "setup",
     "SimpleRandom": "designs",
-    "Stratified": "designs",
+    "Stratified": "stage_designs",
     "Study": "study",
     "Systematic": "designs",
-    "TwoStage": "designs",
+    "TwoStage": "stage_designs",
     "allocate": "allocation",
     "draw_balanced": "balanced",
     "draw_sample": "draw",
@@ -49,14 +49,11 @@ if TYPE_CHECKING:
     from synthpop.sampling.contamination import ContaminateAtRandom as ContaminateAtRandom
     from synthpop.sampling.contamination import ContaminateDependent as ContaminateDependent
     from synthpop.sampling.designs import Balanced as Balanced
-    from synthpop.sampling.designs import Cluster as Cluster
     from synthpop.sampling.designs import (
         ProbabilityProportionalToSize as ProbabilityProportionalToSize,
     )
     from synthpop.sampling.designs import SimpleRandom as SimpleRandom
-    from synthpop.sampling.designs import Stratified as Stratified
     from synthpop.sampling.designs import Systematic as Systematic
-    from synthpop.sampling.designs import TwoStage as TwoStage
     from synthpop.sampling.draw import draw_sample as draw_sample
     from synthpop.sampling.draw import inclusion_probabilities_of as inclusion_probabilities_of
     from synthpop.sampling.draw import joint_probabilities_of as joint_probabilities_of
@@ -69,6 +66,9 @@ if TYPE_CHECKING:
     from synthpop.sampling.setup import SampleSetup as SampleSetup
     from synthpop.sampling.setup import draw_setup as draw_setup
     from synthpop.sampling.setup import read_setup as read_setup
+    from synthpop.sampling.stage_designs import Cluster as Cluster
+    from synthpop.sampling.stage_designs import Stratified as Stratified
+    from synthpop.sampling.stage_designs import TwoStage as TwoStage
     from synthpop.sampling.study import Study as Study
     from synthpop.sampling.study import levels_of_rate as levels_of_rate
     from synthpop.sampling.study import simulate_study as simulate_study

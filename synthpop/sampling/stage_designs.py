@@ -40,7 +40,8 @@ class Cluster:
 
     Examples
     --------
-    >>> from synthpop.sampling import draw_sample
+    >>> import pandas as pd
+    >>> from synthpop.sampling import SimpleRandom, draw_sample
     >>> people = pd.DataFrame({"hid": [1, 1, 2, 3, 3, 3], "age": [40, 9, 71, 30, 31, 2]})
     >>> survey = draw_sample(people, Cluster("hid", SimpleRandom(2)), seed=1)
     >>> survey.n_households, survey.weights[0].item()
@@ -72,7 +73,9 @@ class TwoStage:
 
     Examples
     --------
-    >>> from synthpop.sampling import draw_sample
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from synthpop.sampling import ProbabilityProportionalToSize, SimpleRandom, draw_sample
     >>> people = pd.DataFrame({"town": np.repeat(["a", "b", "c"], [50, 30, 20])})
     >>> design = TwoStage(
     ...     Cluster("town", ProbabilityProportionalToSize(2)), SimpleRandom(5)
@@ -128,6 +131,8 @@ class Stratified:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> from synthpop.sampling import draw_sample
     >>> people = pd.DataFrame({"region": np.repeat(["n", "s"], [300, 100])})
     >>> survey = draw_sample(people, Stratified(Proportional(20), by="region"), seed=1)
