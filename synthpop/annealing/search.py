@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,7 +184,7 @@ def start_slots(wanted: int, n_donors: int, rng: np.random.Generator) -> np.ndar
     return np.concatenate(rounds).astype(np.int64)
 
 
-class Cooling:
+class Cooling(ABC):
     """A running search: descent, then heat and cooling; the best state seen is remembered.
 
     A subclass proposes and knows its state; this class decides how hot and how long.
@@ -207,13 +208,13 @@ class Cooling:
     objective: float
     good_enough: bool
 
+    @abstractmethod
     def propose(self, temperature: float, proposals: int) -> tuple[int, int, float]:
         """Make proposals; return how many, how many were kept, and the mean increase."""
-        raise NotImplementedError  # the two searches below differ in it
 
+    @abstractmethod
     def snapshot(self) -> tuple[float, np.ndarray]:
         """Return objective and state."""
-        raise NotImplementedError
 
     def search_all(self) -> np.ndarray:
         """Search until the tolerance is reached or the budget is spent; return the best state."""

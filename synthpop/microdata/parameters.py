@@ -19,6 +19,7 @@ Rules that tie arguments to each other stay code.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -30,17 +31,17 @@ from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.text import join
 
 
-class Constraint:
+class Constraint(ABC):
     """What values an argument may have; ``|`` joins alternatives."""
 
+    @abstractmethod
     def allows(self, value: object) -> bool:
         """Whether a value is allowed."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def wanted(self) -> str:
         """What to give instead, for instance "a number between 0 and 1"."""
-        raise NotImplementedError
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note that a value is not allowed."""
