@@ -66,6 +66,7 @@ _WHERE = {
     "recover": "recovery.recover",
     "record_linkage": "measures.linkage.linkage",
     "replicated_uniques": "attacks.counting.attribution",
+    "copied_values": "attacks.counting.copies",
     "risky_cells": "measures.risky_cells",
     "PlanSearch": "session.plans",
     "scenario_replicates": "attacks.matching.replicates",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from riskeval.attacks.counting.attribution import disco as disco
     from riskeval.attacks.counting.attribution import replicated_uniques as replicated_uniques
     from riskeval.attacks.counting.attribution import tcap as tcap
+    from riskeval.attacks.counting.copies import copied_values as copied_values
     from riskeval.attacks.distance.membership import distance_screen as distance_screen
     from riskeval.attacks.distance.membership import membership as membership
     from riskeval.attacks.matching.replicates import scenario_replicates as scenario_replicates

@@ -12,12 +12,14 @@ import numpy as np
 
 from riskeval.attacks.compared import IN_COMPARISONS
 from riskeval.attacks.counting.attribution import disco, replicated_uniques, tcap
+from riskeval.attacks.counting.copies import copied_values
 from riskeval.attacks.distance.membership import distance_screen, membership
 from riskeval.attacks.entry import AttackEntry, AttackInput, AttackNumber
 from riskeval.attacks.matching.scenarios import intruder_scenarios
 from riskeval.attacks.matching.strongest import ACCURACY
 from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.values import is_amount
 from riskeval.measurement import MeasureInfo, Measurement
 
 COUNTED = ("key_errors", "coverage", "who", "rows", "unit", "household", "members", "categorical")
@@ -30,6 +32,7 @@ def _info(name: str, title: str, meaning: str, source: str, unit: Any = "share")
     return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
 
 
+OUTSIDE = "persons outside the original"
 RAAB = "Raab, Nowok and Dibben (2024), arXiv:2406.16826"
 TAUB = "Taub, Elliot, Pampaka and Smith (2018), doi:10.1007/978-3-319-99771-1_9"
 INFOS = {
@@ -58,6 +61,10 @@ INFOS = {
     "members": _info(
         "members", "members nearer than the baseline", "households whose members are nearer to "
         "original persons than the nearest 5 % of the baseline", "",
+    ),
+    "copied": _info(
+        "copied", "copied", "persons (or households) with something that nobody else has who have "
+        "it in the release exactly", "",
     ),
     "identical": _info(
         "identical", "identical", "synthetic records equal to an original one", ""
@@ -118,6 +125,31 @@ def _compared(measure: Callable[..., Any]) -> Callable[[AttackInput, str], Any]:
         )  # fmt: skip
 
     return run
+
+
+def _copies(inputs: AttackInput, target: str) -> Any:
+    variables = dict.fromkeys((*inputs.keys, *inputs.targets))
+    codes = inputs.scenario.categorical if inputs.scenario else inputs.categorical
+    amounts = [n for n in variables if n not in codes and is_amount(inputs.original[n])]
+    return copied_values(
+        inputs.original, inputs.synthetic, list(variables), amounts=amounts,
+        household=inputs.scenario.household if inputs.scenario else None, holdout=inputs.holdout,
+    )  # fmt: skip
+
+
+def _copied_numbers(result: Any) -> list[AttackNumber]:
+    numbers = []
+    for row in result.table[result.table["n"] > 0].to_dict("records"):
+        info = _info("copied", f"copied {row['kind']}", INFOS["copied"].meaning, "")
+        beyond = result.excess.get(row["kind"])
+        by_chance = (row["by_chance"], "values close by")
+        baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
+        one = Measurement(
+            info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],
+            baseline=baseline, against="" if np.isnan(baseline) else against,
+        )  # fmt: skip
+        numbers.append(AttackNumber(one, "strangers", beyond))
+    return numbers
 
 
 def _disco_numbers(result: Any) -> list[AttackNumber]:
@@ -271,5 +303,13 @@ ATTACKS: dict[str, AttackEntry] = {
         "none", False, COMPARED, False, _compared(distance_screen), _screen_numbers,
         "everything but records that are repeated nearly as they were",
         compared=IN_COMPARISONS["distance_screen"],
+    ),
+    "copies": AttackEntry(
+        "Exact copies",
+        "looks for amounts, shares of amounts and the characteristics of somebody, to the letter",
+        "none", False, ("unit", "household", "categorical"), False, _copies, _copied_numbers,
+        "everything that is not repeated exactly",
+        blind_to=("noise", "holes"),
+        compared=False,
     ),
 }  # fmt: skip

@@ -56,7 +56,9 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         listener(Event("progress", "report", 0, 2, "risk"))
         risk = _risk(plan, fitted, population)
         listener(Event("progress", "report", 1, 2, "figures"))
-        more = {"risk": risk, "calibration": calibration, **_wording(plan, survey)}
+        copies = _copies(plan, fitted, population)
+        more = {"risk": risk, "copies": copies, "calibration": calibration}
+        more |= _wording(plan, survey)
         report = _write_report(plan, fitted, population, out, command, more)
         listener(Event("end", "report", 2, 2))
     say(population.summary())
@@ -137,3 +139,32 @@ def _risk(plan: Any, fitted: Any, population: Any) -> Any:
         intervals=tuple(plan.risk.intervals) if plan.risk.intervals else None,
         weights=survey.weights,
     )
+
+
+def _copies(plan: Any, fitted: Any, population: Any) -> Any:
+    """Return what of single survey persons the population repeats: shares, amounts, households."""
+    if plan.risk is None:
+        return None
+    import pandas as pd
+
+    from riskeval.attacks.counting.copies import copied_values
+
+    survey = fitted.derived_survey(plan.run.strata)
+    household = survey.roles.household
+    structure = list(fitted.stages[0].provides)
+    jobs: list[tuple[list[str], list[str]]] = [(structure, [])] if household else []
+    for stage in fitted.stages:
+        parts = list(getattr(stage, "parts", ()))
+        if parts:
+            jobs.append((parts, parts))
+    numeric = survey.frame[plan.risk.target].dtype.kind in "iuf"
+    jobs += [([plan.risk.target], [plan.risk.target])] if numeric else []
+    tables = []
+    for names, amounts in jobs:
+        rows = copied_values(
+            survey.frame, population, names, amounts=amounts,
+            household=household if not amounts else None,
+        ).table  # fmt: skip
+        kind = "shares" if len(amounts) > 1 else "amounts" if amounts else "compositions"
+        tables.append(rows[rows["kind"] == kind].assign(variables=", ".join(names)))
+    return pd.concat(tables, ignore_index=True) if tables else None

@@ -84,6 +84,7 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "table": _table(rows, external),
         "riskiest": None if external else _riskiest(getattr(risk, "riskiest", None)),
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
+        "copies": _copies(getattr(risk, "copies", None), external),
         "own_words": [] if external else risk.summary().splitlines()[:1],
     }
 
@@ -112,6 +113,30 @@ def _contributions(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
         for row in uniques.iloc[1:].sort_values("unique").to_dict("records")
     ]
     return table(["Key", "Unique without it", "Unique through it"], rows)
+
+
+COPIES = {
+    "amounts": "an amount of {target} that nobody else has",
+    "shares": "shares of parts of a total that nobody else has",
+    "compositions": "characteristics of household and members that no other household has",
+}
+
+
+def _copies(copies: pd.DataFrame | None, external: bool) -> dict[str, Any] | None:
+    """Return what of single survey persons the population repeats exactly, as a table."""
+    if copies is None:
+        return None
+    rows = [
+        [
+            gettext(COPIES[row["kind"]]).format(target=row["variables"]),
+            shown(row["n"], external=external),
+            shown(row["copied"], external=external),
+            shown_share(row["rate"], row["n"], external=external),
+            BLANK if np.isnan(row["by_chance"]) or external else percent(row["by_chance"], 1),
+        ]
+        for row in copies.to_dict("records")
+    ]
+    return table(["Survey persons with", "Number", "In the population", "Share", "By chance"], rows)
 
 
 def _who(risk: Any) -> str:

@@ -45,6 +45,8 @@ class StoredRisk:
     target, text : str
     riskiest, contributions : DataFrame or None
         See `synthpop.report.risk_records`.
+    copies : DataFrame or None
+        What of single survey persons the population repeats: kind, n, copied, by_chance.
     """
 
     table: pd.DataFrame
@@ -53,6 +55,7 @@ class StoredRisk:
     text: str
     riskiest: pd.DataFrame | None = None
     contributions: pd.DataFrame | None = None
+    copies: pd.DataFrame | None = None
 
     def summary(self) -> str:
         """Return what the scenarios found."""
@@ -122,7 +125,9 @@ class StoredReport:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
-def stored_risk(risk: Any, frame: pd.DataFrame) -> StoredRisk | None:
+def stored_risk(
+    risk: Any, frame: pd.DataFrame, copies: pd.DataFrame | None = None
+) -> StoredRisk | None:
     """Return the record of a result of the intruder scenarios on a survey."""
     if risk is None or isinstance(risk, StoredRisk):
         return risk
@@ -130,7 +135,7 @@ def stored_risk(risk: Any, frame: pd.DataFrame) -> StoredRisk | None:
     riskiest = riskiest_records(risk, frame)
     contributions = None if riskiest is None else key_contributions(frame, keys)
     target = str(getattr(risk, "target", ""))
-    return StoredRisk(risk.table, keys, target, risk.summary(), riskiest, contributions)
+    return StoredRisk(risk.table, keys, target, risk.summary(), riskiest, contributions, copies)
 
 
 def store_report(folder: Place | str, report: StoredReport) -> Place:

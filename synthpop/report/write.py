@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from synthpop.evaluation.assess_fit import assess_fit
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.style import FigureNames
@@ -135,6 +137,7 @@ def report_source(
     fit: FitReport | None = None,
     *,
     risk: Any = None,
+    copies: pd.DataFrame | None = None,
     calibration: Calibration | None = None,
     title: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -145,7 +148,7 @@ def report_source(
     return StoredReport(
         assess_fit(survey, population) if fit is None else fit,
         SurveySize(survey.n_households, float(survey.weights.sum())),
-        stored_risk(risk, survey.frame),
+        stored_risk(risk, survey.frame, copies),
         None if calibration is None else StoredCalibration.of(calibration),
         title,
         dict(labels or {}),

@@ -1,0 +1,300 @@
+"""What of single respondents a release carries to the letter: amounts, shares, households.
+
+Three things are looked for, each only where nobody else of the original has the same:
+
+- an amount of a person (income to the cent);
+- the vector of shares of a person's amounts, whatever their total is: who knows two incomes of a
+  neighbour knows their ratio, and with it the whole vector;
+- the composition of a household: its members on all columns that are no amounts. Without
+  households a person is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.targets import units_of
+from riskeval.attacks.values import is_amount
+from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names, as_numbers, is_number
+from synthpop.microdata.intervals import wilson
+from synthpop.microdata.results import Result
+from synthpop.microdata.text import count, percent
+
+KINDS = ("amounts", "shares", "compositions")
+WORDS = {
+    "amounts": "an amount that nobody else has",
+    "shares": "shares of their amounts that nobody else has",
+    "compositions": "characteristics that no other one has",
+}
+DIGITS = 6
+MOST_DECIMALS = 6
+NEAR = 0.001  # relative distance of the values that stand for chance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopiedValues(Result):
+    """What of the respondents a release repeats exactly.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a kind ("amounts", "shares", "compositions"): `n`, units of the original that have
+        something of the kind which no other has; `copied`, those of them whose own stands in the
+        release; `rate`, `lower`, `upper`; `by_chance`, the same rate for values close by that are
+        nobody's (missing for compositions); `holdout`, the rate of persons outside the original.
+    excess : dict of kind to Excess
+        With a hold-out: the rate beyond that of strangers.
+    unit : str
+        "records" or "households".
+    digits : int
+    """
+
+    table: pd.DataFrame
+    excess: dict[str, Excess]
+    unit: str
+    digits: int
+    notes: tuple[str, ...] = field(default=())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table."""
+        return self.table
+
+    def summary(self) -> str:
+        """Say how much of the respondents stands in the release."""
+        lines = []
+        for row in self.table.to_dict("records"):
+            text = (
+                f"Of {count(row['n'])} {self.unit} with "
+                f"{WORDS[row['kind']]}, {count(row['copied'])} "
+                f"({percent(row['rate'], 1)}) have it in the release exactly"
+            )
+            if not np.isnan(row["by_chance"]):
+                text += f"; by chance {percent(row['by_chance'], 1)} would"
+            if not np.isnan(row["holdout"]):
+                text += f"; of persons outside the original {percent(row['holdout'], 1)}"
+            lines.append(text + ".")
+        return "\n".join(lines) or "Nothing could be copied."
+
+
+def copied_values(
+    original: Any,
+    synthetic: Any,
+    variables: Sequence[str] | str,
+    *,
+    household: str | None = None,
+    amounts: Sequence[str] | str | None = None,
+    holdout: Any = None,
+    digits: int = DIGITS,
+) -> CopiedValues:
+    """Count the respondents of whom a release carries an exact value.
+
+    Parameters
+    ----------
+    original : DataFrame, n rows
+    synthetic : DataFrame, object with ``iter_blocks()``, or iterable of frames
+        Read once, in blocks that hold whole households.
+    variables : names of columns
+    household : str, optional
+        Column of all files with the number of the household: the unit is then the household.
+    amounts : names of columns, optional
+        Those of the variables that are amounts; default: numbers with values that are not whole.
+        Shares are those of all amounts of a person.
+    holdout : DataFrame, optional
+        Real persons who were not in the original.
+    digits : int
+        Decimals in which shares must agree.
+
+    Returns
+    -------
+    CopiedValues
+
+    Raises
+    ------
+    InputError
+        Columns that are not there, amounts that are no numbers.
+
+    Notes
+    -----
+    Amounts of zero and missing ones are nobody's mark. Chance is measured with values 0.1 % beside
+    those of the original, rounded to as many decimals. No randomness.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"wage": [100.5, 80.25, 9.75], "rent": [50.25, 20.5, 0.0]})
+    >>> doubled = 2 * people
+    >>> copied_values(people, doubled, ["wage", "rent"]).table[["kind", "n", "copied"]].values.tolist()
+    [['amounts', 3, 0], ['shares', 2, 2]]
+    """  # noqa: E501
+    faults = Faults("copied values")
+    people = as_frame(original, "original")
+    names = as_names(faults, variables, "variables")
+    check_columns(faults, people, (*names, *([household] if household else [])), "column")
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 12:
+        faults.add("digits", f"is {digits!r}", remedy="Give a whole number from 1 to 12.")
+    faults.raise_if_any()
+    if amounts is None:
+        numeric = [name for name in names if is_amount(people[name])]
+    else:
+        numeric = [amounts] if isinstance(amounts, str) else list(amounts)
+        for name in numeric:
+            if name not in names or not is_number(people[name]):
+                faults.add("amounts", f"{name!r} is no number among the variables")
+    faults.raise_if_any()
+    others = [name for name in names if name not in numeric and name != household]
+    marks = Marks(tuple(numeric), tuple(others), household, digits)
+    files = {"original": people}
+    if holdout is not None:
+        files["holdout"] = as_frame(holdout, "holdout")
+        check_columns(faults, files["holdout"], marks.columns, "column of the holdout")
+        _check_amounts(faults, files["holdout"], marks, "holdout")
+        faults.raise_if_any()
+    return _counted(marks, files, synthetic)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What marks a person: hashes of amounts, of shares, of the household.
+
+    Attributes
+    ----------
+    amounts, others : tuple of str
+    household : str or None
+    digits : int
+    """
+
+    amounts: tuple[str, ...]
+    others: tuple[str, ...]
+    household: str | None
+    digits: int
+
+    @property
+    def kinds(self) -> list[str]:
+        """What can be compared."""
+        chosen = ["amounts"] if self.amounts else []
+        chosen += ["shares"] if len(self.amounts) > 1 else []
+        return chosen + (["compositions"] if self.others else [])
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that are read."""
+        return [*self.amounts, *self.others, *([self.household] if self.household else [])]
+
+    def of(self, frame: pd.DataFrame, factor: float = 1.0) -> dict[str, list[pd.Series]]:
+        """Return the marks of each kind: series of hashes whose index is the row.
+
+        With a factor, amounts are values close by.
+        """
+        values = {name: as_numbers(frame[name]) for name in self.amounts}
+        if factor != 1.0:
+            values = {name: np.round(x * factor, _decimals(x)) for name, x in values.items()}
+        result: dict[str, list[pd.Series]] = {kind: [] for kind in self.kinds}
+        for x in values.values():
+            rows = np.flatnonzero(~np.isnan(x) & (x != 0))
+            result["amounts"].append(pd.Series(x[rows], index=rows))
+        if "shares" in result:
+            result["shares"] = [self._shares(np.column_stack(list(values.values())))]
+        if "compositions" in result and factor == 1.0:
+            result["compositions"] = [self._compositions(frame)]
+        return result
+
+    def _shares(self, table: np.ndarray) -> pd.Series:
+        table = np.nan_to_num(table)
+        rows = np.flatnonzero((table != 0).sum(axis=1) > 1)
+        shares = table[rows] / np.abs(table[rows]).sum(axis=1, keepdims=True)
+        codes = pd.DataFrame(np.rint(shares * 10.0**self.digits).astype(np.int64))
+        return pd.Series(pd.util.hash_pandas_object(codes, index=False).to_numpy(), index=rows)
+
+    def _compositions(self, frame: pd.DataFrame) -> pd.Series:
+        """Return a hash of its household for each member, whatever their order."""
+        texts = frame[list(self.others)].astype(object).where(frame[list(self.others)].notna(), "")
+        member = pd.util.hash_pandas_object(texts.astype(str), index=False).to_numpy()
+        unit = units_of(frame, self.household)
+        size = np.bincount(unit)
+        total = np.zeros(len(size), dtype=np.uint64)
+        np.add.at(total, unit, member * np.uint64(0x9E3779B97F4A7C15))
+        return pd.Series(total[unit])
+
+
+def _decimals(values: np.ndarray) -> int:
+    known = values[~np.isnan(values)]
+    for places in range(MOST_DECIMALS):
+        if np.array_equal(np.round(known, places), known):
+            return places
+    return MOST_DECIMALS + 6
+
+
+def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> CopiedValues:
+    """Find the marks of all files in the release, block by block."""
+    real = {role: marks.of(frame) for role, frame in files.items()}
+    real["chance"] = marks.of(files["original"], 1 + NEAR)
+    hits = {role: {kind: [np.zeros(len(one), dtype=bool) for one in of]
+                   for kind, of in kinds.items()} for role, kinds in real.items()}  # fmt: skip
+    for block in _blocks(synthetic, marks):
+        for kind, released in marks.of(block).items():
+            for place, one in enumerate(released):
+                values = pd.unique(one.to_numpy())
+                for role, kinds in real.items():
+                    if place < len(kinds[kind]):
+                        hits[role][kind][place] |= kinds[kind][place].isin(values).to_numpy()
+    units = {role: units_of(frame, marks.household) for role, frame in files.items()}
+    units["chance"] = units["original"]
+    success = {
+        (role, kind): _of_units(of, hits[role][kind], units[role])
+        for role, kinds in real.items()
+        for kind, of in kinds.items()
+    }
+    rows, beyond = [], {}
+    for kind in marks.kinds:
+        own = success["original", kind]
+        low, high = wilson(float(own.sum()), len(own)) if len(own) else (np.nan, np.nan)
+        strangers = success.get(("holdout", kind), np.zeros(0, dtype=bool))
+        row = {"kind": kind, "n": len(own), "copied": int(own.sum()), "rate": _mean(own),
+               "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
+               "holdout": _mean(strangers)}  # fmt: skip
+        rows.append(row)
+        more = excess(own, strangers, 0.95, n_tests=len(marks.kinds))
+        if more is not None:
+            beyond[kind] = more
+    table = pd.DataFrame(rows)
+    return CopiedValues(table, beyond, "households" if marks.household else "records", marks.digits)
+
+
+def _blocks(synthetic: Any, marks: Marks) -> Iterator[pd.DataFrame]:
+    for block in open_chunks(synthetic, "synthetic", marks.columns):
+        faults = Faults("copied values")
+        check_columns(faults, block, marks.columns, "column of the synthetic file")
+        _check_amounts(faults, block, marks, "synthetic file")
+        faults.raise_if_any()
+        yield block
+
+
+def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str) -> None:
+    for name in marks.amounts:
+        if name in frame and not is_number(frame[name]):
+            faults.add(name, f"is no number in the {role}", remedy="Make it one, as elsewhere.")
+
+
+def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:
+    """Return for each unit with a mark that no other unit has whether one of them was found."""
+    n_units = int(unit.max(initial=-1)) + 1
+    has, found = np.zeros(n_units, dtype=bool), np.zeros(n_units, dtype=bool)
+    for one, hit in zip(marks, hits, strict=True):
+        pairs = pd.DataFrame({"mark": one.to_numpy(), "unit": unit[one.index], "hit": hit})
+        pairs = pairs.drop_duplicates(["mark", "unit"])
+        alone = pairs[~pairs.duplicated("mark", keep=False)]
+        has[alone["unit"]] = True
+        found[alone["unit"][alone["hit"]]] = True
+    return found[has]
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
