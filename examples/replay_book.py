@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     text = "\n\n".join(tables.values()) + "\n"
     print(text)
     Path("replay_book.md").write_text(text, encoding="utf-8")
-    for page in sorted(options.pages.glob("chapter-*.md")) if options.pages else []:
+    for page in book.pages(options.pages) if options.pages else []:
         text = page.read_text(encoding="utf-8")
         page.write_text(book.filled(text, tables), encoding="utf-8")
 

@@ -342,6 +342,37 @@ def utility_of_tables(folder: Path) -> list[Row]:
     ]  # fmt: skip
 
 
+def solutions(folder: Path) -> list[Row]:
+    """Solutions of the exercises that have numbers and need no random draw."""
+    silc = pd.read_parquet(folder / "eusilc.parquet")
+    second = pd.read_parquet(folder / "testdata2.parquet")
+    seven = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+    risk = individual_risk(second, seven, weights="sampling_weight", **APPROXIMATE)
+    counts = frequency_counts(silc, ["db040", "age", "rb090", "pl030"], weights="rb050")
+    small = silc.iloc[:500].assign(rb050=silc["rb050"].iloc[:500] * len(silc) / 500)
+    few = individual_risk(small, EUSILC_KEYS, weights="rb050", household="db030", **APPROXIMATE)
+    formula = "~ db040 + hsize + rb090 + age + pb220a + age:rb090 + age:hsize + hsize:rb090"
+    five = ["db040", "hsize", "rb090", "age", "pb220a"]
+    model = loglinear_risk(small, five, weights="rb050", formula=formula, method="poisson", bound=5)
+    keys = ["age", "pb220a", "pl030", "rb090", "hsize"]
+    all_five = individual_risk(silc, keys, weights="rb050", household="db030", **APPROXIMATE)
+    shares = [100 * few.global_risk, 100 * few.household_global_risk]
+    totals = [all_five.expected_reidentifications, all_five.expected_household_reidentifications]
+    sizes = silc["hsize"].value_counts().sort_index()
+    return [
+        row("1.3: expected persons of testdata2", "4.33", risk.expected_reidentifications),
+        row("2.3: f of records 8 and 3", "1 15", [counts.f[7], counts.f[2]]),
+        row("2.3: weight of record 8", "868.2204", silc["rb050"].iloc[7]),
+        row("3.4: log-linear model of 500 records", "0.9110378 0.934479",
+            [model.program_gr1, model.program_gr2]),
+        row("3.5: expected persons of 500 records", "0.29 0.93",
+            [few.expected_reidentifications, few.expected_household_reidentifications]),
+        row("3.5: the same, percent", "0.06 0.19", shares),
+        row("4.1: expected persons, with households", "20.94 78.59", totals),
+        row("4.1: persons by household size", "1745 3624 3147 3508 1815 630 252 88 18", sizes),
+    ]  # fmt: skip
+
+
 TABLES: dict[str, Callable[[], list[Row]]] = {
     "small-risk": small_examples_of_risk,
     "small-protection": small_examples_of_protection,
@@ -355,6 +386,7 @@ FILE_TABLES: dict[str, Callable[[Path], list[Row]]] = {
     "random-protection": random_protection,
     "random-utility": random_utility,
     "utility": utility_of_tables,
+    "solutions": solutions,
 }
 """Name of a table on the pages: the function that computes its rows."""
 
@@ -372,6 +404,11 @@ def markdown(rows: list[Row]) -> str:
             ours, verdict = one.ours, one.reason or "within the spread of our draws"
         lines.append(f"| {one.quantity} | {printed} | {ours} | {verdict} |")
     return "\n".join(lines)
+
+
+def pages(folder: Path) -> list[Path]:
+    """The pages that hold the tables: the chapters, and the exercises beside their folder."""
+    return [*sorted(folder.glob("chapter-*.md")), folder.parent / "exercises.md"]
 
 
 def filled(page: str, tables: dict[str, str]) -> str:

@@ -17,7 +17,7 @@ def check(name: str, rows: list[book.Row]) -> None:
     """Rows without a reason agree, rows with one do not, and a page has the table as it is."""
     for one in rows:
         assert one.agrees == (one.reason == ""), one
-    pages = [page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("chapter-*.md"))]
+    pages = [page.read_text(encoding="utf-8") for page in book.pages(PAGES)]
     table = f"<!-- {name} -->\n{book.markdown(rows)}\n<!-- end -->"
     assert sum(table in page for page in pages) == 1, f"write the pages anew: {name} has changed"
 
