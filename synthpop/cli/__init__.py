@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 
 import typer
 
 from synthpop.app.start import open_app
-from synthpop.cli.run import plan_of, run_plan
+from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
 from synthpop.microdata.output import answer, progress, say, steps
@@ -97,25 +97,20 @@ def init(
     from synthpop.runfiles.template_text import profile_table
 
     if len(files) > 1 and not eu_silc:
-        _fail("Give one survey file, or the four files of EU-SILC with --eu-silc.")
+        raise OutputError("Give one survey file, or the four files of EU-SILC with --eu-silc.")
     survey = files[0].with_name("eu-silc.parquet") if eu_silc else files[0]
     target = out or survey.with_suffix(".toml")
     for file in (target, survey) if eu_silc else (target,):
         if file.exists():
-            _fail(f"{file} exists already. Choose another file with --out.")
+            raise OutputError(f"{file} exists already. Choose another file with --out.")
     if eu_silc:
-        from synthpop.microdata.files import write_table
-        from synthpop.runfiles.eu_silc import read_eu_silc
-
-        if out is not None:
-            survey = out.with_suffix(".parquet")
-        write_table(read_eu_silc(files), survey)
-        say(f"Wrote {survey}, one row a person.")
+        survey = survey if out is None else out.with_suffix(".parquet")
+        join_eu_silc(files, survey)
     text, profile = write_template(survey, target.parent)
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as problem:
-        _fail(f"cannot write {target}: {problem.strerror or problem}.")
+        raise OutputError(f"cannot write {target}: {problem.strerror or problem}.") from problem
     say(profile_table(profile))
     say(profile.summary())
     say(f"Wrote {target}. Check the roles and the stages, then: synthpop run {target}")
@@ -137,7 +132,7 @@ def calibrate(
 
     plan = load_runfile(file)
     if plan.calibrate is None:
-        _fail(f"{file} has no table [calibrate].")
+        raise OutputError(f"{file} has no table [calibrate].")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         with steps("calibrate", 2) as step:
@@ -148,7 +143,7 @@ def calibrate(
     controls = target.with_name(f"{target.stem}-controls.csv")
     say(result.summary())
     if not result.converged:
-        _fail("Nothing was written: the totals are not met.")
+        raise OutputError("Nothing was written: the totals are not met.")
     write_table(result.survey.frame, target, private=True, safe_csv=safe_csv)
     write_table(result.margins, controls, safe_csv=safe_csv)
     say(f"Wrote {target} and the table of controls {controls}.")
@@ -295,7 +290,6 @@ def verify(
 
     Example: synthpop verify synthpop-demo --repair demo
     """
-    from synthpop.microdata.errors import OutputError
     from synthpop.population.verify import verify as verify_folder
 
     try:
@@ -307,11 +301,10 @@ def verify(
         problems = [str(problem)]
     if problems and repair is not None:
         say("\n".join([f"{folder} is damaged:", *problems]))
-        command = "synthpop demo" if str(repair) == "demo" else f"synthpop run {repair.name}"
-        run_plan(plan_of(repair, folder), place(folder), workers_option(workers), command)
+        repair_folder(repair, folder, workers_option(workers))
         problems = verify_folder(folder)
     if problems:
-        _fail("\n".join([f"{folder} does not agree with its manifest:", *problems]))
+        raise OutputError("\n".join([f"{folder} does not agree with its manifest:", *problems]))
     say(f"{folder} is complete and unchanged.")
     answer(folder=folder, problems=problems)
 
@@ -400,10 +393,6 @@ def schema(
     from synthpop.runfiles.schema import runfile_schema
 
     write_schema(runfile_schema(), to)
-
-
-def _fail(message: str) -> NoReturn:
-    raise OutputError(message)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from synthpop.microdata.output import OUTPUT, answer, progress, say
 from synthpop.microdata.places import Place, place
 
 
-def plan_of(file: Path, folder: Path) -> Any:
+def _plan_of(file: Path, folder: Path) -> Any:
     """Return the run file to repair a folder with."""
     if str(file) != "demo":
         from synthpop.runfiles.runfile import load_runfile
@@ -21,6 +22,21 @@ def plan_of(file: Path, folder: Path) -> Any:
 
     identity = read_manifest(place(folder)).identity
     return demo_runfile(seed=identity.fit_seed, scale=identity.scale)
+
+
+def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
+    """Make again what is damaged in the folder of a population."""
+    command = "synthpop demo" if str(file) == "demo" else f"synthpop run {file.name}"
+    run_plan(_plan_of(file, folder), place(folder), workers, command)
+
+
+def join_eu_silc(files: Sequence[Path], target: Path) -> None:
+    """Write the files D, H, R and P of EU-SILC as one file."""
+    from synthpop.microdata.files import write_table
+    from synthpop.runfiles.eu_silc import read_eu_silc
+
+    write_table(read_eu_silc(files), target)
+    say(f"Wrote {target}, one row a person.")
 
 
 def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:

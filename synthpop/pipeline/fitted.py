@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop._version import __version__
 from synthpop.calibration.margins import Margin
 from synthpop.conditional.rules.enforce import (
     RulePlan,
@@ -27,17 +26,14 @@ from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.microdata.survey import Survey
 from synthpop.microdata.text import plural
 from synthpop.pipeline.engines import Workers
-from synthpop.pipeline.environment import environment
 from synthpop.pipeline.fingerprint import (
     check_arguments,
     check_count,
     check_run,
     chosen_strata,
-    described,
-    fingerprint,
     replicate_seed,
-    stage_to_dict,
 )
+from synthpop.pipeline.identity import check_described, identity_of
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -47,9 +43,7 @@ from synthpop.pipeline.replicates import (
 )
 from synthpop.pipeline.run import Run
 from synthpop.pipeline.simulate import Recipe
-from synthpop.population.plain_values import content_hash, json_values
 from synthpop.population.population import Population
-from synthpop.population.run_identity import RunIdentity
 from synthpop.population.storage import claim
 from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.blocks import BlockPlan, household_table, make_plan
@@ -224,7 +218,7 @@ class FittedPipeline:
             self.stages, self.models, layout, levels, Streams(seed), self.rules, stop,
             dictionary_of(self.survey.frame),
         )  # fmt: skip
-        identity = self._identity(seed, scale, rows_per_block)
+        identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         run = Run(self, recipe, plans, identity, workers, listener_of(on_event), tuple(notes))
@@ -235,40 +229,11 @@ class FittedPipeline:
                 else run.in_memory()
             )
         root = place(out)
-        self._check_described()
+        check_described(self.learned)
         with claim(root, identity) as token:
             if self.population_stages:
                 return run.finished(root, seed, rows_per_block)
             return run.to_folder(root, token)
-
-    def _identity(self, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
-        return RunIdentity(
-            version=__version__,
-            seed=seed,
-            fit_seed=self.seed,
-            scale=scale,
-            rows_per_block=rows_per_block,
-            recipe=tuple(json_values([described(stage_to_dict(step)) for step in self.steps])),
-            survey=fingerprint(self.sample),
-            models=self.learned,
-            environment=environment(),
-            rules=tuple(rule.text for rule in self.rules.rules),
-            replicate=None if self.replicate is None else json_values(self.replicate),
-            dictionary=self._dictionary_hash(),
-        )
-
-    def _dictionary_hash(self) -> str:
-        dictionary = dictionary_of(self.survey.frame)
-        return content_hash(dictionary.to_dict()) if len(dictionary) else ""
-
-    def _check_described(self) -> None:
-        """Refuse to write what cannot be told from another run."""
-        if not self.learned:
-            faults = Faults("simulate")
-            what = "holds a model that cannot be described, so that its folder could be mixed up"
-            remedy = "Use an estimator that can be copied, or leave out."
-            faults.add("recipe", what, remedy=remedy)
-            faults.raise_if_any()
 
     def refit(
         self, survey: Survey, *, seed: int | None = None, on_event: Listener | None = None

@@ -42,66 +42,70 @@ def demo_runfile(*, seed: int = 1, scale: float = 1.0) -> RunFile:
                 "target": "netIncome",
                 "intervals": INTERVALS,
             },
-            "stage": [
-                {
-                    "type": "structure",
-                    "variables": ["age", "rb090", "relation"],
-                    "jitter": {"age": 2},
-                },
-                {
-                    "type": "derive",
-                    "name": "age_class",
-                    "source": "age",
-                    "breaks": AGE_BREAKS,
-                    "labels": _age_labels(),
-                },
-                {
-                    **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
-                    "by_household": "sequential",
-                },
-                {
-                    **_categorical("pb190", "age_class", "rb090", "hsize", "relation"),
-                    "by_household": "sequential",
-                },
-                {
-                    **_categorical("pl030", "age_class", "rb090", "hsize", "pb190", "pb220a"),
-                    "by_household": "sequential",
-                },
-                {
-                    **_categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
-                    "by_household": "sequential",
-                },
-                {
-                    "type": "continuous",
-                    "name": "netIncome",
-                    "predictors": [
-                        "age_class",
-                        "rb090",
-                        "hsize",
-                        "pl030",
-                        "pb190",
-                        "pe040",
-                        "pb220a",
-                        "relation",
-                    ],
-                    "method": {
-                        "type": "binned",
-                        "tail": "gpd",
-                        "upper": 1_000_000.0,
-                        "intervals": INTERVALS,
-                    },
-                    "means_by": "pl030",
-                    "by_household": "sequential",
-                },
-                {
-                    "type": "components",
-                    "total": "netIncome",
-                    "parts": PARTS,
-                    "by": ["pl030", "netIncome"],
-                },
-            ],
+            "stage": _stages(),
         }
     )
+
+
+def _stages() -> list[dict[str, object]]:
+    return [
+        {
+            "type": "structure",
+            "variables": ["age", "rb090", "relation"],
+            "jitter": {"age": 2},
+        },
+        {
+            "type": "derive",
+            "name": "age_class",
+            "source": "age",
+            "breaks": AGE_BREAKS,
+            "labels": _age_labels(),
+        },
+        {
+            **_categorical("pb220a", "age_class", "rb090", "hsize", "relation"),
+            "by_household": "sequential",
+        },
+        {
+            **_categorical("pb190", "age_class", "rb090", "hsize", "relation"),
+            "by_household": "sequential",
+        },
+        {
+            **_categorical("pl030", "age_class", "rb090", "hsize", "pb190", "pb220a"),
+            "by_household": "sequential",
+        },
+        {
+            **_categorical("pe040", "age_class", "rb090", "pl030", "pb190", "pb220a"),
+            "by_household": "sequential",
+        },
+        {
+            "type": "continuous",
+            "name": "netIncome",
+            "predictors": [
+                "age_class",
+                "rb090",
+                "hsize",
+                "pl030",
+                "pb190",
+                "pe040",
+                "pb220a",
+                "relation",
+            ],
+            "method": {
+                "type": "binned",
+                "tail": "gpd",
+                "upper": 1_000_000.0,
+                "intervals": INTERVALS,
+            },
+            "means_by": "pl030",
+            "by_household": "sequential",
+        },
+        {
+            "type": "components",
+            "total": "netIncome",
+            "parts": PARTS,
+            "by": ["pl030", "netIncome"],
+        },
+    ]
 
 
 def _categorical(name: str, *predictors: str) -> dict[str, object]:

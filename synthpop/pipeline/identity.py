@@ -1,0 +1,47 @@
+"""What a run is of, so that its folder is mixed up with no other run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from synthpop._version import __version__
+from synthpop.microdata.dictionary import dictionary_of
+from synthpop.microdata.errors import Faults
+from synthpop.pipeline.environment import environment
+from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
+from synthpop.population.plain_values import content_hash, json_values
+from synthpop.population.run_identity import RunIdentity
+
+if TYPE_CHECKING:
+    from synthpop.pipeline.fitted import FittedPipeline
+
+
+def identity_of(
+    fitted: FittedPipeline, seed: int, scale: float, rows_per_block: int
+) -> RunIdentity:
+    """Return what a run of a fitted pipeline is of."""
+    dictionary = dictionary_of(fitted.survey.frame)
+    return RunIdentity(
+        version=__version__,
+        seed=seed,
+        fit_seed=fitted.seed,
+        scale=scale,
+        rows_per_block=rows_per_block,
+        recipe=tuple(json_values([described(stage_to_dict(step)) for step in fitted.steps])),
+        survey=fingerprint(fitted.sample),
+        models=fitted.learned,
+        environment=environment(),
+        rules=tuple(rule.text for rule in fitted.rules.rules),
+        replicate=None if fitted.replicate is None else json_values(fitted.replicate),
+        dictionary=content_hash(dictionary.to_dict()) if len(dictionary) else "",
+    )
+
+
+def check_described(learned: object) -> None:
+    """Refuse to write what cannot be told from another run."""
+    if not learned:
+        faults = Faults("simulate")
+        what = "holds a model that cannot be described, so that its folder could be mixed up"
+        remedy = "Use an estimator that can be copied, or leave out."
+        faults.add("recipe", what, remedy=remedy)
+        faults.raise_if_any()

@@ -1,0 +1,62 @@
+"""The form of the code: files and functions that can be read at once, short signatures."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import synthpop
+import synthpop.calibration
+import synthpop.heaping
+import synthpop.sampling
+from tests.riskeval.protection.test_methods import ROLES
+
+ROOT = Path(synthpop.__file__).parent
+LARGEST_FILE, LONGEST_FUNCTION, MOST_OPTIONS = 400, 60, 8
+FACADES = {"write_report"}
+SURVEY_ROLES = {"survey", "margins", "name", "path", "out", "rows_per_block", "fpc", "years"}
+
+
+def code_lines(function: ast.FunctionDef, lines: list[str]) -> int:
+    """Count the lines of a function without docstring, comments and blank lines."""
+    first = function.body[0]
+    documented = ast.get_docstring(function) is not None
+    after = (first.end_lineno or 0) if documented else function.lineno - 1
+    head = lines[function.lineno - 1 : first.lineno - 1] if documented else []
+    body = lines[after : function.end_lineno]
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for line in [*head, *body])
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for file in sorted(ROOT.rglob("*.py")):
+        if file.parent.name == "kernels":  # compiled as a whole
+            continue
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{file.relative_to(ROOT)}: {node.name}", code_lines(node, text.splitlines())
+
+
+def test_functions_can_be_read_at_once() -> None:
+    assert {name: n for name, n in functions() if n > LONGEST_FUNCTION} == {}
+
+
+def test_files_can_be_read_at_once() -> None:
+    sizes = {file: len(file.read_text("utf-8").splitlines()) for file in ROOT.rglob("*.py")}
+    assert {str(file): n for file, n in sizes.items() if n > LARGEST_FILE} == {}
+
+
+@pytest.mark.parametrize(
+    "package", [synthpop, synthpop.calibration, synthpop.heaping, synthpop.sampling]
+)
+def test_public_functions_have_at_most_eight_options_of_their_own(package) -> None:
+    shared = ROLES | SURVEY_ROLES
+    for name in package.__all__:
+        function = getattr(package, name)
+        if inspect.isfunction(function) and name not in FACADES:
+            options = [n for n in inspect.signature(function).parameters if n not in shared]
+            assert len(options) <= MOST_OPTIONS, (name, options)
