@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from synthpop import Categorical, Pipeline, Structure, Survey
 from synthpop.microdata.errors import InputError, OutputError
-from synthpop.pipeline import fitted as fitted_module
+from synthpop.pipeline import identity as identity_module
 from synthpop.pipeline.fingerprint import described
 from synthpop.pipeline.model_hash import model_hash
 from tests.small import small_frame, small_pipeline, small_survey
@@ -83,11 +83,11 @@ def test_other_versions_and_another_blas_are_refused(tmp_path, monkeypatch) -> N
     ours = before.manifest.identity.environment
     assert ours["numpy"] == np.__version__
     theirs = {**ours, "numpy": "1.26.4", "blas": "openblas Haswell"}
-    monkeypatch.setattr(fitted_module, "environment", lambda: theirs)
+    monkeypatch.setattr(identity_module, "environment", lambda: theirs)
     with pytest.raises(OutputError, match=r"differs in environment \(.*numpy .* there, 1\.26\.4 h"):
         fitted.simulate(out=tmp_path)
     assert not part.exists()
-    monkeypatch.setattr(fitted_module, "environment", lambda: ours)
+    monkeypatch.setattr(identity_module, "environment", lambda: ours)
     fitted.simulate(out=tmp_path)
     assert part.exists()
 
