@@ -24,6 +24,24 @@ def test_a_fixed_thousand_gives_results_or_our_errors(part: int) -> None:
     assert [str(one) for one in findings if one] == []
 
 
+REPAIRED = [  # (target, seed, number) of inputs that once ended in something else
+    ("synthpop.indicators.equivalised_income", 7, 11),
+    ("synthpop.indicators.gini", 7, 53),
+    ("synthpop.heaping.correct_heaps", 7, 0),
+    ("synthpop.heaping.correct_heaps", 7, 18),
+    ("synthpop.sampling.horvitz_thompson", 7, 14),
+    ("synthpop.sampling.horvitz_thompson", 7, 69),
+    ("riskeval.membership", 7, 32),
+    ("riskeval.interval_disclosure", 7, 33),
+    ("riskeval.protect.weights", 7, 5),
+]
+
+
+@pytest.mark.parametrize(("target", "seed", "number"), REPAIRED)
+def test_inputs_that_were_repaired(target: str, seed: int, number: int) -> None:
+    assert try_input(target, seed, number) is None
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_give_results_or_our_errors() -> None:
     findings = supervisor.supervised(list(targets()), "", 1, SLOW, 0.0)

@@ -173,9 +173,17 @@ def check_positive(faults: Faults, name: str, value: object) -> None:
     check(faults, {name: POSITIVE}, {name: value})
 
 
+LARGE = 1e150
+
+
 def _sd(values: np.ndarray) -> float:
     known = values[~np.isnan(values)]
-    return float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    if len(known) < 2:
+        return 0.0
+    largest = float(np.abs(known).max())
+    if largest > LARGE:  # squares would exceed the largest float
+        return float((known / largest).std(ddof=1) * largest)
+    return float(known.std(ddof=1))
 
 
 def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:

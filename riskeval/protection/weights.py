@@ -106,6 +106,8 @@ def weights(
     before = None
     if check_columns(faults, frame, [column], "weights"):
         before = check_weights(faults, frame[column], column)
+    if len(frame) == 0:
+        faults.add("data", "have no records")
     homes = None if household is None else read_households(faults, frame, household)
     resolved = read_seed(faults, seed)
     faults.raise_if_any()

@@ -17,6 +17,8 @@ from synthpop.microdata.text import plural
 STEPS = {"5year": 5, "10year": 10}
 HALF_WINDOW = {"5year": (2.0, 2.5), "10year": (5.0, 5.0)}  # normal and log-normal; uniform
 
+LARGEST_AGE = 1_000
+
 
 def read_weights(weights: npt.ArrayLike | None, n: int, faults: Faults) -> np.ndarray | None:
     """Return survey weights; note faulty ones."""
@@ -52,6 +54,10 @@ def read_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
         return np.empty(0)
     if not np.isfinite(values).any():
         faults.add("ages", "no age is known")
+    elif np.nanmax(np.abs(values), where=np.isfinite(values), initial=0) > LARGEST_AGE:
+        what = f"go beyond {LARGEST_AGE:,} years"
+        faults.add("ages", what, remedy="Give ages in years.")
+        return np.empty(0)
     return values
 
 

@@ -122,6 +122,9 @@ def horvitz_thompson(
         faults.add("probabilities", f"{len(p)} for {plural(n, 'value')}", remedy="Give one a unit.")
     elif not bool(np.all((p > 0) & (p <= 1 + 1e-9))):
         faults.add("probabilities", "are not between 0 and 1")
+    elif not bool(np.all(np.abs(y[~np.isnan(y)]) <= LARGEST * p[~np.isnan(y)])):
+        what = "are infinite or too large: their squares have no number"
+        faults.add("values", what, remedy="Give them in a larger unit.")
     pairs = None if joint is None else np.asarray(joint, dtype=np.float64)
     if pairs is not None and pairs.shape != (n, n):
         faults.add("joint", f"has shape {pairs.shape}", remedy=f"Give ({n}, {n}).")
@@ -150,6 +153,7 @@ def _hajek(q: np.ndarray) -> np.ndarray:
     return np.asarray(q * len(q) / (len(q) - 1))
 
 
+LARGEST = 1e150  # of a value over its probability
 WITH_PAIRS = ("sen-yates-grundy", "horvitz-thompson")
 APPROXIMATIONS = {"deville": _deville, "hajek": _hajek}
 

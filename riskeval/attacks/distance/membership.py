@@ -229,6 +229,8 @@ def membership(
         most_synthetic=most_synthetic, workers=workers,
     )  # fmt: skip
     parts = {"original": original, "holdout": holdout}
+    if isinstance(most_records, int) and most_records < LEAST:
+        faults.add("most_records", f"is {most_records}", remedy=f"Give {LEAST} or more.")
     frames = read_frames(faults, parts, request, least={"holdout": LEAST})
     seed = resolve_seed(seed)
     streams = Streams(seed)

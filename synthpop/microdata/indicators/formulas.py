@@ -80,6 +80,8 @@ def gini(x: np.ndarray, w: np.ndarray) -> float:
     if len(x) == 0:
         return float("nan")
     largest = float(np.abs(x).max())
+    if not np.isfinite(largest):
+        return float("nan")
     if largest > LARGE:  # products would exceed the largest float
         x = x / largest
     pairs = 2 * np.dot(w * x, np.cumsum(w)) - np.dot(w * w, x)
