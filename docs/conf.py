@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -94,6 +95,22 @@ def escape_bars(app, what, name, obj, options, lines) -> None:
             lines[k] = line.replace("|", r"\|")
 
 
+EXAMPLES = dict(
+    re.findall(
+        r"^\[([\w.]+)\]\n(.*?)(?=^\[[\w.]+\]$|\Z)",
+        (HERE / "reference" / "examples.txt").read_text(encoding="utf-8"),
+        re.M | re.S,
+    )
+)
+
+
+def add_example(app, what, name, obj, options, lines) -> None:
+    """Append the example of a name whose docstring has none."""
+    if name in EXAMPLES:
+        lines += ["", ".. rubric:: Examples", "", *EXAMPLES[name].strip().splitlines(), ""]
+
+
 def setup(app) -> None:
-    """Register the hook."""
+    """Register the hooks."""
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", add_example, priority=900)

@@ -558,7 +558,7 @@ def test_any_frame_comes_back_as_it_was(kind):
 
 def test_arrow_tables_and_recorded_parameters():
     table = pa.table({"x": [1.0, 2.0, 9.0, 8.0]})
-    assert microaggregate(table, "x", k=2).data["x"].tolist() == [1.5, 1.5, 8.5, 8.5]
+    assert microaggregate(table, "x", k=2).data["x"].to_pylist() == [1.5, 1.5, 8.5, 8.5]
     first = microaggregate(mixed_frame(), ["income", "rent"], k=np.int64(3), method="mahalanobis")
     again = microaggregate(mixed_frame(), **first.parameters)
     assert first.data.equals(again.data)
