@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from synthpop.calibration.calibrate_survey import calibrate
 from synthpop.calibration.integer_weights import integerise
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.checks import as_frame, check_columns
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.errors import Faults, did_you_mean
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
@@ -36,7 +36,8 @@ class ZoneHouseholds(Result):
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
         One row a known total: margin, cell, level, target, balanced (under the fractional
-        weights), achieved (under the counts), gap (achieved - target) and relative_gap.
+        weights), achieved (under the counts), gap (achieved - target), relative_gap, band (the gap
+        that is accepted) and within (whether it is not exceeded).
     geography : tuple of str
         Columns of the geographies, the largest first; the last is the zone.
     seed : int
@@ -83,7 +84,7 @@ class ZoneHouseholds(Result):
         text = (
             f"{count(int(counts.sum()))} households in {plural(self._n_zones(), 'zone')}: of "
             f"{plural(len(gaps), 'known total')} {count(int((gaps < 0.5).sum()))} are met "
-            "exactly, the "
+            f"exactly and {count(int(self.controls['within'].sum()))} within their bands, the "
             f"largest gap is {number(float(gaps.max()))}. The largest relative gap is at "
             f"{worst['margin']}: {worst['cell']} (target {number(worst['target'], 6)}, achieved "
             f"{number(worst['achieved'], 6)}). Seed {self.seed}."
@@ -106,6 +107,7 @@ def balance_zones(
     margins: Margin | Sequence[Margin],
     *,
     within: str | None = None,
+    bands: float | Mapping[str, float] = 0.0,
     method: str = "raking",
     tolerance: float = 1e-4,
     max_iterations: int = 1000,
@@ -128,6 +130,10 @@ def balance_zones(
     within : str, optional
         Geography that the survey knows too: households are put only into zones of their own region.
         Default: into every zone.
+    bands : float or dict
+        Relative gap of a total that is accepted: one for all, or by the name of the margin (others
+        0). At least half a unit is accepted, since counts are whole. It changes no weight: each
+        control is told with its band, and whether its gap lies within.
     method, tolerance, max_iterations
         Of `calibrate`.
     only : list of zones, optional
@@ -177,6 +183,7 @@ def balance_zones(
     table = as_frame(geography, "geography").reset_index(drop=True)
     levels = tuple(str(name) for name in table.columns)
     _check(survey, table, items, within, only, previous)
+    _check_bands(bands, items)
     seed = resolve_seed(seed)
     other_zones, original = None, items
     if only is not None and previous is not None:
@@ -199,6 +206,7 @@ def balance_zones(
         frame = pd.concat([frame, shifted], ignore_index=True)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
     controls = _gaps(original, households.frame, fitted.margins, other_zones is None)
+    controls = _with_bands(controls, bands)
     return ZoneHouseholds(households, controls, levels, seed, bool(fitted.converged))
 
 
@@ -307,6 +315,28 @@ def _reduced(
     if not rows.any():
         return None
     return replace(item, table=frame[rows].reset_index(drop=True), size=None)
+
+
+def _check_bands(bands: float | Mapping[str, float], margins: Sequence[Margin]) -> None:
+    faults = Faults("balance zones")
+    labels = [item.label for item in margins]
+    values = bands if isinstance(bands, Mapping) else {"all": bands}
+    for name, value in values.items():
+        if isinstance(bands, Mapping) and name not in labels:
+            faults.add("bands", f"{name!r} is no margin", remedy=did_you_mean(name, labels))
+        number_given = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number_given or not 0 <= value < np.inf:
+            faults.add("bands", f"{name}: {value!r}", remedy="Give a share such as 0.02.")
+    faults.raise_if_any()
+
+
+def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
+    """Add the gap that is accepted, at least half a unit, and whether a control keeps within it."""
+    share: Any = bands
+    if isinstance(bands, Mapping):
+        share = controls["margin"].map(dict(bands)).fillna(0.0)
+    band = (controls["target"].abs() * share).clip(lower=0.5)
+    return controls.assign(band=band, within=controls["gap"].abs() <= band)
 
 
 def _gaps(

@@ -157,3 +157,24 @@ def test_faults() -> None:
     elsewhere = ZONES.assign(region="east")
     with pytest.raises(InputError, match="no household lies in any zone"):
         balance_zones(sample(), elsewhere, items, within="region")
+
+
+def test_bands_of_controls_are_told() -> None:
+    people = truth()
+    margins = controls(people)
+    plain = balance_zones(sample(), ZONES, margins, seed=1).controls
+    assert (plain["band"] == 0.5).all()
+    assert (plain["within"] == (plain["gap"].abs() <= 0.5)).all()
+    label = margins[0].label
+    result = balance_zones(sample(), ZONES, margins, bands={label: 0.1}, seed=1)
+    told = result.controls
+    own = told["margin"] == label
+    assert np.allclose(told.loc[own, "band"], (0.1 * told.loc[own, "target"]).clip(lower=0.5))
+    assert (told.loc[~own, "band"] == 0.5).all()
+    assert told["achieved"].equals(plain["achieved"])
+    assert f"and {told['within'].sum()} within their bands" in result.summary()
+    wide = balance_zones(sample(), ZONES, margins, bands=1.0, seed=1).controls
+    assert wide["within"].all()
+    for wrong in ({"nobody": 0.1}, -1.0, "wide", {label: np.nan}):
+        with pytest.raises(InputError, match="bands"):
+            balance_zones(sample(), ZONES, margins, bands=wrong, seed=1)
