@@ -62,7 +62,7 @@ NOT_COMPARED = {
     "g2_testdata300_clustmcdpca": "random: the ranges of `g9_random_methods_ranges` are compared",
     "g2_testdata300_clustpca": "random: the ranges of `g9_random_methods_ranges` are compared",
     "g2_testdata300_clustpppca": "random: the ranges of `g9_random_methods_ranges` are compared",
-    "g2_testdata300_influence": "we have no such method",
+    "g2_testdata300_influence": "random clusters",
     "g2_testdata300_mcdpca": "random: the ranges of `g9_random_methods_ranges` are compared",
     "g2_testdata300_pppca": "another robust estimator than ours",
     "g2_testdata300_rmd": "random: the ranges of `g9_random_methods_ranges` are compared",
