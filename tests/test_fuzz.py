@@ -34,6 +34,12 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("riskeval.membership", 7, 32),
     ("riskeval.interval_disclosure", 7, 33),
     ("riskeval.protect.weights", 7, 5),
+    ("synthpop.breaks", 8, 19),
+    ("riskeval.protect.pram", 8, 11),
+    ("riskeval.distance_screen", 8, 22),
+    ("synthpop.sampling.joint_probabilities_of", 8, 38),
+    ("synthpop.weighted.correlation", 8, 68),
+    ("session", 8, 72),
 ]
 
 

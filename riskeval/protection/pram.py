@@ -22,6 +22,7 @@ from riskeval.protection.result import (
 from synthpop.microdata.checks import check_choice, check_columns, check_weights
 from synthpop.microdata.codes import cell_ids, encode, encode_keys
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.methods import TYPE, Method, read_method
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
@@ -113,9 +114,10 @@ def pram(
     True
     """
     frame = own_frame(data)
-    names = [columns] if isinstance(columns, str) else list(columns)
-    by = [] if strata is None else [strata] if isinstance(strata, str) else list(strata)
     faults = Faults("pram")
+    names = list(as_names(faults, columns, "columns"))
+    by = [] if strata is None else list(as_names(faults, strata, "strata"))
+    faults.raise_if_any()
     matrix = _with_options(faults, matrix, {"min_diagonal": min_diagonal, "alpha": alpha})
     plan = _plan(faults, frame, names, by, matrix, forbidden)
     weight = None

@@ -237,7 +237,8 @@ class ProtectionSession(SessionVerbs):
 
     def _cells_by_column(self) -> dict[str, int]:
         current, original = self.current_frame(), self.original_frame
-        return {str(n): int(changed_cells(original[n], current[n]).sum()) for n in current}
+        shared = [name for name in current if name in original]  # a step may add columns
+        return {str(n): int(changed_cells(original[n], current[n]).sum()) for n in shared}
 
     def risk(self) -> BeforeAfter:
         """Disclosure risk of the original and of the current file, measured when asked for.

@@ -86,6 +86,9 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     >>> codes.tolist(), levels
     ([1, -1, 0], ('a', 'b'))
     """
+    if isinstance(values, pd.DataFrame):  # a table with two columns of one name
+        what = "is there more than once"
+        raise InputError("categories", [Fault(str(values.columns[0]), what, remedy="Rename one.")])
     series = values if isinstance(values, pd.Series) else pd.Series(values)
     if isinstance(series.dtype, pd.CategoricalDtype):
         levels = tuple(series.cat.categories.tolist())

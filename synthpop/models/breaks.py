@@ -107,7 +107,7 @@ def _group_means(
     faults = Faults("breaks")
     x = as_numbers(faults, values, "values")
     w = np.ones(len(x)) if weights is None else as_numbers(faults, weights, "weights")
-    group = np.asarray(strata)
+    group = np.asarray(strata).reshape(-1)
     code = np.zeros(len(group), dtype=np.int64)
     if len(group) != len(x):
         faults.add(

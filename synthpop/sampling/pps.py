@@ -355,6 +355,8 @@ def poisson_joint(p: np.ndarray) -> np.ndarray:
 
 def systematic_joint(p: np.ndarray) -> np.ndarray:
     """Length of the starts u for which both units are hit."""
+    if len(p) == 0:
+        return np.zeros((0, 0))
     ends = np.cumsum(p)
     if abs(ends[-1] - round(ends[-1])) < 1e-6:
         ends[-1] = round(ends[-1])

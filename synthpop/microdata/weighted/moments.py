@@ -225,8 +225,14 @@ def _covariance(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:
     return float(np.dot(da if w is None else w * da, db) / (total - 1))
 
 
+LARGE = 1e150
+
+
 def _correlation(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:
     da, db, _ = _moments(a, b, w)
+    largest = [float(np.abs(values).max(initial=0.0)) for values in (da, db)]
+    if max(largest) > LARGE and np.isfinite(largest).all():  # squares would have no number
+        da, db = (values / max(most, 1.0) for values, most in zip((da, db), largest, strict=True))
     left = da if w is None else w * da
     right = db if w is None else w * db
     scale = np.dot(left, da) * np.dot(right, db)
