@@ -8,6 +8,9 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -25,7 +28,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
 ]
 exclude_patterns = ["_build"]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}
@@ -41,13 +43,21 @@ autosummary_generate = True
 autodoc_typehints = "none"
 nitpicky = False
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
+html_sidebars = {
+    page: []
+    for page in (
+        "index", "gallery", "exercises", "validation", "reliability", "design", "glossary",
+    )
+}  # fmt: skip
+"""Pages without pages below them have no navigation at their side."""
 html_title = "synthpop and riskeval"
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "secondary_sidebar_items": ["page-toc"],
 }
 
@@ -110,7 +120,18 @@ def add_example(app, what, name, obj, options, lines) -> None:
         lines += ["", ".. rubric:: Examples", "", *EXAMPLES[name].strip().splitlines(), ""]
 
 
+def write_formula(self, node) -> None:
+    """Write a formula as MathML, which browsers show without a script from elsewhere."""
+    block = isinstance(node, nodes.math_block)
+    text = tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=block)
+    self.body.append(
+        f'<div style="overflow-x: auto; margin: 1em 0">{text}</div>' if block else text
+    )
+    raise nodes.SkipNode
+
+
 def setup(app) -> None:
     """Register the hooks."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-process-docstring", add_example, priority=900)
