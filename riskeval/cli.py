@@ -81,7 +81,7 @@ def assess(
     with progress() as listen:
         result = plan.run(on_event=listen)
     target = out or plan.folder / (plan.report.file or f"{file.stem}.html")
-    write_assessment(target, result, title=plan.report.title, audience=plan.report.audience)
+    write_assessment(target, result, **plan.report.of_page())
     say(result.summary())
     say(f"Report: {target}")
     answer(report=target, measures=result.to_frame(), exceeded=len(result.exceeded))
@@ -128,7 +128,7 @@ def protect(
     )
     _write(released, target)
     report = plan.folder / (plan.report.file or f"{file.stem}.html")
-    session.report(report, audience=plan.report.audience)
+    session.report(report, plan.report.audience, plan.report.language)
     say(session.risk().summary())
     say(f"Wrote {target} and the report {report}.")
     answer(file=target, report=report, steps=[verb for verb, _ in plan.steps])
@@ -157,7 +157,7 @@ def compare(
     keep_sources("riskeval compare", [file, *plan.sources()], [target, numbers])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
-    result.report(target, title=plan.report.title, audience=plan.report.audience)
+    result.report(target, **plan.report.of_page())
     if plan.report.audience == "internal":
         write_table(result.measures, numbers)
     say(result.summary())
@@ -191,7 +191,7 @@ def judge(
     keep_sources("riskeval judge", [file, *plan.sources()], [target, page])
     with progress() as listen:
         result = plan.run(seed=seed, workers=workers, on_event=listen)
-    write_judgement(page, result, title=plan.report.title, audience=plan.report.audience)
+    write_judgement(page, result, **plan.report.of_page())
     internal = plan.report.audience == "internal"
     if internal:
         write_table(result.to_frame(), target)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from synthpop.microdata.errors import InputError, MicrodataError
+from synthpop.microdata.language import gettext, said
 
 __all__ = [
     "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "joined", "measurement_table",
@@ -143,7 +144,9 @@ class Measurement:
     @property
     def title(self) -> str:
         """Title of the measure and its target: ``"DiSCO of health"``."""
-        return f"{self.info.title} of {self.target}" if self.target else self.info.title
+        if not self.target:
+            return self.info.title
+        return said("{title} of {target}", title=gettext(self.info.title), target=self.target)
 
     @property
     def share(self) -> float:

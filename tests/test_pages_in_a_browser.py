@@ -54,15 +54,15 @@ def people(seed: int, n: int = 200) -> pd.DataFrame:
     )
 
 
-def assessment(path: Path, audience: str) -> None:
+def assessment(path: Path, audience: str, language: str = "en") -> None:
     from riskeval import assess, write_assessment
 
     result = assess(people(1), keys=["age", "sex"], weights="w", sensitive=["ill"],
                     limits={"k": 3, "record_risk": 1e-9})  # fmt: skip
-    write_assessment(path, result, audience=audience)
+    write_assessment(path, result, audience=audience, language=language)
 
 
-def judgement(path: Path, audience: str) -> None:
+def judgement(path: Path, audience: str, language: str = "en") -> None:
     from riskeval import assess_synthetic, write_judgement
 
     release = pd.concat([people(1, 60), people(2, 140)], ignore_index=True)
@@ -70,10 +70,10 @@ def judgement(path: Path, audience: str) -> None:
         people(1), release, ["age", "sex"], ["ill"], holdout=people(3), categorical=["age"],
         attacks=["disco", "replicated_uniques", "distance_screen"], seed=1,
     )  # fmt: skip
-    write_judgement(path, risk, audience=audience)
+    write_judgement(path, risk, audience=audience, language=language)
 
 
-def protection(path: Path, audience: str) -> None:
+def protection(path: Path, audience: str, language: str = "en") -> None:
     from riskeval import ProtectionSession
 
     session = ProtectionSession(
@@ -81,10 +81,10 @@ def protection(path: Path, audience: str) -> None:
     )
     session.global_recode("age", breaks=[0, 3, 6])
     session.add_noise(level=0.2, seed=1)
-    session.report(path, audience=audience)
+    session.report(path, audience, language)
 
 
-def comparison(path: Path, audience: str) -> None:
+def comparison(path: Path, audience: str, language: str = "en") -> None:
     from riskeval import Indicators, Release, compare
 
     original = people(1)
@@ -96,10 +96,10 @@ def comparison(path: Path, audience: str) -> None:
         sample_sizes={"linkage": 100, "outliers": 100, "prediction": 100, "screen": 100,
                       "propensity": 100},
     )  # fmt: skip
-    result.report(path, audience=audience)
+    result.report(path, audience=audience, language=language)
 
 
-def population(path: Path, audience: str) -> None:
+def population(path: Path, audience: str, language: str = "en") -> None:
     from synthpop import Categorical, Derive, Pipeline, Structure, Survey, write_report
     from tests.small import ROLES, small_frame
 
@@ -111,10 +111,10 @@ def population(path: Path, audience: str) -> None:
     ]
     fitted = Pipeline(recipe).fit(survey, seed=1)
     write_report(path, fitted.derived_survey(), fitted.simulate(), audience=audience,
-                 language="de" if audience == "external" else "en")  # fmt: skip
+                 language=language)  # fmt: skip
 
 
-def study(path: Path, audience: str) -> None:
+def study(path: Path, audience: str, language: str = "en") -> None:
     from synthpop import simulate_study, write_study
     from synthpop.microdata.indicators import gini
     from synthpop.sampling import MissingUnits, SimpleRandom, levels_of_rate
@@ -126,14 +126,15 @@ def study(path: Path, audience: str) -> None:
         people(1, 500), SimpleRandom(80), {"gini": inequality}, repetitions=20, seed=1,
         missing=levels_of_rate(MissingUnits(0.1), [0.0, 0.3]),
     )  # fmt: skip
-    write_study(path, result)
+    write_study(path, result, language=language)
 
 
-def profile(path: Path, audience: str) -> None:
+def profile(path: Path, audience: str, language: str = "en") -> None:
     from synthpop import write_profile
     from tests.small import small_frame
 
-    write_profile(path, small_frame(80).assign(code=lambda f: np.where(f.index % 9, f["age"], -9)))
+    frame = small_frame(80).assign(code=lambda f: np.where(f.index % 9, f["age"], -9))
+    write_profile(path, frame, language=language)
 
 
 PAGES: dict[str, tuple[Callable[[Path, str], None], str]] = {

@@ -166,7 +166,12 @@ class Comparison(Result):
             return None  # the releases have no risk or no utility in common
 
     def report(
-        self, path: Place | str, *, title: str | None = None, audience: str = "internal"
+        self,
+        path: Place | str,
+        *,
+        title: str | None = None,
+        audience: str = "internal",
+        language: str = "en",
     ) -> Place:
         """Write the comparison as one self-contained HTML file.
 
@@ -176,17 +181,19 @@ class Comparison(Result):
         title : str, optional
         audience : {"internal", "external"}
             "external": nothing of single records, no seed, counts below 5 hidden.
+        language : {"en", "de"}
+            Language of the page and of its numbers.
 
         Raises
         ------
         InputError
-            An unknown audience.
+            An unknown audience or language.
         OutputError
             The file cannot be written.
         """
         from riskeval.report.comparison import write_comparison
 
-        return write_comparison(path, self, title=title, audience=audience)
+        return write_comparison(path, self, title=title, audience=audience, language=language)
 
     def summary(self) -> str:
         """Say what was compared, which limits are met, and what is on the Pareto front."""

@@ -14,6 +14,7 @@ from riskeval.report.values import AUDIENCES, ROUNDING, limit_text, shown, visib
 from synthpop.microdata.charts import value_bar
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import (
     card,
@@ -51,6 +52,7 @@ def write_assessment(
     *,
     title: str | None = None,
     audience: str = "internal",
+    language: str = "en",
 ) -> Place:
     """Write an assessment as one self-contained HTML file.
 
@@ -63,11 +65,13 @@ def write_assessment(
     audience : {"internal", "external"}
         "external" shows counts and means only, rounded so that no small count can be computed from
         them: nothing of single records, no figures, no notes, no sentences.
+    language : {"en", "de"}
+        Language of the page and of its numbers.
 
     Raises
     ------
     InputError
-        An unknown audience.
+        An unknown audience or language.
     OutputError
         The file cannot be written.
 
@@ -84,12 +88,14 @@ def write_assessment(
     """
     faults = Faults("report")
     check_choice(faults, "audience", audience, AUDIENCES)
+    check_choice(faults, "language", language, LANGUAGES)
     faults.raise_if_any()
     external = audience == "external"
     measurements = visible(assessment.measurements, external)
-    facts = assessment_facts(assessment, measurements, external)
-    facts["title"] = title or "Disclosure risk of a file"
-    page = render_page("riskeval", "assess.html.j2", facts)
+    with use_language(language):
+        facts = assessment_facts(assessment, measurements, external)
+        facts["title"] = title or gettext("Disclosure risk of a file")
+        page = render_page("riskeval", "assess.html.j2", facts)
     return write_page(path, page, private=not external)
 
 

@@ -25,10 +25,11 @@ from riskeval.report.show import lower
 from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import Svg, finding, verdict
 from synthpop.microdata.places import Place
-from synthpop.microdata.text import count, join, plural
+from synthpop.microdata.text import count, join, plural, yes_or_no
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -76,27 +77,38 @@ def write_comparison(
     *,
     title: str | None = None,
     audience: str = "internal",
+    language: str = "en",
 ) -> Place:
     """Write a comparison as one self-contained HTML file; see `Comparison.report`.
 
     Raises
     ------
     InputError
-        An unknown audience.
+        An unknown audience or language.
     OutputError
         The file cannot be written.
     """
     faults = Faults("report")
     check_choice(faults, "audience", audience, AUDIENCES)
+    check_choice(faults, "language", language, LANGUAGES)
     faults.raise_if_any()
     external = audience == "external"
     if external:
         comparison = external_view(comparison)
+    with use_language(language):
+        facts = comparison_facts(comparison, external)
+        facts["title"] = title or facts["title"]
+        page = render_page("riskeval", "compare.html.j2", facts)
+    return write_page(path, page, private=not external)
+
+
+def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
+    """Return everything that the page says, as text ready to be set."""
     maps = _maps(comparison)
     first = maps[0][1]
     level = f"{100 * comparison.level:g} %"
-    facts = {
-        "title": title or f"{plural(len(comparison.table) - 1, 'release')} compared",
+    return {
+        "title": f"{plural(len(comparison.table) - 1, 'release')} compared",
         "external": external,
         "cards": _cards(comparison, first),
         "first": _first(comparison),
@@ -131,8 +143,6 @@ def write_comparison(
         "meanings": meanings_table(comparison),
         "overlap_caption": CAPTIONS["overlaps"].replace("95 %", level),
     }  # fmt: skip
-    page = render_page("riskeval", "compare.html.j2", facts)
-    return write_page(path, page, private=not external)
 
 
 def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
@@ -267,7 +277,7 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
             for item in maps
         ]
         use = _values(comparison, first.utility, row.release)
-        rows.append((row.release, row.kind, asked, *risks, use, "yes" if row.pareto else "no"))
+        rows.append((row.release, row.kind, asked, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
     head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",

@@ -12,7 +12,7 @@ from riskeval.report.comparison_figures import overlap_grid
 from riskeval.report.show import ORIGINAL, shown
 from synthpop.microdata.indicators.results import OVERALL
 from synthpop.microdata.page_facts import table
-from synthpop.microdata.text import BLANK, count, number
+from synthpop.microdata.text import BLANK, count, number, yes_or_no
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison
@@ -176,11 +176,11 @@ def files_table(comparison: Comparison, external: bool) -> Table:
     rows = []
     row: Any
     for row in comparison.releases.itertuples():
-        linked = "itself" if row.kind == ORIGINAL else ("yes" if row.linkable else "no")
+        linked = "itself" if row.kind == ORIGINAL else (yes_or_no(row.linkable))
         parameter = "" if np.isnan(row.parameter) else f" ({row.parameter:g})"
         method = row.family + parameter if row.kind != ORIGINAL else "–"
         notes = () if external else (row.notes or "–",)
-        weighted = "yes" if row.weighted else "no"
+        weighted = yes_or_no(row.weighted)
         rows.append(
             (row.release, row.kind, method, *notes, f"{count(row.records)}", linked, weighted)
         )
@@ -194,7 +194,7 @@ def shared_table(comparison: Comparison) -> Table:
     shared = comparison.shared
     plain = shared["compared"].astype(bool) & shared["how"].isin(["the same levels", "as numbers"])
     rows = [
-        (row.release, row.variable, row.role, "yes" if row.compared else "no", row.how)
+        (row.release, row.variable, row.role, yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
     return _table(("Release", "Variable", "Role", "Compared", "How, or why not"), 5, rows)

@@ -15,6 +15,7 @@ from riskeval.report.values import AUDIENCES, ROUNDING, shown
 from synthpop.microdata.charts import interval_dot
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, gettext, said, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
@@ -41,6 +42,7 @@ def write_judgement(
     *,
     title: str | None = None,
     audience: str = "internal",
+    language: str = "en",
 ) -> Place:
     """Write what the attacks on a synthetic file found as one self-contained HTML file.
 
@@ -53,11 +55,13 @@ def write_judgement(
     audience : {"internal", "external"}
         "external" shows shares rounded to multiples of five records, and nothing else that was
         measured: no intervals, charts, notes or seed. A share of unknown records is not shown.
+    language : {"en", "de"}
+        Language of the page and of its numbers.
 
     Raises
     ------
     InputError
-        An unknown audience.
+        An unknown audience or language.
     OutputError
         The file cannot be written.
 
@@ -74,11 +78,14 @@ def write_judgement(
     """
     faults = Faults("report")
     check_choice(faults, "audience", audience, AUDIENCES)
-    faults.raise_if_any()
     external = audience == "external"
-    facts = judgement_facts(risk, external)
-    facts["title"] = title or "Disclosure risk of a synthetic file"
-    return write_page(path, render_page("riskeval", "judge.html.j2", facts), private=not external)
+    check_choice(faults, "language", language, LANGUAGES)
+    faults.raise_if_any()
+    with use_language(language):
+        facts = judgement_facts(risk, external)
+        facts["title"] = title or gettext("Disclosure risk of a synthetic file")
+        page = render_page("riskeval", "judge.html.j2", facts)
+    return write_page(path, page, private=not external)
 
 
 def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
@@ -225,8 +232,9 @@ def _measure_key(measured: Measurement) -> str:
 
 
 def _row_title(measured: Measurement, target: str) -> str:
-    title = measured.info.title
-    return f"{title[0].upper()}{title[1:]}" + (f" of {target}" if target else "")
+    title = gettext(measured.info.title)
+    title = title[0].upper() + title[1:]
+    return said("{title} of {target}", title=title, target=target) if target else title
 
 
 def _row(

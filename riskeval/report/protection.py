@@ -14,6 +14,7 @@ from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.riskiest import limit, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from synthpop.microdata.charts import part_bar
+from synthpop.microdata.language import said, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import (
     Svg,
@@ -71,22 +72,24 @@ COMPARED = {
 """Number -> row of the summary, and how its sentence begins."""
 
 
-def write_protection(path: Place | str, session: ProtectionSession, audience: str) -> Place:
+def write_protection(
+    path: Place | str, session: ProtectionSession, audience: str, language: str = "en"
+) -> Place:
     """Write the page of a session; `audience` is "internal" or "external".
 
     External pages show rounded counts, and a mean or deviation of the original only where no
     single value can be computed from it: see `safe_columns`.
     """
     external = audience == "external"
-    facts = protection_facts(session, external)
-    page = render_page("riskeval", "protect.html.j2", facts)
+    with use_language(language):
+        page = render_page("riskeval", "protect.html.j2", protection_facts(session, external))
     return write_page(path, page, private=not external)
 
 
 def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     return {
-        "title": f"Protection of a file of {count(len(session.original_frame))} records",
+        "title": said("Protection of a file of {n} records", n=count(len(session.original_frame))),
         "external": external,
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from riskeval.measurement import Measurement
+from synthpop.microdata.language import said
 from synthpop.microdata.suppression import rounded, rounded_share
 from synthpop.microdata.text import BLANK, count, number, short_percent
 
@@ -43,7 +44,7 @@ def shown(one: Measurement, external: bool = False) -> str:
         return count(value) + share
     text = short_percent(value) if unit in ("share", "overlap") else number(value)
     if one.lower == one.lower:
-        text += f" ({number(one.lower)} to {number(one.upper)})"
+        text += said(" ({low} to {high})", low=number(one.lower), high=number(one.upper))
     return text
 
 

@@ -74,6 +74,11 @@ class PageOptions(Table):
     title: str | None = None
     file: str | None = Field(default=None, pattern=r"\.html$")
     audience: Literal["internal", "external"] = "internal"
+    language: Literal["en", "de"] = "en"
+
+    def of_page(self) -> dict[str, Any]:
+        """Return the arguments of the function that writes the page."""
+        return {"title": self.title, "audience": self.audience, "language": self.language}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
+from synthpop.microdata.language import LANGUAGES
 from synthpop.microdata.native import in_library, library_of
 from synthpop.microdata.places import Place
 from synthpop.microdata.show import bars, view
@@ -341,7 +342,7 @@ class ProtectionSession(SessionVerbs):
             )
         return session
 
-    def report(self, path: Place | str, audience: str = "internal") -> Place:
+    def report(self, path: Place | str, audience: str = "internal", language: str = "en") -> Place:
         """Write an HTML page: roles, steps, risk and utility, original beside current.
 
         Parameters
@@ -350,6 +351,7 @@ class ProtectionSession(SessionVerbs):
         audience : {"internal", "external"}
             "external" leaves out arguments and seeds (with which draws could be repeated), the
             pictures and the largest risk of a record, and shows counts from 1 to 4 as "< 5".
+        language : {"en", "de"}
 
         Returns
         -------
@@ -359,16 +361,17 @@ class ProtectionSession(SessionVerbs):
         Raises
         ------
         InputError
-            Another audience.
+            Another audience or language.
         OutputError
             The file cannot be written.
         """
         faults = Faults("ProtectionSession")
         check_choice(faults, "audience", audience, ["internal", "external"])
+        check_choice(faults, "language", language, LANGUAGES)
         faults.raise_if_any()
         from riskeval.report.protection import write_protection
 
-        return write_protection(path, self, audience)
+        return write_protection(path, self, audience, language)
 
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""

@@ -13,6 +13,7 @@ from synthpop.app.start import open_app
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
+from synthpop.microdata.language import said, use_language
 from synthpop.microdata.output import answer, progress, say, steps
 from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural
@@ -321,6 +322,7 @@ app.command(
 def profile(
     file: Annotated[Path, typer.Argument(help="Survey file: csv, parquet, sav, dta, sas7bdat.")],
     out: Annotated[Path | None, typer.Option(help="Page to write (HTML).")] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
 ) -> None:
     """Write a page on the columns of a survey: roles, sums, codes for missing, rare levels.
 
@@ -335,7 +337,9 @@ def profile(
     target = out or file.with_name(f"{file.stem}-profile.html")
     frame = read_table(file)
     result = profile_survey(frame)
-    write_profile(target, frame, profile=result, title=f"Columns of {file.name}")
+    with use_language(language):
+        title = said("Columns of {file}", file=file.name)
+    write_profile(target, frame, profile=result, title=title, language=language)
     say(result.summary())
     say(f"Report: {target}")
     answer(report=target, columns=result.to_frame())

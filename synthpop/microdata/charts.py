@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
+from synthpop.microdata.language import translated
 from synthpop.microdata.text import number
 
 BAR_WIDTH, BAR_HEIGHT = 120, 16
@@ -344,7 +345,7 @@ def _zero_line() -> str:
 
 
 def _svg(width: float, height: float, text: str, body: str, kind: str = "small") -> str:
-    label = escape(text, quote=True)
+    label = escape(translated(text), quote=True)
     return (
         f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
         f'aria-label="{label}">{body}</svg>'

@@ -20,6 +20,16 @@ SEPARATORS = {"en": (",", "."), "de": (".", ",")}
 
 TAGS = re.compile(r"(<(?:{%.*?%}|{{.*?}}|[^<>{])*>|{%.*?%})", re.DOTALL)
 
+FIELD = re.compile(r"{([a-z_0-9]*)}")
+COUNTED = re.compile(r"([\d.,<> −]+) ([a-z ]+)(\.?)")
+BREAK = r"(?:[;:] |[.!?] [A-Z])"
+SEPARATORS_OF_TEXT = (
+    re.compile(r"(?<=[.!?])(?<!al\.)( )(?=[A-Z0-9<−(])"),
+    re.compile(r"(; )"),
+    re.compile(r"(: )"),
+)
+"""Where a text of several messages may be cut, in this order."""
+
 _LANGUAGE: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -66,6 +76,99 @@ def said(message: str, **values: object) -> str:
     'Give job the predictor age.'
     """
     return gettext(message).format(**values)
+
+
+def translated(text: str) -> str:
+    """Return a finished sentence in the current language, found by the message it was made from.
+
+    Sentences of results are written where numbers are computed, in English; pages translate them.
+    A text without a message of its own is translated sentence by sentence, as far as messages are
+    known. Single words stay as they are: they may be names and levels of the data.
+
+    Examples
+    --------
+    >>> with use_language("de"):
+    ...     translated("1 of 4 limits is exceeded."), translated("age")
+    ('1 von 4 Grenzen wird überschritten.', 'age')
+    """
+    language = _LANGUAGE.get()
+    if language == "en" or " " not in text.strip():
+        return text
+    found = _whole(language, text) or _counted(language, text)
+    for separator in SEPARATORS_OF_TEXT if found is None else ():
+        parts = separator.split(text)
+        if len(parts) > 1:
+            return "".join(
+                part if k % 2 else translated(part) for k, part in enumerate(parts)
+            )  # the separators stand between the parts
+    return text if found is None else found
+
+
+def _whole(language: str, text: str) -> str | None:
+    """Return the translation of a text that is one message, or None.
+
+    A message that is a phrase also translates it with a capital, and with a full stop.
+    """
+    for phrase, capital, stop in _phrases(text):
+        translation = _message(language, phrase)
+        if translation is not None:
+            start = translation[:1].upper() if capital else translation[:1]
+            return start + translation[1:] + stop
+    return None
+
+
+def _counted(language: str, text: str) -> str | None:
+    """Return a number and its noun, such as "17 records", or None."""
+    match = COUNTED.fullmatch(text)
+    if match is None:
+        return None
+    n, noun, stop = match.groups()
+    form = 0 if n == "1" else 1
+    translation = catalogue(language).get((noun if n == "1" else noun.removesuffix("s"), form))
+    return None if translation is None else f"{n} {translation}{stop}"
+
+
+def _phrases(text: str) -> Iterator[tuple[str, bool, str]]:
+    small = text[:1].lower() + text[1:]
+    yield text, False, ""
+    if small != text:
+        yield small, True, ""
+    if text.endswith("."):
+        yield text[:-1], False, "."
+        yield small[:-1], small != text, "."
+
+
+def _message(language: str, text: str) -> str | None:
+    known = catalogue(language)
+    if (text, 0) in known:
+        return known[text, 0]
+    for start, pattern, message in _patterns(language):
+        match = pattern.fullmatch(text) if text.startswith(start) else None
+        if match is not None:
+            values = {name: translated(value) for name, value in match.groupdict().items()}
+            return message.format(**values)
+    return None
+
+
+@cache
+def _patterns(language: str) -> list[tuple[str, re.Pattern[str], str]]:
+    """Return start, pattern and translation of each message with values, the longest first."""
+    found = []
+    for (message, form), text in catalogue(language).items():
+        names = FIELD.findall(message)
+        if form or not names or "{{" in message or not names[0]:
+            continue
+        pieces = FIELD.split(message)
+        pattern, seen = re.escape(pieces[0]), set()
+        for name, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+            pattern += f"(?P={name})" if name in seen else f"(?P<{name}>(?:(?!{BREAK}).)+?)"
+            pattern += re.escape(piece)
+            seen.add(name)
+        letters = sum(len(re.sub("[^A-Za-z]", "", piece)) for piece in pieces[::2])
+        if letters >= 8 or len(pieces[0]) >= 5:
+            found.append((letters, pieces[0], re.compile(pattern, re.DOTALL), text))
+    found.sort(key=lambda item: -item[0])
+    return [item[1:] for item in found]
 
 
 def template_messages(source: str) -> list[str]:

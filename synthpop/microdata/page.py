@@ -10,7 +10,7 @@ from typing import Any
 
 from synthpop._version import __version__
 from synthpop.microdata.atomic import write_text
-from synthpop.microdata.language import current_language, gettext, translated_template
+from synthpop.microdata.language import current_language, gettext, translated, translated_template
 from synthpop.microdata.places import Place, place
 
 PAGES = "synthpop.microdata"
@@ -52,6 +52,7 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.globals["_"] = gettext
+    environment.finalize = _said
     style = files(PAGES).joinpath("pages/style.css").read_text(encoding="utf-8")
     script = files(PAGES).joinpath("pages/page.js").read_text(encoding="utf-8").strip()
     known = {
@@ -64,6 +65,11 @@ def render_page(package: str, template: str, facts: Mapping[str, Any]) -> str:
         "pictures": {key: Markup(svg) for key, svg in facts.get("pictures", {}).items()},
     }
     return environment.get_template(template).render(known)
+
+
+def _said(value: Any) -> Any:
+    """Return a value as the page says it: plain sentences in the language of the page."""
+    return translated(value) if type(value) is str else value
 
 
 def _source_hash(script: str) -> str:

@@ -133,7 +133,9 @@ def limit_mark(within: bool | None, applies: bool = True) -> dict[str, str]:
     ('exceeded', '–', 'grey')
     """
     if not applies:
-        return {"text": "does not apply", "kind": "grey"}
+        return {"text": gettext("does not apply"), "kind": "grey"}
     if within is None:
         return {"text": BLANK, "kind": "none"}
-    return {"text": "met", "kind": "good"} if within else {"text": "exceeded", "kind": "bad"}
+    if within:
+        return {"text": gettext("met"), "kind": "good"}
+    return {"text": gettext("exceeded"), "kind": "bad"}

@@ -14,6 +14,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from synthpop.microdata.language import translated
+
 SAMPLE, POPULATION = "#E69F00", "#0072B2"
 INK, SOFT, LINE = "#1f2933", "#52606d", "#d5dae0"
 OKABE_ITO = (
@@ -110,5 +112,5 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     width = round(figure.get_figwidth() * 100)
-    label = describe.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = translated(describe).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return f'{head} role="img" aria-label="{label}" style="max-width:{width}px">{rest}'

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from synthpop.microdata.charts import nice_ticks
+from synthpop.microdata.language import translated
 from synthpop.microdata.text import tick
 
 Scale = Literal["linear", "log", "symlog"]
@@ -146,9 +147,10 @@ class Plane:
         for kind, values in self._marks:
             body += getattr(frame, kind)(*values)
         body += frame.labels()
+        label = escape(translated(text), quote=True)
         return (
             f'<svg class="curve {name}" viewBox="0 0 {width} {height}" role="img" '
-            f'aria-label="{escape(text, quote=True)}" style="max-width:{width}px">{body}</svg>'
+            f'aria-label="{label}" style="max-width:{width}px">{body}</svg>'
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.text import BLANK, count, number
+from synthpop.microdata.text import BLANK, count, number, yes_or_no
 
 ROWS = 20
 CELL = "text-align:{side};padding:2px 10px 2px 0;border-bottom:1px solid #d5dae0"
@@ -93,7 +93,7 @@ def cell_text(value: Any) -> str:
     ['12,345', '0.123', '–', 'yes', 'a']
     """
     if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
+        return yes_or_no(value)
     if isinstance(value, int | np.integer):
         return count(value)
     if isinstance(value, float | np.floating):

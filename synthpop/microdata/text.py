@@ -178,6 +178,17 @@ def join(items: Iterable[object]) -> str:
     return f"{', '.join(texts[:-1])} {gettext('and')} {texts[-1]}"
 
 
+def yes_or_no(value: object) -> str:
+    """Return "yes" or "no" in the current language.
+
+    Examples
+    --------
+    >>> yes_or_no(True), yes_or_no(0)
+    ('yes', 'no')
+    """
+    return gettext("yes") if value else gettext("no")
+
+
 def _finite(value: Number) -> float:
     return float("nan") if value is None else float(value)
 

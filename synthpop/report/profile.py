@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.charts import columns as column_chart
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_frame, check_choice
+from synthpop.microdata.errors import Faults
+from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
@@ -22,7 +24,12 @@ NEEDED = ("weight", "household")
 
 
 def write_profile(
-    path: Place | str, data: Any, *, profile: SurveyProfile | None = None, title: str | None = None
+    path: Place | str,
+    data: Any,
+    *,
+    profile: SurveyProfile | None = None,
+    title: str | None = None,
+    language: str = "en",
 ) -> Place:
     """Write what the columns of a survey are as one self-contained HTML file.
 
@@ -34,6 +41,8 @@ def write_profile(
     profile : SurveyProfile, optional
         Default `profile_survey` of the data.
     title : str, optional
+    language : {"en", "de"}
+        Language of the page and of its numbers.
 
     Returns
     -------
@@ -43,7 +52,7 @@ def write_profile(
     Raises
     ------
     InputError
-        The table has no rows.
+        The table has no rows, an unknown language.
     OutputError
         The file cannot be written.
 
@@ -57,9 +66,14 @@ def write_profile(
     """
     frame = as_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    facts = profile_facts(frame, profile or profile_survey(frame))
-    facts["title"] = title or "Columns of a survey"
-    return write_page(path, render_page("synthpop", "profile.html.j2", facts), private=True)
+    faults = Faults("report")
+    check_choice(faults, "language", language, LANGUAGES)
+    faults.raise_if_any()
+    with use_language(language):
+        facts = profile_facts(frame, profile or profile_survey(frame))
+        facts["title"] = title or gettext("Columns of a survey")
+        page = render_page("synthpop", "profile.html.j2", facts)
+    return write_page(path, page, private=True)
 
 
 def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]:

@@ -10,7 +10,10 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.charts import interval_dot
+from synthpop.microdata.checks import check_choice
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.indicators.results import OVERALL
+from synthpop.microdata.language import LANGUAGES, gettext, use_language
 from synthpop.microdata.page import render_page, write_page
 from synthpop.microdata.page_facts import card, finding, folding_row, row_id, table, verdict
 from synthpop.microdata.places import Place
@@ -40,6 +43,7 @@ def write_study(
     *,
     title: str | None = None,
     unit: str | Mapping[str, str] = "",
+    language: str = "en",
 ) -> Place:
     """Write a simulation study as one self-contained HTML file.
 
@@ -51,6 +55,8 @@ def write_study(
     title : str, optional
     unit : str or mapping of estimator to str
         Unit of the estimates, for axes.
+    language : {"en", "de"}
+        Language of the page and of its numbers.
 
     Returns
     -------
@@ -60,6 +66,8 @@ def write_study(
 
     Raises
     ------
+    InputError
+        An unknown language.
     OutputError
         The file cannot be written.
 
@@ -78,9 +86,14 @@ def write_study(
     >>> "Relative bias" in page.read_text(encoding="utf-8")
     True
     """
-    facts = study_facts(study, unit)
-    facts["title"] = title or "Simulation study"
-    return write_page(path, render_page("synthpop", "study.html.j2", facts), private=True)
+    faults = Faults("report")
+    check_choice(faults, "language", language, LANGUAGES)
+    faults.raise_if_any()
+    with use_language(language):
+        facts = study_facts(study, unit)
+        facts["title"] = title or gettext("Simulation study")
+        page = render_page("synthpop", "study.html.j2", facts)
+    return write_page(path, page, private=True)
 
 
 def study_facts(study: Study, unit: str | Mapping[str, str] = "") -> dict[str, Any]:
