@@ -12,7 +12,7 @@ import pandas as pd
 from synthpop.microdata.checks import as_frame, check_choice, check_weights
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
-from synthpop.microdata.text import plural
+from synthpop.microdata.text import count, plural
 
 STEPS = {"5year": 5, "10year": 10}
 HALF_WINDOW = {"5year": (2.0, 2.5), "10year": (5.0, 5.0)}  # normal and log-normal; uniform
@@ -55,7 +55,7 @@ def read_ages(ages: npt.ArrayLike, faults: Faults) -> np.ndarray:
     if not np.isfinite(values).any():
         faults.add("ages", "no age is known")
     elif np.nanmax(np.abs(values), where=np.isfinite(values), initial=0) > LARGEST_AGE:
-        what = f"go beyond {LARGEST_AGE:,} years"
+        what = f"go beyond {count(LARGEST_AGE)} years"
         faults.add("ages", what, remedy="Give ages in years.")
         return np.empty(0)
     return values

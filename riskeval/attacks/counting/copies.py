@@ -26,6 +26,7 @@ from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, is_number
 from synthpop.microdata.intervals import wilson
+from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
 
@@ -85,6 +86,7 @@ class CopiedValues(Result):
         return "\n".join(lines) or "Nothing could be copied."
 
 
+@same_library
 def copied_values(
     original: Any,
     synthetic: Any,
