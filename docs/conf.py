@@ -16,7 +16,8 @@ sys.path.insert(0, str(HERE.parent))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(HERE.parent), str(HERE.parent / "examples"), os.environ.get("PYTHONPATH", "")]
 )
-"""Executed pages find the packages and the code of the examples."""
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+"""Executed pages find the packages and the code of the examples, and show what they draw."""
 
 from synthpop._version import __version__  # noqa: E402
 
