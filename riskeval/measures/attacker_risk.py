@@ -147,10 +147,10 @@ def attacker_risk(
     >>> risk.table["highest"].tolist()[:2], risk.k_map
     ([1.0, 0.5], 2.0)
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("attacker risk")
     names = read_keys(faults, frame, keys, missing, 1.0)
-    everybody = None if population is None else as_frame(population, "population")
+    everybody = None if population is None else as_frame(population, "population", (keys,))
     if everybody is not None:
         check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
         if weights is not None:

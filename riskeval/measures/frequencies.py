@@ -188,7 +188,7 @@ def frequency_counts(
     >>> frequency_counts(toy, ["key1", "key2", "key3"], missing="conservative").f.tolist()
     [1.0, 3.0, 1.0, 4.0]
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("frequency counts")
     names = read_keys(faults, frame, keys, missing, alpha)
     values = read_weights(faults, frame, weights)

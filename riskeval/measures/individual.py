@@ -151,7 +151,7 @@ def individual_risk(
     >>> round(risk.expected_reidentifications, 3), round(risk.expected_households, 3)
     (0.117, 0.116)
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, weights, household, quality, coverage, attempt))
     faults = Faults("individual risk")
     names = read_keys(faults, frame, keys, missing, alpha)
     values = read_weights(faults, frame, weights)

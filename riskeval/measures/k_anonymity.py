@@ -141,7 +141,7 @@ def k_anonymity(
     >>> result.violations, result.k
     ({2: 1, 3: 5}, 1)
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("k-anonymity")
     names = read_keys(faults, frame, keys, missing, alpha)
     values = read_weights(faults, frame, weights)

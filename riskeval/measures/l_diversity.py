@@ -159,7 +159,7 @@ def l_diversity(
     >>> result.violations(2)
     {'condition': 3}
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("l-diversity")
     names = read_keys(faults, frame, keys, missing, 1.0)
     variables = read_sensitive(faults, frame, names, sensitive)

@@ -122,7 +122,7 @@ def risky_cells(
     >>> cells.table[["keys", "unsafe_cells"]].values.tolist()[3:]
     [['sex x age', 1], ['sex x job', 1], ['age x job', 2]]
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys,))
     faults = Faults("risky cells")
     names = read_keys(faults, frame, keys, missing, alpha)
     rank = _read_levels(faults, names, levels)

@@ -242,7 +242,7 @@ def suda(
     >>> result.smallest_msu.tolist(), result.special.tolist()
     ([0, 0, 2, 1], [False, False, False, True])
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys,))
     keys = [keys] if isinstance(keys, str) else list(keys)
     _check(frame, keys, max_size, dis_fraction, normalise, missing)
     coded = encode_keys(frame, keys)

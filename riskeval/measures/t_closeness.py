@@ -134,7 +134,7 @@ def t_closeness(
     >>> result.per_record["salary"].round(3).tolist()[:4]
     [0.375, 0.375, 0.375, 0.167]
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("t-closeness")
     names = read_keys(faults, frame, keys, missing, 1.0)
     variables = read_sensitive(faults, frame, names, sensitive)

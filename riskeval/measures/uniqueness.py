@@ -159,7 +159,7 @@ def population_uniqueness(
     >>> result.n_sample_uniques, round(float(result.table.loc["zayatz", "probability"]), 3)
     (3, 0.553)
     """
-    frame = as_frame(data)
+    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("population uniqueness")
     names = read_keys(faults, frame, keys, "own-category", 1.0)
     values = read_weights(faults, frame, weights)

@@ -13,11 +13,23 @@ from synthpop.microdata.dictionary import ATTRIBUTE, dictionary_of_schema, with_
 from synthpop.microdata.errors import Faults, InputError, did_you_mean
 
 
-def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
+def _readable(data: Any, columns: Sequence[Any]) -> list[str] | None:
+    """Return the names among `columns` where a population has them and can read them alone."""
+    if not callable(getattr(data, "iter_blocks", None)) or not callable(
+        getattr(data, "frame", None)
+    ):
+        return None
+    listed = [item if isinstance(item, (list, tuple)) else [item] for item in columns]
+    names = [name for names in listed for name in names if isinstance(name, str)]
+    return list(dict.fromkeys(names)) if names and set(names) <= set(data.columns) else None
+
+
+def as_frame(data: Any, subject: str = "data", columns: Sequence[Any] = ()) -> pd.DataFrame:
     """Return `data` as a DataFrame with rows numbered from 0; frames of any library are accepted.
 
-    Names of columns that are no text, as 5, become text. The input is never changed;
-    columns are shared with it where pandas can.
+    With `columns` (names, or lists of names; anything else among them says nothing) a population
+    that can read some columns alone reads these. Names of columns that are no text, as 5, become
+    text. The input is never changed; columns are shared with it where pandas can.
 
     Examples
     --------
@@ -28,6 +40,8 @@ def as_frame(data: Any, subject: str = "data") -> pd.DataFrame:
         frame = data
     elif isinstance(getattr(data, "frame", None), pd.DataFrame):  # a Survey
         frame = data.frame
+    elif (names := _readable(data, columns)) is not None:
+        frame = data.frame(names)
     else:
         frame = _of_another_library(data, subject)
     frame = frame.reset_index(drop=True)

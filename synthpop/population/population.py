@@ -338,7 +338,7 @@ class Population(Result):
             if name not in by_name:
                 faults.add(name, "is not a column", remedy=did_you_mean(name, by_name))
         faults.raise_if_any()
-        return [by_name[name] for name in columns]
+        return [by_name[name] for name in dict.fromkeys(columns)]
 
     def _read(self, block: BlockRecord, fields: Sequence[Field]) -> dict[str, Any]:
         """Return columns of a part; the first time its hash is checked, each time its pages."""
