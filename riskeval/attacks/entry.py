@@ -86,6 +86,7 @@ class AttackInput:
         for key in self.keys:
             if key not in self.categorical and is_amount(self.original[key]):
                 values = as_numbers(self.original[key].dropna())
+                values = values[np.isfinite(values)]
                 cuts = np.quantile(values, np.arange(1, self.n_groups) / self.n_groups)
                 breaks[key] = np.unique(cuts)
 

@@ -102,6 +102,12 @@ def same_kind(
     numeric = []
     for name in names:
         columns = {role: frame[name] for role, frame in frames.items()}
+        for role, column in columns.items():
+            if isinstance(column, pd.DataFrame):
+                faults.add(
+                    name, f"is there more than once in the {role} file", remedy="Rename one."
+                )
+        faults.raise_if_any()
         if name not in categorical and is_number(columns[first]):
             numbers = {role: pd.to_numeric(c, errors="coerce") for role, c in columns.items()}
             if all(numbers[role].notna().sum() == c.notna().sum() for role, c in columns.items()):

@@ -19,6 +19,7 @@ from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weight
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.codes import CodedKeys, cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.frames import as_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.parameters import NONE, Whole, check
 from synthpop.microdata.results import Result
@@ -243,7 +244,9 @@ def suda(
     ([0, 0, 2, 1], [False, False, False, True])
     """
     frame = as_frame(data, columns=(keys,))
-    keys = [keys] if isinstance(keys, str) else list(keys)
+    faults = Faults("suda")
+    keys = list(as_names(faults, keys, "keys"))
+    faults.raise_if_any()
     _check(frame, keys, max_size, dis_fraction, normalise, missing)
     coded = encode_keys(frame, keys)
     largest = len(keys) if max_size is None else int(max_size)

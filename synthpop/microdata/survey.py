@@ -346,11 +346,11 @@ class Survey:
                 "column": str(name),
                 "label": dictionary[str(name)].label,
                 "role": roles.get(str(name), ""),
-                "type": str(self.frame[name].dtype),
-                "values": int(self.frame[name].nunique()),
-                "missing": int(self.frame[name].isna().sum()),
+                "type": str(column.dtype),
+                "values": int(column.nunique()),
+                "missing": int(column.isna().sum()),
             }
-            for name in self.frame.columns
+            for name, column in self.frame.items()  # two columns may have one name
         ]
         return pd.DataFrame(rows)
 

@@ -243,7 +243,8 @@ def _varying(stages: Sequence[BlockStage], survey: Survey, schema: Schema) -> fr
         return frozenset()
     found = set()
     for name in stages[0].provides:
-        if schema.survey.get(name) is not None and survey._differs_within_household(name).any():
+        known = schema.survey.get(name) is not None and name in survey.frame.columns
+        if known and survey._differs_within_household(name).any():
             found.add(name)
     return frozenset(found)
 

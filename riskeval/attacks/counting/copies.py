@@ -38,6 +38,7 @@ WORDS = {
 }
 DIGITS = 6
 MOST_DECIMALS = 6
+TINY = 1e-300
 NEAR = 0.001  # relative distance of the values that stand for chance
 
 
@@ -196,8 +197,10 @@ class Marks:
         With a factor, amounts are values close by.
         """
         values = {name: as_numbers(frame[name]) for name in self.amounts}
+        values = {name: np.where(np.isfinite(x), x, np.nan) for name, x in values.items()}
         if factor != 1.0:
-            values = {name: np.round(x * factor, _decimals(x)) for name, x in values.items()}
+            with np.errstate(over="ignore"):
+                values = {name: np.round(x * factor, _decimals(x)) for name, x in values.items()}
         result: dict[str, list[pd.Series]] = {kind: [] for kind in self.kinds}
         for x in values.values():
             rows = np.flatnonzero(~np.isnan(x) & (x != 0))
@@ -210,6 +213,7 @@ class Marks:
 
     def _shares(self, table: np.ndarray) -> pd.Series:
         table = np.nan_to_num(table)
+        table /= np.maximum(np.abs(table).max(axis=1, keepdims=True, initial=0.0), TINY)
         rows = np.flatnonzero((table != 0).sum(axis=1) > 1)
         shares = table[rows] / np.abs(table[rows]).sum(axis=1, keepdims=True)
         codes = pd.DataFrame(np.rint(shares * 10.0**self.digits).astype(np.int64))

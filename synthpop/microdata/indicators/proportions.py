@@ -183,9 +183,11 @@ def quantile_interval(
         error = np.sqrt(units.variance(full, None))
         low, high = max(p - t * error, 0.0), min(p + t * error, 1.0)
         ends[position] = formulas.quantile_of(x, w, low), formulas.quantile_of(x, w, high)
+    with np.errstate(invalid="ignore"):  # infinite values have no standard error
+        errors = (ends[:, 1] - ends[:, 0]) / (2 * t)
     return replace(
         point,
-        standard_errors=(ends[:, 1] - ends[:, 0]) / (2 * t),
+        standard_errors=errors,
         intervals=ends,
         level=level,
         degrees_of_freedom=float(units.degrees_of_freedom),

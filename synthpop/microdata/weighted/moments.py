@@ -222,7 +222,8 @@ def _covariance(a: np.ndarray, b: np.ndarray, w: np.ndarray | None) -> float:
     da, db, total = _moments(a, b, w)
     if total <= 1:
         return float("nan")
-    return float(np.dot(da if w is None else w * da, db) / (total - 1))
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the largest float: infinite
+        return float(np.dot(da if w is None else w * da, db) / (total - 1))
 
 
 LARGE = 1e150
