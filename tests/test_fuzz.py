@@ -40,6 +40,14 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("synthpop.sampling.joint_probabilities_of", 8, 38),
     ("synthpop.weighted.correlation", 8, 68),
     ("session", 8, 72),
+    ("synthpop.indicators.quantile_interval", 9, 5),
+    ("riskeval.copied_values", 9, 71),
+    ("file: run file", 9, 1),
+    ("synthpop.weighted.variance", 9, 2),
+    ("synthpop.sampling.draw_sample", 9, 3),
+    ("riskeval.suda", 9, 86),
+    ("riskeval.membership", 9, 134),
+    ("riskeval.assess_synthetic", 9, 137),
 ]
 
 
