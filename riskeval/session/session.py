@@ -158,9 +158,8 @@ class ProtectionSession(SessionVerbs):
 
     def _out(self, table: Any) -> Any:
         """Return a frame or a result with frames of the library of the input."""
-        if self._library is not None:
-            return in_library(self._library, table)
-        return table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+        frame = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+        return frame if self._library is None else in_library(self._library, frame)
 
     def current_frame(self) -> pd.DataFrame:
         """Return the file after the current steps as pandas, not to be changed."""
@@ -279,10 +278,9 @@ class ProtectionSession(SessionVerbs):
         ----------
         original : bool
         """
-        stamp = () if original else self._stamp()
         file = self.original_frame if original else self.current_frame()
         measured = partial(individual_risk_of, file, self.roles)
-        return self._out(self._once("individual risk", stamp, measured))
+        return self._out(self._once("individual risk", () if original else self._stamp(), measured))
 
     def _stamp(self) -> tuple[str, ...]:
         return tuple(map(str, self.steps))
@@ -376,12 +374,9 @@ class ProtectionSession(SessionVerbs):
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""
         verbs = ", ".join(step.verb for step in self.steps)
-        text = (
-            f"Protection of {plural(len(self.original_frame), 'record')} with the key variables "
-            f"{join(self.roles.keys)}."
-        )
         steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
-        return f"{text} {steps}"
+        records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
+        return f"Protection of {records} with the key variables {keys}. {steps}"
 
     def _repr_html_(self) -> str:
         table = self.history()
