@@ -55,6 +55,8 @@ html_sidebars = {
 """Pages without pages below them have no navigation at their side."""
 html_title = "synthpop and riskeval"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
