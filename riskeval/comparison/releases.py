@@ -18,6 +18,7 @@ from synthpop.microdata.checks import (
 )
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.native import library_of
 from synthpop.microdata.text import count, plural
 
 KINDS = ("perturbed", "synthetic")
@@ -191,13 +192,11 @@ def _frame(
         data = data.frame()
     elif hasattr(data, "roles") and isinstance(getattr(data, "frame", None), pd.DataFrame):
         weights, data = data.roles.weight, data.frame
-    elif hasattr(data, "changes") and isinstance(getattr(data, "data", None), pd.DataFrame):
+    elif hasattr(data, "changes") and hasattr(data, "data"):  # a Protected
         data = data.data
     labels = data.index if isinstance(data, pd.DataFrame) else None
-    is_table = isinstance(data, pd.DataFrame) or any(
-        hasattr(data, part) for part in ("to_pandas", "__arrow_c_stream__")
-    )
-    if not is_table:
+    is_frame = isinstance(data, pd.DataFrame) or library_of(data) is not None
+    if not (is_frame or hasattr(data, "to_pandas") or hasattr(data, "__arrow_c_stream__")):
         remedy = "Give a table, a Survey, a Population, a Protected or a Release."
         faults.add(name, f"is a {type(data).__name__}", remedy=remedy)
         return None, None, None

@@ -5,13 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from riskeval import ProtectionSession, assess, k_anonymity, recover, suggest_roles
+from riskeval import (
+    ProtectionSession,
+    assess,
+    compare,
+    k_anonymity,
+    recover,
+    suggest_roles,
+    write_assessment,
+)
 from riskeval.protect import release_file
 from synthpop import (
     Categorical,
@@ -21,6 +30,7 @@ from synthpop import (
     Survey,
     draw_sample,
     like,
+    write_profile,
 )
 from synthpop.microdata.checks import as_frame
 from synthpop.microdata.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
@@ -129,6 +139,26 @@ def test_every_public_function_returns_frames_of_the_library_that_came_in() -> N
     }
     without = {name for name, one in functions.items() if not hasattr(one, "__wrapped__")}
     assert {name.rsplit(".", 1)[-1] for name in without} <= {n.rsplit(".", 1)[-1] for n in own}
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy polars", "arrow"])
+def test_comparisons_sessions_and_pages_take_and_give_them(kind: str, tmp_path: Path) -> None:
+    frame = pd.concat([people().drop(columns="born")] * 20, ignore_index=True)
+    frame["age"] += frame.index.to_numpy() % 7
+    data = KINDS[kind](frame)
+    session = ProtectionSession(data, keys=["age", "sex"])
+    top = session.top_bottom_code("age", upper=60)
+    comparison = compare(
+        data, {"top": top, "as it is": data}, keys=["age", "sex"], numeric=["w"], seed=1
+    )
+    comparison.report(tmp_path / "c.html")
+    assert as_frame(comparison.to_frame())["release"].tolist() == ["original", "top", "as it is"]
+    assert type(comparison.to_frame()) is type(session.data) is type(top.data) is type(data)
+    write_assessment(tmp_path / "a.html", assess(data, keys=["sex"], measures=["k_anonymity"]))
+    session.report(tmp_path / "s.html")
+    write_profile(tmp_path / "p.html", data)
+    for result in (comparison, session, top):
+        assert "<table" in result._repr_html_()
 
 
 def test_columns_of_several_types_and_row_names_go_out() -> None:
