@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.levels import LevelCoder
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.frames import as_names, as_numbers, is_number
 from synthpop.microdata.intervals import wilson
@@ -123,7 +125,7 @@ def copied_values(
     Raises
     ------
     InputError
-        Columns that are not there, amounts that are no numbers.
+        Columns that are not there, amounts that are no numbers, a column without a common level.
 
     Notes
     -----
@@ -153,7 +155,8 @@ def copied_values(
                 faults.add("amounts", f"{name!r} is no number among the variables")
     faults.raise_if_any()
     others = [name for name in names if name not in numeric and name != household]
-    marks = Marks(tuple(numeric), tuple(others), household, digits)
+    coders = {name: LevelCoder(encode(people[name])[1]) for name in others}
+    marks = Marks(tuple(numeric), coders, household, digits)
     files = {"original": people}
     if holdout is not None:
         files["holdout"] = as_frame(holdout, "holdout")
@@ -169,13 +172,15 @@ class Marks:
 
     Attributes
     ----------
-    amounts, others : tuple of str
+    amounts : tuple of str
+    coders : dict of column to LevelCoder
+        Of the columns that are no amounts: levels are compared as in every other attack.
     household : str or None
     digits : int
     """
 
     amounts: tuple[str, ...]
-    others: tuple[str, ...]
+    coders: dict[str, LevelCoder]
     household: str | None
     digits: int
 
@@ -184,12 +189,12 @@ class Marks:
         """What can be compared."""
         chosen = ["amounts"] if self.amounts else []
         chosen += ["shares"] if len(self.amounts) > 1 else []
-        return chosen + (["compositions"] if self.others else [])
+        return chosen + (["compositions"] if self.coders else [])
 
     @property
     def columns(self) -> list[str]:
         """Columns that are read."""
-        return [*self.amounts, *self.others, *([self.household] if self.household else [])]
+        return [*self.amounts, *self.coders, *([self.household] if self.household else [])]
 
     def of(self, frame: pd.DataFrame, factor: float = 1.0) -> dict[str, list[pd.Series]]:
         """Return the marks of each kind: series of hashes whose index is the row.
@@ -221,8 +226,8 @@ class Marks:
 
     def _compositions(self, frame: pd.DataFrame) -> pd.Series:
         """Return a hash of its household for each member, whatever their order."""
-        texts = frame[list(self.others)].astype(object).where(frame[list(self.others)].notna(), "")
-        member = pd.util.hash_pandas_object(texts.astype(str), index=False).to_numpy()
+        codes = pd.DataFrame({name: coder.code(frame[name]) for name, coder in self.coders.items()})
+        member = pd.util.hash_pandas_object(codes, index=False).to_numpy()
         unit = units_of(frame, self.household)
         size = np.bincount(unit)
         total = np.zeros(len(size), dtype=np.uint64)
@@ -244,6 +249,8 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
     real["chance"] = marks.of(files["original"], 1 + NEAR)
     hits = {role: {kind: [np.zeros(len(one), dtype=bool) for one in of]
                    for kind, of in kinds.items()} for role, kinds in real.items()}  # fmt: skip
+    for coder in marks.coders.values():
+        coder.start()
     for block in _blocks(synthetic, marks):
         for kind, released in marks.of(block).items():
             for place, one in enumerate(released):
@@ -251,6 +258,10 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
                 for role, kinds in real.items():
                     if place < len(kinds[kind]):
                         hits[role][kind][place] |= kinds[kind][place].isin(values).to_numpy()
+    faults = Faults("copied values")
+    for name, coder in marks.coders.items():
+        coder.check_common(faults, name, "original", "synthetic file")
+    faults.raise_if_any()
     units = {role: units_of(frame, marks.household) for role, frame in files.items()}
     units["chance"] = units["original"]
     success = {
