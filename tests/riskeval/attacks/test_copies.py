@@ -83,8 +83,8 @@ def test_arguments() -> None:
 def test_a_copy_in_other_types_is_a_copy_and_other_codes_are_a_fault() -> None:
     people = pd.DataFrame({"age": np.arange(20, 60), "sex": [1, 2] * 20})
     typed = people.assign(age=people["age"].astype(float), sex=people["sex"].astype(str))
-    table = copied_values(people, typed, ["age", "sex"], amounts=[]).table
+    table = riskeval.copied_values(people, typed, ["age", "sex"], amounts=[]).table
     assert table["rate"].tolist() == [1.0]
     named = people.assign(sex=people["sex"].map({1: "male", 2: "female"}))
     with pytest.raises(InputError, match="no level in common"):
-        copied_values(people, named, ["age", "sex"], amounts=[])
+        riskeval.copied_values(people, named, ["age", "sex"], amounts=[])
