@@ -46,6 +46,7 @@ REPAIRED = [  # (target, seed, number) of inputs that once ended in something el
     ("synthpop.weighted.variance", 9, 2),
     ("synthpop.sampling.draw_sample", 9, 3),
     ("riskeval.suda", 9, 86),
+    ("riskeval.rapid", 9, 87),
     ("riskeval.membership", 9, 134),
     ("riskeval.assess_synthetic", 9, 137),
 ]

@@ -185,7 +185,7 @@ class TargetModel:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = _estimator(self.model, self.is_numeric, rng, self.workers)
-            model.fit(self.features.train, target)
+            model.fit(_without_empty(self.features.train), target)
             if self.model == "forest":
                 model.set_params(n_jobs=1)  # parts side by side instead, summed in one order
             parts = [points[at : at + AT_ONCE] for at in range(0, len(points), AT_ONCE)]
@@ -277,3 +277,9 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
     # leaves of a single record: a forest that smooths does not see what was memorised
     forest = RandomForestRegressor if numeric else RandomForestClassifier
     return forest(n_estimators=TREES, min_samples_leaf=1, random_state=state, n_jobs=workers)
+
+
+def _without_empty(train: np.ndarray) -> np.ndarray:
+    """Return the features; a column without any value, which trees cannot cut, is constant."""
+    empty = np.isnan(train).all(axis=0)
+    return np.where(empty, 0.0, train) if empty.any() else train
