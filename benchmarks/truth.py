@@ -11,7 +11,7 @@ made a population again in several ways, and each of these is compared with the 
   one by one, income in classes;
 * ours without pooling; ours with the defaults (households of other strata among the donors, models
   held near the pooled ones, both by cross-validation), members of a household drawn one by one;
-  and ours with members drawn given the first one (so is ours without pooling).
+  and ours with members drawn given all before them (so is ours without pooling).
 
 Beside the tables of persons: two members of a household crossed, and the AUC of boosted trees that
 tell persons, or households, from those of the truth (8,000 households of each side).
@@ -90,9 +90,9 @@ def draw(truth: pd.DataFrame, households: int, seed: int) -> Survey:
 def ours(donors: str | float = "cross-validated", **options: Any) -> Pipeline:
     """Structure, status, citizenship, income and its parts; `options` of every model.
 
-    Members of a household are drawn given the first one, where `options` do not say otherwise.
+    Members of a household are drawn given all before them, where `options` do not say otherwise.
     """
-    options = {"by_household": "first", **options}
+    options = {"by_household": "sequential", **options}
     basic = ["age_class", "rb090", "hsize"]
     given = [*basic, "pl030", "pb220a"]
     return Pipeline(

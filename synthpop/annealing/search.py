@@ -39,6 +39,9 @@ class SearchRegion:
         The table counts every household once, and all of them.
     counting : bool array, shape (n_tables,)
         The table counts; False where it sums a variable.
+    n_own : int or None
+        Of the households only the first so many are in the region now, the others are donors of
+        other regions; None: all.
     """
 
     matrix: Any
@@ -47,18 +50,34 @@ class SearchRegion:
     importance: np.ndarray
     of_households: np.ndarray
     counting: np.ndarray
+    n_own: int | None = None
+
+    @property
+    def n_households(self) -> int:
+        """Number of households that are in the region now."""
+        return int(self.matrix.shape[0]) if self.n_own is None else self.n_own
+
+    def totals(self) -> np.ndarray:
+        """Return what the households of the region add up to now, shape (n_cells,)."""
+        now = self.matrix[: self.n_households].sum(axis=0)
+        return np.asarray(now, dtype=np.float64).reshape(-1)
 
     def per_table(self, values: np.ndarray) -> np.ndarray:
         """Add up values of cells by table."""
         return np.bincount(self.table, values, minlength=len(self.importance))
 
-    def limits(self, tolerance: float) -> np.ndarray:
+    def limits(self, tolerance: float, cell_gap: float = 0.0) -> np.ndarray:
         """Return the sum of absolute gaps that is good enough for each table.
 
-        A share `tolerance` of its total, and what whole numbers cannot reach in any case.
+        A share `tolerance` of each cell's total but at least `cell_gap` where the table counts,
+        added up, and what whole numbers cannot reach in any case.
         """
         broken = np.abs(self.target - np.round(self.target)) * self.counting[self.table]
-        return tolerance * self.per_table(np.abs(self.target)) + self.per_table(broken) + 1e-6
+        if not cell_gap:
+            return tolerance * self.per_table(np.abs(self.target)) + self.per_table(broken) + 1e-6
+        least = cell_gap * self.counting[self.table]
+        wide = np.maximum(tolerance * np.abs(self.target), least)
+        return self.per_table(wide) + self.per_table(broken) + 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,7 @@ class Search:
     max_proposals: int | None = None
     time_limit: float | None = None
     max_copies: int = 3
+    cell_gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +102,7 @@ class Exchanged:
     slots : int64 array, shape (n_slots,)
         Household (row of the matrix) in each place of the new region.
     converged : bool
+    achieved : float array, shape (n_cells,)
     start, objective : float
         Weighted sum of absolute gaps of the input and of the result.
     proposals, kept : int
@@ -93,6 +114,7 @@ class Exchanged:
     """
 
     slots: np.ndarray
+    achieved: np.ndarray
     converged: bool
     start: float
     objective: float
@@ -118,21 +140,25 @@ def exchange(region: SearchRegion, search: Search, rng: np.random.Generator) -> 
     rng : Generator
     """
     n_donors = region.matrix.shape[0]
-    totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
+    totals = region.totals()
     start = float(region.importance @ region.per_table(np.abs(totals - region.target)))
     # 1. A total of 0 empties its cell: households that lie in one are no donors.
     donors = donors_of(region)
-    wanted = wanted_households(region, totals, len(donors))
+    own = donors[donors < region.n_households]
+    wanted = wanted_households(region, totals, len(own))
     # 2. Start from the households there; the rest are copies, each donor equally often.
-    slots = donors[start_slots(wanted, len(donors), rng)]
+    first = own if len(own) else donors
+    slots = first[start_slots(wanted, len(first), rng)]
     # 3. Exchange; 4. heat and cool down where that stands still.
     state = _Exchange(region, search, rng, slots, donors)
     slots = state.search_all()
     used = np.bincount(slots, minlength=n_donors).astype(np.float64)
-    gaps = region.per_table(np.abs(region.matrix.T @ used - region.target))
+    achieved = np.asarray(region.matrix.T @ used, dtype=np.float64)
+    gaps = region.per_table(np.abs(achieved - region.target))
     return Exchanged(
         slots=slots,
-        converged=bool((gaps <= region.limits(search.tolerance)).all()),
+        achieved=achieved,
+        converged=bool((gaps <= region.limits(search.tolerance, search.cell_gap)).all()),
         start=start,
         objective=float(region.importance @ gaps),
         proposals=state.proposals,
@@ -158,7 +184,7 @@ def wanted_households(region: SearchRegion, totals: np.ndarray, n_donors: int) -
     The total of a table that counts every household; else, where the first table of counts is
     more than 2 % off, the number of households changed in the same proportion.
     """
-    n_households = region.matrix.shape[0]
+    n_households = region.n_households
     wanted = n_donors
     sums = region.per_table(region.target)
     if region.of_households.any():
@@ -290,7 +316,8 @@ class _Exchange(Cooling):
         self.gaps = region.per_table(np.abs(self.current - region.target))
         present = np.asarray(region.matrix.getnnz(axis=0)).reshape(-1) > 0
         out_of_reach = np.where(present, 0.0, np.abs(region.target))
-        self.limit = region.limits(search.tolerance) + region.per_table(out_of_reach)
+        self.limit = region.limits(search.tolerance, search.cell_gap)
+        self.limit = self.limit + region.per_table(out_of_reach)
         self.slots = np.zeros(int(ROOM * len(slots)) + 10, dtype=np.int64)
         self.slots[: len(slots)] = slots
         self.active = np.array([len(slots)])

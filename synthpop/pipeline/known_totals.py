@@ -50,7 +50,8 @@ def with_annealing(
     makers = [k for k, step in enumerate(recipe) if named & set(step.provides)]
     structure = [k for k, step in enumerate(recipe) if isinstance(step, Structure)]
     place = 1 + max([*makers, *structure], default=-1)
-    return (*recipe[:place], Anneal(margins, split=split), *recipe[place:])
+    step = Anneal(margins, split=split, split_upper=None if split is None else "all")
+    return (*recipe[:place], step, *recipe[place:])
 
 
 def calibrate_coarsely(

@@ -42,7 +42,7 @@ from synthpop.population.storage import (
 )
 from synthpop.stages.blocks import RowBlock, cut_rows
 from synthpop.stages.id_columns import IdColumns, id_dtype
-from synthpop.stages.population_stages import PopulationStage, as_lists
+from synthpop.stages.population_stages import Finished, PopulationStage, as_lists
 
 ALL = "all"
 MOVED = 0.01  # totals of an earlier step that move by more than this share are warned of
@@ -118,7 +118,7 @@ def finish_population(
                 seed=seed_of(seed, population_stages, number),
                 on_event=on_event,
             )
-        state = state.after(done.rows, done.columns)
+        state = state.after(done)
         frame = state.frame()
         steps.append(_step(population_stage.label, done.record))
         counted.append(population_stage.count(frame, state.household))
@@ -219,19 +219,21 @@ class _State:
         data = {f.name: restore_column(f, self.columns[f.name]) for f in kept}
         return pd.DataFrame(data, copy=False)
 
-    def after(self, rows: np.ndarray | None, new: Mapping[str, Any]) -> _State:
-        """Return the population of these rows, with new columns, numbered again."""
-        fields, columns = dict(self.fields), dict(self.columns)
-        for name, values in new.items():
+    def after(self, done: Finished) -> _State:
+        """Return the population of the rows of a step, with its columns, numbered again."""
+        fields, columns, rows = dict(self.fields), dict(self.columns), done.rows
+        for name, values in done.columns.items():
             fields[name], columns[name] = encode_column(pd.Series(values, name=name))
         if rows is None:
             return replace(self, fields=fields, columns=columns)
         strata, household = self.layout.strata, self.household
         first = self._starts(rows)
+        columns = {name: values[done.taken.get(name, rows)] for name, values in columns.items()}
         if strata is not None:  # members of a household are in one stratum and stay together
-            order = np.argsort(columns[strata.name][rows], kind="stable")
-            rows, first = rows[order], first[order]
-        columns = {name: values[rows] for name, values in columns.items()}
+            order = np.argsort(columns[strata.name], kind="stable")
+            first = first[order]
+            columns = {name: values[order] for name, values in columns.items()}
+            rows = rows[order]
         person = self.layout.person.name
         if household is not None:
             dtype = id_dtype(int(first.sum()))

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from synthpop.annealing.population_table import (
+    PopulationTable,
     take_table,
 )
 from synthpop.annealing.search import (
@@ -18,6 +20,7 @@ from synthpop.annealing.search import (
 from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.checks import check_columns
+from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import ConvergenceWarning, Faults, SparseDataWarning
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.methods import keep_copies
@@ -29,6 +32,7 @@ from synthpop.stages.annealing_regions import (
     control_regions,
     regions_of,
     search_regions,
+    with_outside_donors,
 )
 from synthpop.stages.annealing_result import COPIES_WARNED, Annealed, annealed_of, thinned
 from synthpop.stages.population_stages import (
@@ -59,6 +63,12 @@ class Anneal(PopulationStage):
     split : str, optional
         Column of regions: each is a unit of its own, its households are exchanged among
         themselves, and every margin must have this column.
+    split_upper : str, optional
+        Column of larger areas, or "all" for everybody. A region that has too few households for a
+        cell (its total is more than `max_copies` times theirs) takes such households from the
+        other regions of the same larger area: they get the name of the region, all else stays.
+        Put the step before the numeric steps of a recipe: then amounts are drawn by the models of
+        the region that they came to.
     tolerance : float
         A table is met in a region when its absolute gaps add up to no more than this share of its
         total. The search ends there; with 0 it goes on until every whole number is met or the
@@ -76,6 +86,9 @@ class Anneal(PopulationStage):
         Most households of the result that are one household of the input. Copies have the same
         members with the same values, amounts included: put the step before the numeric steps of a
         recipe, and each copy draws its own amounts.
+    cell_gap : float
+        Persons or households that any cell of a table of counts may be off, where that is more
+        than `tolerance` of its total: for tables with many small cells.
 
     Examples
     --------
@@ -86,12 +99,14 @@ class Anneal(PopulationStage):
     margins: Margin | Sequence[Margin]
     _: KW_ONLY
     split: str | None = None
+    split_upper: str | None = None
     tolerance: float = 0.0
     temperature: float | None = None
     cooling: float = 0.9
     max_proposals: int | None = None
     time_limit: float | None = None
     max_copies: int = 3
+    cell_gap: float = 0.0
 
     def __post_init__(self) -> None:
         """Keep copies of lists."""
@@ -121,6 +136,8 @@ class Anneal(PopulationStage):
             faults.add(f"{self.label}, {item.where}", item.what, remedy=item.remedy)
         margins = margin_list(self.margins)
         check_margins(faults, self.label, margins, prospect)
+        if self.split_upper is not None:
+            self._expect_upper(faults, prospect)
         if self.split is not None:
             check_region(faults, self.label, self.split, "split", prospect)
             check_strata(faults, self.label, margins, self.split, prospect)
@@ -129,6 +146,16 @@ class Anneal(PopulationStage):
                     what = f"margin {margin.label} has no column {self.split!r}, the split"
                     remedy = "Give the margin by region too, or leave split out."
                     faults.add(self.label, what, remedy=remedy)
+
+    def _expect_upper(self, faults: Faults, prospect: Prospect) -> None:
+        if self.split is None:
+            remedy = "Give split too."
+            faults.add(f"{self.label}: split_upper", "has no meaning without split", remedy=remedy)
+        elif self.split_upper != "all":
+            check_region(faults, self.label, str(self.split_upper), "split_upper", prospect)
+        elif prospect.strata not in (None, self.split):
+            what = f"would take households out of their {prospect.strata!r}"
+            faults.add(f"{self.label}: split_upper", what, remedy="Name a column of larger areas.")
 
     def finish(
         self,
@@ -154,7 +181,8 @@ class Anneal(PopulationStage):
             "distances": as_lists(result.distances),
             "n_copies": result.n_copies,
         }
-        return Finished(result.sources, {}, record)
+        places = {} if result.places is None else {str(self.split): result.places}
+        return Finished(result.sources, {}, record, places)
 
     def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
         """Count the cells of the margins in a population."""
@@ -194,19 +222,35 @@ class Anneal(PopulationStage):
             household_equal=True,
         )
         regions = regions_of(table, controls, matrix, region_of_control)
+        if self.split is not None and self.split_upper is not None:
+            upper = self._larger_areas(table, faults)
+            regions = with_outside_donors(
+                regions, table, margins, region_of_control, self.split, upper, self.max_copies
+            )
         check_sizes(regions, self.max_copies, table.levels, faults)
         faults.raise_if_any()
         searched = search_regions(
             table, regions, self.search, Streams(seed), workers, on_event or silent
         )
         result = annealed_of(
-            table, controls, matrix, region_of_control, searched, self.tolerance, seed, person
-        )
+            table, controls, matrix, region_of_control, searched, self.tolerance, seed, person,
+            self.split,
+        )  # fmt: skip
         if not result.converged:
             warnings.warn(ConvergenceWarning(result.summary()), stacklevel=3)
         if result.n_copies > COPIES_WARNED * result.regions["households"].sum():
             warnings.warn(SparseDataWarning(result.copies_text()), stacklevel=3)
         return result
+
+    def _larger_areas(self, table: PopulationTable, faults: Faults) -> np.ndarray:
+        """Return the larger area of each household."""
+        if self.split_upper == "all":
+            return np.zeros(len(table.sizes), dtype=np.int64)
+        check_columns(faults, table.frame, [str(self.split_upper)], "split_upper")
+        faults.raise_if_any()
+        codes = encode(table.frame[str(self.split_upper)])[0]
+        areas: np.ndarray = codes[table.order[table.offsets[:-1]]].astype(np.int64)
+        return areas
 
 
 @same_library
@@ -235,7 +279,8 @@ def anneal(
         Column of person ids: numbered from 1 again where no id occurs twice in the population
         (numbers within the household stay as they are).
     **options
-        split, tolerance, temperature, cooling, max_proposals, time_limit, max_copies: see `Anneal`.
+        split, split_upper, tolerance, temperature, cooling, max_proposals, time_limit, max_copies,
+        cell_gap: see `Anneal`.
     workers : int
         Regions side by side, in threads. The result is the same for any number.
     seed : int, optional

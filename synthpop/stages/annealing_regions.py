@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import vstack
 
 from synthpop.annealing.population_table import (
     PopulationTable,
+    expand,
     map_regions,
 )
 from synthpop.annealing.search import (
@@ -19,7 +22,8 @@ from synthpop.annealing.search import (
     exchange,
     wanted_households,
 )
-from synthpop.calibration.margins import Controls
+from synthpop.calibration.margins import Controls, Margin, resolve_margins
+from synthpop.calibration.problem import constraint_matrix
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
@@ -39,6 +43,7 @@ SEARCH = {
     "max_proposals": Whole(1) | NONE,
     "time_limit": POSITIVE | NONE,
     "max_copies": Whole(1),
+    "cell_gap": Between(0),
 }
 
 
@@ -98,6 +103,61 @@ def regions_of(
     return regions
 
 
+def with_outside_donors(
+    regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
+    table: PopulationTable,
+    margins: Sequence[Margin],
+    region_of_control: np.ndarray,
+    split: str,
+    upper: np.ndarray,
+    max_copies: int,
+) -> dict[int, tuple[np.ndarray, SearchRegion | None]]:
+    """Return the regions with donors of other regions for cells that own households cannot fill.
+
+    A cell lacks households where its total is larger than `max_copies` times what the region has.
+    Households of the same larger area that would count for such a cell become donors.
+
+    Parameters
+    ----------
+    regions, table, region_of_control : what `regions_of` gave and took
+    margins : sequence of Margin
+    split : str
+        Column of the regions.
+    upper : int array, shape (n_households,)
+        Larger area of each household.
+    max_copies : int
+    """
+    first = table.order[table.offsets[:-1]]
+    wider: dict[int, tuple[np.ndarray, SearchRegion | None]] = {}
+    for number, (rows, region) in regions.items():
+        wider[number] = (rows, region)
+        if region is None:
+            continue
+        scarce = np.flatnonzero(region.totals() * max_copies < region.target)
+        others = np.flatnonzero((upper == upper[rows[0]]) & (table.region != number))
+        if not len(scarce) or not len(others):
+            continue
+        frame = table.frame.take(expand(table, others)).reset_index(drop=True)
+        here = table.frame[split].take(np.full(len(frame), first[rows[0]]))
+        frame[split] = here.reset_index(drop=True)
+        index = np.repeat(np.arange(len(others)), table.sizes[others])
+        controls = resolve_margins(
+            frame, margins, Faults("anneal"), household_index=index, keep_all=True
+        )
+        assert controls is not None
+        matrix = constraint_matrix(
+            controls.cells, controls.values, controls.household_level, len(controls.targets),
+            household_index=index, household_equal=True,
+        )[:, np.flatnonzero(region_of_control == number)].tocsr()  # fmt: skip
+        useful = np.flatnonzero(matrix[:, scarce].getnnz(axis=1))
+        both = vstack([region.matrix, matrix[useful]]).tocsr()
+        wider[number] = (
+            np.concatenate([rows, others[useful]]),
+            replace(region, matrix=both, n_own=len(rows)),
+        )
+    return wider
+
+
 def check_sizes(
     regions: Mapping[int, tuple[np.ndarray, SearchRegion | None]],
     max_copies: int,
@@ -106,13 +166,15 @@ def check_sizes(
 ) -> None:
     """Note totals that are those of a population of another size."""
     now = asked = 0
-    for number, (rows, region) in regions.items():
+    for number, (_, region) in regions.items():
         if region is None or not (region.counting.any() or region.of_households.any()):
             continue
-        totals = np.asarray(region.matrix.sum(axis=0), dtype=np.float64).reshape(-1)
-        n_donors = len(donors_of(region))
-        wanted = wanted_households(region, totals, n_donors)
-        now, asked = now + len(rows), asked + wanted
+        donors = donors_of(region)
+        n_donors = len(donors)
+        wanted = wanted_households(
+            region, region.totals(), int((donors < region.n_households).sum())
+        )
+        now, asked = now + region.n_households, asked + wanted
         if wanted > max_copies * n_donors:
             what = (
                 f"the totals ask for {plural(wanted, 'household')}, and {plural(n_donors, 'donor')}"

@@ -38,13 +38,17 @@ class Annealed(Result):
         The new population, sorted by region; households numbered from 1 again, all else as it was.
     sources : int64 array, shape (n_persons,)
         Row of the input that each person is a copy of.
+    places : int64 array, shape (n_persons,), or None
+        Row of the input whose value of the split column each person has; None where every person
+        has their own, as no household came from another region.
     margins : DataFrame
         One row a cell: margin, cell, level, target, before, achieved, difference; counted afresh
         in the result.
     regions : DataFrame
         One row a region: households and persons before and after, gap (sum of absolute
         differences) before and after, converged, proposals, exchanged (households that are no
-        longer those of the input), copies (households that are the same as another one of the
+        longer those of the input), from_other_regions (households that came from another region),
+        copies (households that are the same as another one of the
         result), most_copies (how often one household stands in it), temperature, stopped (what
         ended the search).
     trace : DataFrame
@@ -60,6 +64,7 @@ class Annealed(Result):
 
     data: pd.DataFrame = field(repr=False)
     sources: np.ndarray = field(repr=False)
+    places: np.ndarray | None = field(repr=False)
     margins: pd.DataFrame = field(repr=False)
     regions: pd.DataFrame = field(repr=False)
     trace: pd.DataFrame = field(repr=False)
@@ -156,12 +161,16 @@ def annealed_of(
     tolerance: float,
     seed: int,
     person: str | None,
+    split: str | None,
 ) -> Annealed:
     """Return the result of the searches in all regions."""
     donors = np.concatenate([rows for rows, _ in found.values()])
     used = np.bincount(donors, minlength=len(table.sizes))
     before = np.asarray(matrix.T @ np.ones(len(used))).reshape(-1)
-    achieved = np.asarray(matrix.T @ used.astype(np.float64)).reshape(-1)
+    achieved = np.zeros(len(before))
+    for number, (_, search) in found.items():
+        if search is not None:
+            achieved[region_of_control == number] = search.achieved
     cells = pd.DataFrame(
         {
             "margin": [controls.names[m] for m in controls.margin],
@@ -182,6 +191,9 @@ def annealed_of(
     sources = expand(table, donors)
     data = table.frame.take(sources).reset_index(drop=True)
     sizes = table.sizes[donors]
+    places = _places(table, found, donors, sources)
+    if places is not None and split is not None:
+        data[split] = table.frame[split].take(places).reset_index(drop=True)
     if table.household is not None:
         data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
     if person is not None and not table.frame[person].duplicated().any():
@@ -189,6 +201,7 @@ def annealed_of(
     return Annealed(
         data=data,
         sources=sources,
+        places=places,
         margins=cells,
         regions=regions,
         trace=traces,
@@ -197,6 +210,24 @@ def annealed_of(
         tolerance=tolerance,
         seed=seed,
     )
+
+
+def _places(
+    table: PopulationTable,
+    found: dict[int, tuple[np.ndarray, Exchanged | None]],
+    donors: np.ndarray,
+    sources: np.ndarray,
+) -> np.ndarray | None:
+    """Return the rows whose region the persons have, where households came from other regions."""
+    new = np.repeat(list(found), [len(rows) for rows, _ in found.values()])
+    came = new != table.region[donors]
+    if not came.any():
+        return None
+    first = table.order[table.offsets[:-1]]
+    of_region = {number: first[np.flatnonzero(table.region == number)[0]] for number in found}
+    rows = np.array([of_region[number] for number in new.tolist()])
+    each = np.repeat(came, table.sizes[donors])
+    return np.where(each, np.repeat(rows, table.sizes[donors]), sources)
 
 
 def _region_tables(
@@ -208,10 +239,17 @@ def _region_tables(
     rows, traces = [], []
     gap_before = np.abs(cells["before"].to_numpy() - cells["target"].to_numpy())
     gap_after = np.abs(cells["difference"].to_numpy())
+    seen = np.zeros(len(table.sizes), dtype=bool)
+    for number, (donors, _) in found.items():
+        seen[donors[table.region[donors] == number]] = True
     for number, (donors, search) in found.items():
         own = region_of_control == number
         old = np.flatnonzero(table.region == number)
-        kept = len(np.unique(donors))
+        own_donors = np.unique(donors[table.region[donors] == number])
+        came = np.setdiff1d(donors, own_donors)
+        fresh = came[~seen[came]]  # stand nowhere else in the result
+        seen[came] = True
+        kept = len(own_donors)
         rows.append(
             {
                 "region": table.levels[number],
@@ -224,7 +262,8 @@ def _region_tables(
                 "converged": search is None or search.converged,
                 "proposals": 0 if search is None else search.proposals,
                 "exchanged": max(len(old), len(donors)) - kept,
-                "copies": len(donors) - kept,
+                "from_other_regions": int((table.region[donors] != number).sum()),
+                "copies": len(donors) - kept - len(fresh),
                 "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
                 "stopped": "no margin" if search is None else search.stopped,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,14 @@ class Finished:
         New columns, in the order of the input.
     record : dict
         For the manifest: summary, converged, tables as lists of columns.
+    taken : dict of int64 arrays, shape (n_persons of the result,)
+        Columns whose values come from other rows of the input than `rows`, and from which.
     """
 
     rows: np.ndarray | None
     columns: Mapping[str, Any]
     record: dict[str, Any]
+    taken: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class PopulationStage(ABC):

@@ -185,7 +185,9 @@ def moved(base: np.ndarray, effects: np.ndarray, levels: np.ndarray) -> np.ndarr
         Row of `effects` of each term, -1 for none. Rows of `base` that are zero stay zero.
     """
     rows = np.vstack([effects, np.zeros(effects.shape[1])])
-    change = rows[levels].sum(axis=1) if levels.shape[1] else np.zeros_like(base)
+    change = np.zeros_like(base)
+    for level in levels.T:  # term by term: all terms at once take too much memory
+        change += rows[level]
     change[base <= 0] = -np.inf
     top = change.max(axis=1, keepdims=True)
     found: np.ndarray = base * np.exp(change - np.where(np.isfinite(top), top, 0.0))

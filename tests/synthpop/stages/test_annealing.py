@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthpop import Pipeline, Structure, Survey
 from synthpop.annealing.search import Search, SearchRegion, exchange
 from synthpop.calibration import Margin
 from synthpop.kernels.annealing import exchange_households
@@ -492,3 +493,58 @@ def test_the_summary_tells_the_largest_error_of_a_cell(margins, frame):
     assert f"The largest error of a single cell is {error * 100:.3g} %" in loose.summary()
     assert "Every cell is met exactly." in anneal(frame, margins, **options).summary()
     assert Anneal(margins).tolerance == 0.0
+
+
+def areas_without_large_households() -> tuple[pd.DataFrame, Margin]:
+    """Twelve areas of two countries; only half of them have households of five."""
+    rng = np.random.default_rng(3)
+    sizes = np.where(np.arange(600) % 12 % 2 == 0, rng.choice([1, 2, 5], 600), 1)
+    area = np.array([f"a{k % 12:02}" for k in range(600)])
+    frame = pd.DataFrame(
+        {
+            "hid": np.repeat(np.arange(600), sizes),
+            "area": np.repeat(area, sizes),
+            "country": np.repeat(np.where(np.arange(600) % 12 < 6, "x", "y"), sizes),
+            "size": np.repeat(sizes, sizes),
+        }
+    )
+    totals = pd.MultiIndex.from_product([sorted(set(area)), [1, 2, 5]], names=["area", "size"])
+    table = pd.DataFrame({"total": np.tile([38, 7, 5], 12)}, index=totals).reset_index()
+    return frame, Margin(table, level="household")
+
+
+def test_regions_take_what_they_lack_from_their_larger_area():
+    frame, margin = areas_without_large_households()
+    options = {"household": "hid", "seed": 1, "split": "area"}
+    with pytest.warns(ConvergenceWarning):
+        alone = anneal(frame, margin, **options)
+    result = anneal(frame, margin, **options, split_upper="country")
+    assert alone.regions["gap_after"].sum() == 72  # no household of five in half of the areas
+    assert result.converged
+    heads = result.data.drop_duplicates("hid")
+    counts = heads.groupby(["area", "size"]).size().unstack()
+    assert (counts == [38, 7, 5]).all().all()
+    assert result.regions["from_other_regions"].sum() >= 72
+    home = frame["country"].to_numpy()[result.sources]
+    assert (home == result.data["country"]).all()
+    assert (result.data.groupby("area")["country"].nunique() == 1).all()
+    own = result.regions["from_other_regions"].to_numpy()[::2]
+    assert (own == 0).all()  # areas that lack nothing keep to themselves
+
+
+def test_a_larger_area_needs_a_split():
+    frame, margin = areas_without_large_households()
+    survey = Survey(frame, household="hid", weight=None)
+    recipe = Pipeline([Structure(["size"]), Anneal(margin, split_upper="all")])
+    with pytest.raises(InputError, match="split_upper"):
+        recipe.fit(survey)
+
+
+def test_small_cells_may_be_off_by_so_many():
+    frame, margin = areas_without_large_households()
+    options = {"household": "hid", "seed": 1, "split": "area"}
+    result = anneal(frame, margin, **options, split_upper="all", cell_gap=2.0)
+    exact = anneal(frame, margin, **options, split_upper="all")
+    assert result.converged
+    assert result.regions["gap_after"].sum() > exact.regions["gap_after"].sum() == 0
+    assert result.regions["gap_after"].max() <= 6
