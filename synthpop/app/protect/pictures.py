@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.app.tables import plain_table
 from synthpop.app.texts import t
 from synthpop.microdata.pictures import POPULATION, SAMPLE, WIDE, new_figure, styled, to_svg
-from synthpop.microdata.text import join
+from synthpop.microdata.text import BLANK, join
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def _side_by_side(counts: list[pd.Series], name: str) -> Figure:
         shown = one.head(MOST_BARS)
         places = np.arange(len(shown))
         axes.barh(places, shown.to_numpy(), 0.7, color=colour)
-        axes.set_yticks(places, [str(level) for level in shown.index])
+        axes.set_yticks(places, [BLANK if level != level else str(level) for level in shown.index])
         axes.invert_yaxis()
         axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
         axes.xaxis.set_major_formatter(FuncFormatter(tick))
