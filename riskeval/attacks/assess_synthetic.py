@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.compared import N_GROUPS
-from riskeval.attacks.distance.files import shared_records
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.request import check_households, check_request, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import excess
+from riskeval.attacks.strangers import overlap_of
 from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
@@ -24,7 +23,7 @@ from synthpop.microdata.events import Event, Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
-from synthpop.microdata.text import count, percent, plural
+from synthpop.microdata.text import percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,7 +287,7 @@ def assess_synthetic(
 
 def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
-    reasons = [reason for reason in (_overlap(inputs),) if reason]
+    reasons = [reason for reason in (overlap_of(inputs),) if reason]
     if nearer:
         reasons.append(
             f"the synthetic file tells more about the hold-out than about the original "
@@ -296,25 +295,6 @@ def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
             "holds persons of another kind"
         )
     return "; ".join(reasons)
-
-
-def _overlap(inputs: AttackInput) -> str:
-    """Say that the hold-out holds records of the original, where chance does not explain it."""
-    assert inputs.holdout is not None
-    names = (*inputs.keys, *inputs.targets)
-    request = read_request(SUBJECT, names, categorical=inputs.categorical)
-    try:
-        shared, twins = shared_records(inputs.original, inputs.holdout, request)
-    except InputError:  # other types: each attack says so
-        return ""
-    beyond = excess(shared, twins, 0.99)
-    if beyond is None or not beyond.is_above:
-        return ""
-    return (
-        f"{count(int(shared.sum()))} of {count(len(shared))} records of the hold-out equal a "
-        f"record of the original in every key and target, where {percent(twins.mean(), 1)} do by "
-        "chance, so that they are no strangers"
-    )
 
 
 SUBJECT = "assess_synthetic"

@@ -70,9 +70,13 @@ class Assessment(Result):
         """Return which limits are met, then the sentence of each measure."""
         asked = sum(within is not None for within in self.table["within"])
         exceeded = self.exceeded
+        met = f"{asked - len(exceeded)} of {plural(asked, 'limit')} met"
+        if not asked:
+            met = "no limit was set, so nothing is judged"
+        elif exceeded.empty:
+            met += ", for intruders who know these keys and no more"
         lines = [
-            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: "
-            f"{asked - len(exceeded)} of {plural(asked, 'limit')} met."
+            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: {met}."
             + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
         ]
         for name, result in self.results.items():
