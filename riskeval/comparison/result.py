@@ -223,6 +223,8 @@ class Comparison(Result):
         if len(exceeded):
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
             text += f" (exceeded: {'; '.join(texts)})"
+        if len(asked) and not (asked["group"] == "risk").any():
+            text += "; no risk has a limit here: read its risks in the table"
         if not rows["applies"].all():
             text += "; k-anonymity and individual risk do not apply to synthetic records"
         if rows["note"].str.contains(EMPTY, regex=False).any():

@@ -441,3 +441,15 @@ class TestScenariosAndReplicates:
         wrong = Release(files[0], replicates=[files[1].drop(columns="ill"), "no file"])
         with pytest.raises(InputError, match="syn: is a str"):
             self.numbers({"syn": wrong})
+
+
+def test_a_release_whose_risks_have_no_limit_is_not_praised() -> None:
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {"a": rng.integers(0, 4, 200), "b": rng.choice([*"xyz"], 200), "pay": rng.random(200)}
+    )
+    releases = {"copy": riskeval.Release(data, kind="synthetic"), "masked": data}
+    lines = riskeval.compare(data, releases, keys=["a", "b"], numeric="pay", seed=1).summary()
+    by_name = {line.split(":")[0]: line for line in lines.splitlines()}
+    assert "no risk has a limit here" in by_name["copy"]
+    assert "no risk has a limit here" not in by_name["masked"]
