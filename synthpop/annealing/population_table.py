@@ -124,8 +124,8 @@ def map_regions(function: Callable[[int], T], regions: Sequence[int], workers: i
     import joblib
 
     options = {"n_jobs": workers, "backend": "threading", "return_as": "generator_unordered"}
-    found: Iterable[T] = joblib.Parallel(**options)(joblib.delayed(function)(r) for r in regions)
-    return found
+    results: Iterable[T] = joblib.Parallel(**options)(joblib.delayed(function)(r) for r in regions)
+    return results
 
 
 def variable_distances(

@@ -125,7 +125,7 @@ def constraint_matrix(
         if (np.diff(household_index) < 0).any():
             order = np.argsort(household_index, kind="stable")
     summed = [value for value in values if value is not None]
-    given = np.array([value is not None for value in values])
+    has_target = np.array([value is not None for value in values])
     room = sum(int((cell >= 0).sum()) for cell in cells)
     indptr = np.empty(len(offsets), dtype=np.int64)
     indices, data = np.empty(room, dtype=np.int32), np.empty(room)
@@ -133,7 +133,7 @@ def constraint_matrix(
         order,
         offsets,
         np.array(cells),
-        np.where(given, np.cumsum(given) - 1, -1),
+        np.where(has_target, np.cumsum(has_target) - 1, -1),
         np.array(summed) if summed else np.empty((0, n_persons)),
         np.array(household_level),
         1.0 / sizes[household_index],

@@ -129,24 +129,28 @@ def fit_fallbacks(
 
     `rows` are those that the sequence learned from, `who` begins each text.
     """
-    found = []
+    notes = []
     classes, strata = classes[rows], sample.strata[rows]
     for stratum, level in enumerate(sample.strata_levels):
-        here = classes[strata == stratum]
+        classes_of_stratum = classes[strata == stratum]
         if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
-            many = f"only {plural(len(here), 'person')}" if len(here) else "no persons"
+            many = (
+                f"only {plural(len(classes_of_stratum), 'person')}"
+                if len(classes_of_stratum)
+                else "no persons"
+            )
             what = f"{who}{many} in the sample: the model pooled over strata"
-            found.append(Fallback(label, str(level), what))
-        elif len(here) and (here == here[0]).all():
+            notes.append(Fallback(label, str(level), what))
+        elif len(classes_of_stratum) and (classes_of_stratum == classes_of_stratum[0]).all():
             certain = sequence.pooling.kind == "none" or isinstance(
                 sequence.by_stratum[stratum], RidgeEffects
             )
             then = "always drawn" if certain else "others may come from other strata"
-            found.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
+            notes.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
     if sequence.pooling.left_out:
         pairs = sequence.pooling.left_out
         what = f"{who}pairs of predictors with too many cells, not tried: {pairs}"
-        found.append(Fallback(label, "all", what))
+        notes.append(Fallback(label, "all", what))
     fits = zip(
         [*map(str, sample.strata_levels), "all"],
         [*sequence.by_stratum, sequence.pooled],
@@ -157,12 +161,12 @@ def fit_fallbacks(
         if gap > LARGEST_GAP:
             off = f"margins are off by up to {100 * gap:.2g} %"
             what = f"{who}the fit ended before its maximum: {off}"
-            found.append(Fallback(label, level, f"{what} of the weight"))
+            notes.append(Fallback(label, level, f"{what} of the weight"))
         model = model.own if isinstance(model, Mixture) else model
         note = getattr(model, "note", "")
         if note:
-            found.append(Fallback(label, level, f"{who}{note}"))
-    return tuple(found)
+            notes.append(Fallback(label, level, f"{who}{note}"))
+    return tuple(notes)
 
 
 def coded_field(sample: Sample, name: str) -> Field:

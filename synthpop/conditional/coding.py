@@ -148,10 +148,10 @@ def make_coding(
 def _side(sample: Sample, name: str, without: np.ndarray | None) -> Digits:
     """Return the digits of a number by the limits beyond which nobody has a response."""
     values = sample.columns[name].astype(np.float64)
-    there = ~np.isnan(values)
+    has_value = ~np.isnan(values)
     limits = np.zeros(0)
-    if without is not None and there.any():
-        limits = response_limits(values[there], without[there])
+    if without is not None and has_value.any():
+        limits = response_limits(values[has_value], without[has_value])
     return Digits(name, len(limits) + 2, limits)
 
 

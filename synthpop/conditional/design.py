@@ -163,10 +163,10 @@ def pairs_within_bounds(
     >>> pairs_within_bounds(digits, [2, 2, 1], 2, [(0, 1), (0, 2)])
     ((0, 1), (0, 2))
     """
-    found = [len(np.unique(term_codes(pair, sizes, digits))) for pair in pairs]
-    cells = np.array(found, dtype=np.int64)
+    counts = [len(np.unique(term_codes(pair, sizes, digits))) for pair in pairs]
+    cells = np.array(counts, dtype=np.int64)
     order = np.argsort(cells, kind="stable")
     effects = np.cumsum(cells[order]) * n_classes
     work = np.arange(1, len(pairs) + 1) * len(digits) * n_classes
-    kept = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
-    return tuple(pairs[place] for place in kept.tolist())
+    chosen = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
+    return tuple(pairs[place] for place in chosen.tolist())

@@ -64,9 +64,9 @@ def distribution_table(
     if step.any():
         persons = np.bincount(row_of_cell[cells], minlength=len(step))
         for number in np.unique(group):
-            here = group == number
+            of_group = group == number
             name = coding.groups[number] if coding.groups else stratum_name
-            _record(block, label, name, persons[here], step[here], coding.by)
+            _record(block, label, name, persons[of_group], step[of_group], coding.by)
     return cells, row_of_cell, cumulative(probabilities)
 
 
@@ -131,8 +131,8 @@ def _record(
 ) -> None:
     """Record how many persons of a stratum had their distribution from each lower step."""
     for number in range(1, len(STEPS) + 1):
-        here = step == number
-        if here.any():
+        at_step = step == number
+        if at_step.any():
             used = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
             what = f"combination of predictors the sample does not have: {of_levels(used, by)}"
-            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))

@@ -221,9 +221,9 @@ class _Stratum:
         from scipy.sparse import csr_matrix, hstack
 
         rows = np.flatnonzero(sample.strata == number)
-        mine = sample.weights[rows]
-        totals = np.bincount(sample.sizes[rows], mine, sample.n_sizes)
-        persons = sample.persons[rows].T @ mine
+        donor_weights = sample.weights[rows]
+        totals = np.bincount(sample.sizes[rows], donor_weights, sample.n_sizes)
+        persons = sample.persons[rows].T @ donor_weights
         foreign = sample.persons @ (persons <= 0).astype(np.float64)
         donors = np.flatnonzero((totals[sample.sizes] > 0) & (foreign == 0) & (sample.weights > 0))
         places = (np.arange(len(donors)), sample.sizes[donors])
@@ -231,7 +231,7 @@ class _Stratum:
         targets = np.concatenate([totals, persons])
         matrix = hstack([sizes, sample.persons[donors]], format="csr")[:, targets > 0]
         start = prior_weights(sample, rows, donors, totals, amount)
-        return cls(int(number), donors, start, matrix, targets[targets > 0], (rows, mine))
+        return cls(int(number), donors, start, matrix, targets[targets > 0], (rows, donor_weights))
 
     def met(self) -> _Stratum:
         """Return the stratum with its totals met, or with its own donors only."""
@@ -255,8 +255,8 @@ def _met_together(sample: DonorHouseholds, strata: list[_Stratum]) -> list[_Stra
     start = np.zeros(n)
     for stratum in strata:
         start[stratum.donors] += stratum.weights
-    used, there = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
-    weights = raked(matrix[used][:, there], start[used], targets[there])
+    used, wanted_sizes = np.flatnonzero(start > 0), np.flatnonzero(targets > 0)
+    weights = raked(matrix[used][:, wanted_sizes], start[used], targets[wanted_sizes])
     if weights is None:
         return strata
     ratio = np.ones(n)
@@ -316,9 +316,9 @@ def prior_weights(
     )
     size, weights = sample.sizes[donors], sample.weights[donors]
     everybody = np.bincount(size, weights, len(totals))
-    own = np.zeros(len(sample.weights), dtype=bool)
-    own[rows] = True
-    mine = np.where(own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0)
+    is_own = np.zeros(len(sample.weights), dtype=bool)
+    is_own[rows] = True
+    mine = np.where(is_own[donors], weights / np.where(totals > 0, totals, 1.0)[size], 0.0)
     all_of_them = weights / np.where(everybody > 0, everybody, 1.0)[size]
     start: np.ndarray = totals[size] * (part[size] * mine + (1 - part[size]) * all_of_them)
     return start
@@ -360,7 +360,7 @@ def choose_amount(
         n_strata=sample.n_strata,
         units=np.repeat(np.arange(len(members)) if units is None else units, members),
     )
-    found = choose_pooling("empirical", design, np.ones(sample.n_strata, dtype=bool), seed)
+    pooling = choose_pooling("empirical", design, np.ones(sample.n_strata, dtype=bool), seed)
     persons = float(weights.sum() / sample.weights.sum())  # of a household
-    scores = tuple((amount / persons, score) for amount, score in found.scores)
-    return DonorPooling("partial", found.amount / persons, "cross-validated", scores)
+    scores = tuple((amount / persons, score) for amount, score in pooling.scores)
+    return DonorPooling("partial", pooling.amount / persons, "cross-validated", scores)

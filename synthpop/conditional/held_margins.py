@@ -52,8 +52,8 @@ def with_targets(sequence: FallbackSequence, design: ModelDesign) -> FallbackSeq
         cells, cell = np.unique(inverse[rows], return_inverse=True)
         predicted = predict_with_fallback(sequence, stratum, design.digits[first[cells]])[0][cell]
         for member in (OTHERS, FIRST_MEMBERS):
-            here = part[rows] == member
-            targets[member] += design.weights[rows[here]] @ predicted[here]
+            of_member = part[rows] == member
+            targets[member] += design.weights[rows[of_member]] @ predicted[of_member]
     return replace(sequence, targets=targets, first=design.sizes[-1] - 1)
 
 

@@ -37,9 +37,9 @@ def joined(values: np.ndarray, offsets: np.ndarray, form: str) -> np.ndarray:
     sizes, first = np.diff(offsets), offsets[:-1]
     if form == "shared" or len(sizes) == 0:
         return np.repeat(values[first], sizes)
-    there = ~np.isnan(values)
-    total = np.add.reduceat(np.where(there, values, 0.0), first)
-    count = np.add.reduceat(there.astype(np.float64), first)
+    has_value = ~np.isnan(values)
+    total = np.add.reduceat(np.where(has_value, values, 0.0), first)
+    count = np.add.reduceat(has_value.astype(np.float64), first)
     divisor = np.maximum(count, 1.0) if form == "mean" else 1.0
     return np.repeat(np.where(count > 0, total / divisor, np.nan), sizes)
 

@@ -70,8 +70,8 @@ def _bits(relation: np.ndarray, offsets: np.ndarray, head: int) -> np.ndarray:
     bit = np.where((relation >= 0) & (relation != head), 1 << np.maximum(relation, 0), 0)
     if not len(bit):
         return np.zeros(0, dtype=np.int64)
-    found: np.ndarray = np.bitwise_or.reduceat(bit.astype(np.int64), offsets[:-1])
-    return found
+    bits: np.ndarray = np.bitwise_or.reduceat(bit.astype(np.int64), offsets[:-1])
+    return bits
 
 
 def find_make_up(sample: Sample) -> MakeUp | None:
@@ -96,8 +96,12 @@ def find_make_up(sample: Sample) -> MakeUp | None:
                 continue
             bits, count = np.unique(_bits(codes, sample.offsets, head), return_counts=True)
             order = np.argsort(-count, kind="stable")[:MOST_COMBINATIONS]
-            kept = bits[order[count[order] >= FEWEST_HOUSEHOLDS]]
-            return MakeUp(name, head, len(field.levels), np.sort(kept)) if len(kept) > 1 else None
+            frequent = bits[order[count[order] >= FEWEST_HOUSEHOLDS]]
+            return (
+                MakeUp(name, head, len(field.levels), np.sort(frequent))
+                if len(frequent) > 1
+                else None
+            )
     return None
 
 

@@ -139,8 +139,8 @@ def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, 
     begins = np.searchsorted(household, household, side="left")
     place = np.minimum(np.arange(len(rows)) - begins, MOST_ROUNDS - 1)
     for k in range(int(place.max(initial=-1)) + 1):
-        here = place == k
-        yield rows[here], household[here]
+        at_place = place == k
+        yield rows[at_place], household[at_place]
 
 
 def before_in_sample(
@@ -277,11 +277,11 @@ def draw_others(
     columns : dict of arrays, shape (n,)
         The first member's values of all members; changed in place.
     """
-    given = columns[name].copy()
+    values = columns[name].copy()
     rule = coding.before
     if rule is None:
-        _draw_rows(block, members.others, coding, draw, given, columns)
-        return with_column(block, FIRST_VALUE, given)
+        _draw_rows(block, members.others, coding, draw, values, columns)
+        return with_column(block, FIRST_VALUE, values)
     block = nobody_before(block, coding)
     relation = None if rule.relation is None else block.columns[rule.relation]
     before = Before.nobody(rule, len(members.heads))
@@ -289,9 +289,9 @@ def draw_others(
         kinds = rule.kinds_of(rows, place, relation)
         own, second = before.columns(households, kinds)
         block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = own, second
-        _draw_rows(block, rows, coding, draw, given, columns)
+        _draw_rows(block, rows, coding, draw, values, columns)
         before.add(households, kinds, columns[name][rows], place)
-    return with_column(block, FIRST_VALUE, given)
+    return with_column(block, FIRST_VALUE, values)
 
 
 def _draw_rows(

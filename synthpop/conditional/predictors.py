@@ -96,10 +96,10 @@ def notes_by_level(
     """
     if by is None:
         return tuple(notes)
-    there = np.bincount(sample.strata, minlength=len(sample.strata_levels)) > 0
-    nobody = {name for name, some in zip(sample.strata_levels, there, strict=True) if not some}
-    told = (note for note in notes if note.stratum not in nobody)
-    return tuple(replace(note, what=of_levels(note.what, by)) for note in told)
+    occurs = np.bincount(sample.strata, minlength=len(sample.strata_levels)) > 0
+    nobody = {name for name, some in zip(sample.strata_levels, occurs, strict=True) if not some}
+    notes_of_levels = (note for note in notes if note.stratum not in nobody)
+    return tuple(replace(note, what=of_levels(note.what, by)) for note in notes_of_levels)
 
 
 def of_levels(text: str, by: str | None) -> str:

@@ -59,11 +59,11 @@ def members_beside(
     offsets : int array, shape (n_households + 1,)
     apart : bool array, shape (n,), optional
     """
-    given = np.ones(int(offsets[-1]), dtype=bool)
-    given[heads] = False
+    is_other = np.ones(int(offsets[-1]), dtype=bool)
+    is_other[heads] = False
     if apart is not None:
-        given &= ~apart
-    return Members(heads, np.flatnonzero(given), np.diff(offsets))
+        is_other &= ~apart
+    return Members(heads, np.flatnonzero(is_other), np.diff(offsets))
 
 
 def first_members(offsets: np.ndarray) -> Members:
@@ -99,20 +99,20 @@ def number_digits(values: np.ndarray, weights: np.ndarray, *, top: bool = False)
     >>> number_digits(x, np.ones(130)).breaks.tolist()[:3]
     [0.0, 10.0, 20.0]
     """
-    there = ~np.isnan(values)
-    apart = there & (values != 0)
-    if len(np.unique(values[there])) <= FEW_VALUES or not weights[apart].sum() > 0:
+    has_value = ~np.isnan(values)
+    apart = has_value & (values != 0)
+    if len(np.unique(values[has_value])) <= FEW_VALUES or not weights[apart].sum() > 0:
         limits = numeric_digits(FIRST_VALUE, values, weights).breaks
         return _with_first(np.zeros(0) if limits is None else limits)
     limits = np.unique(quantile(values[apart], weights[apart], DECILES))
     highest = quantile(values[apart], weights[apart], TOP if top else ())
     many = [bool(np.sum(values[apart] > limit) >= FEWEST_IN_CLASS) for limit in highest]
     limits = np.union1d(limits, highest[np.array(many, dtype=bool)])
-    if (values[there] == 0).sum() >= FEWEST_IN_CLASS:
+    if (values[has_value] == 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [0.0])
-    if (values[there] < 0).sum() >= FEWEST_IN_CLASS:
+    if (values[has_value] < 0).sum() >= FEWEST_IN_CLASS:
         limits = np.union1d(limits, [np.nextafter(0.0, -1.0)])
-    return _with_first(limits[limits < values[there].max()])
+    return _with_first(limits[limits < values[has_value].max()])
 
 
 def _with_first(limits: np.ndarray) -> Digits:
@@ -133,9 +133,9 @@ def given_first(values: np.ndarray, offsets: np.ndarray, first: float) -> np.nda
     >>> given_first(np.array([1, 0, 0, 2]), np.array([0, 3, 4]), 9).tolist()
     [9, 1, 1, 9]
     """
-    held = np.repeat(values[offsets[:-1]], np.diff(offsets))
-    held[offsets[:-1]] = first
-    return held
+    first_values = np.repeat(values[offsets[:-1]], np.diff(offsets))
+    first_values[offsets[:-1]] = first
+    return first_values
 
 
 def with_first_value(coding: Coding, digits: Digits, *, ordered: bool) -> Coding:

@@ -35,8 +35,8 @@ def write_survey(survey: pd.DataFrame, path: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the survey into the package, or to the file that is given."""
-    given = sys.argv[1:] if arguments is None else arguments
-    path = Path(given[0]) if given else Path(__file__).with_name(STORED)
+    options = sys.argv[1:] if arguments is None else arguments
+    path = Path(options[0]) if options else Path(__file__).with_name(STORED)
     survey = build_survey()
     write_survey(survey, path)
     sys.stdout.write(

@@ -87,11 +87,11 @@ def make_components(
     employee = among("employee", np.where(own_home, 0.82, EMPLOYEE[status]))
     hours = np.where(alone, HOURS_ALONE[status], HOURS[status])
     out[:, 0] = employee * wage * amount("hours", hours, np.where(own_home, 0.35, HOURS_SD[status]))
-    own = (working & ~employee) | among("own business", SELF_EMPLOYED[status])
+    has_business = (working & ~employee) | among("own business", SELF_EMPLOYED[status])
     side = np.where(working & ~employee, 0.85 * HOURS[status], 0.16)
     result = wage * amount("profit", side, 0.62)
     loss = among("loss", np.full(n, LOSS_SHARE))
-    out[:, 1] = own * np.where(loss, -0.22 * result, result)
+    out[:, 1] = has_business * np.where(loss, -0.22 * result, result)
     out[:, 2] = among(
         "benefit", np.where(alone, BENEFIT_ALONE[status], BENEFIT[status])
     ) * wage * amount(

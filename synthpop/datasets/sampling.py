@@ -24,8 +24,8 @@ def make_survey(population: pd.DataFrame, seed: int, truth: DemoTruth = DEMO_TRU
     design, drawn = _draw(region, truth, draws)
     answers = drawn & draws.chance("response", response_probability(head))
     for code in range(len(REGIONS)):  # non-response adjustment in the region
-        here = region == code
-        design[here] *= drawn[here].sum() / max(answers[here].sum(), 1)
+        of_region = region == code
+        design[of_region] *= drawn[of_region].sum() / max(answers[of_region].sum(), 1)
 
     members = answers[population["db030"].to_numpy() - 1]
     survey = population[members].reset_index(drop=True)

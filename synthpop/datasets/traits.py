@@ -52,9 +52,9 @@ def _citizenship(households: DemoHouseholds, persons: Persons, draws: Draws) -> 
     n = len(persons.age)
     foreign = np.array([region.foreign for region in REGIONS])[households.region]
     chance = foreign[persons.household] * np.interp(persons.age, [45, 60, 75], [1.0, 0.55, 0.25])
-    own = draws.chance("foreign", chance)
+    is_foreign = draws.chance("foreign", chance)
     eu = draws.uniform("eu", n) < EU_SHARE
-    code = np.where(own, np.where(eu, 1, 2), 0).astype(np.int8)
+    code = np.where(is_foreign, np.where(eu, 1, 2), 0).astype(np.int8)
     head = code[persons.relation == HEAD][persons.household]
     same = draws.uniform("same citizenship", n) < SAME_CITIZENSHIP
     return np.where(same, head, code)

@@ -41,12 +41,12 @@ def grid(stage: Candidate, options: Mapping[str, Sequence[Any]]) -> dict[str, Ca
         if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
             faults.add(option, f"is {values!r}", remedy="Give a list of values to try.")
     faults.raise_if_any()
-    found = {}
+    stages = {}
     for chosen in itertools.product(*options.values()):
         pairs = dict(zip(options, chosen, strict=True))
         label = ", ".join(f"{option}={_told(value)}" for option, value in pairs.items())
-        found[label] = replace(stage, **pairs)
-    return found
+        stages[label] = replace(stage, **pairs)
+    return stages
 
 
 def _told(value: Any) -> str:
@@ -60,20 +60,20 @@ def labelled(candidates: Any) -> dict[str, Any]:
     """Candidates by label; those of a list are called by the options that tell them apart."""
     faults = Faults("cross-validation")
     if isinstance(candidates, Mapping):
-        found = {str(label): _of_one_name(stage) for label, stage in candidates.items()}
+        stage_by_label = {str(label): _of_one_name(stage) for label, stage in candidates.items()}
     elif isinstance(candidates, Sequence) and not isinstance(candidates, str):
         stages = [_of_one_name(stage) for stage in candidates]
         labels = _labels(stages)
         again = {label for label in labels if labels.count(label) > 1}
         for label in sorted(again):
             faults.add("candidates", f"{label} is there twice", remedy="Leave one of them.")
-        found = dict(zip(labels, stages, strict=True))
+        stage_by_label = dict(zip(labels, stages, strict=True))
     else:
-        found = {}
-    if not found:
+        stage_by_label = {}
+    if not stage_by_label:
         faults.add("candidates", "there are none", remedy="Give a dict or a list of stages.")
     faults.raise_if_any()
-    return found
+    return stage_by_label
 
 
 def _of_one_name(stage: Any) -> Any:
@@ -85,19 +85,21 @@ def _of_one_name(stage: Any) -> Any:
 
 def _labels(stages: Sequence[Any]) -> list[str]:
     """Return the options in which candidates differ; where they do not, those that were given."""
-    told = [_options(stage) for stage in stages]
-    names = dict.fromkeys(option for item in told for option in item)
-    apart = [name for name in names if len(_settings(name, stages, told)) > 1]
-    labels = [_label(item, [name for name in apart if name in item]) for item in told]
+    options = [_options(stage) for stage in stages]
+    names = dict.fromkeys(option for item in options for option in item)
+    apart = [name for name in names if len(_settings(name, stages, options)) > 1]
+    labels = [_label(item, [name for name in apart if name in item]) for item in options]
     if "" not in labels and len(set(labels)) == len(labels):
         return labels
-    return [_label(item, _given(stage)) for stage, item in zip(stages, told, strict=True)]
+    return [_label(item, _given(stage)) for stage, item in zip(stages, options, strict=True)]
 
 
-def _settings(name: str, stages: Sequence[Any], told: Sequence[dict[str, str]]) -> set[str | None]:
+def _settings(
+    name: str, stages: Sequence[Any], options: Sequence[dict[str, str]]
+) -> set[str | None]:
     """Return the values of an option; None: the default of the candidate's kind."""
     values: set[str | None] = set()
-    for stage, item in zip(stages, told, strict=True):
+    for stage, item in zip(stages, options, strict=True):
         if name in item:
             known = type(stage).__dataclass_fields__.get(name) if name != KIND else None
             plain = known is not None and item[name] == _told(known.default)
@@ -130,8 +132,10 @@ def _is_no_model(option: str) -> bool:
     return option not in ("model", "method")
 
 
-def _label(told: Mapping[str, str], options: Sequence[str]) -> str:
-    return ", ".join(told[name] if name == KIND else f"{name}={told[name]}" for name in options)
+def _label(settings: Mapping[str, str], options: Sequence[str]) -> str:
+    return ", ".join(
+        settings[name] if name == KIND else f"{name}={settings[name]}" for name in options
+    )
 
 
 def check_options(
@@ -149,11 +153,11 @@ def check_options(
             made = ", ".join(map(repr, stage.provides))
             remedy = "Compare candidates for one variable."
             faults.add(label, f"makes {made}, not {name!r}", remedy=remedy)
-    there = [stage for stage in named.values() if isinstance(stage, Candidate)]
-    if len({isinstance(stage, Continuous) for stage in there}) > 1:
+    candidates = [stage for stage in named.values() if isinstance(stage, Candidate)]
+    if len({isinstance(stage, Continuous) for stage in candidates}) > 1:
         what = "are Continuous and others: their scores cannot be compared"
         faults.add("candidates", what, remedy="Compare them in two calls.")
-    forms = {stage.by_household for stage in there if isinstance(stage, Continuous)}
+    forms = {stage.by_household for stage in candidates if isinstance(stage, Continuous)}
     if len({None if form in GIVEN_MEMBERS else form for form in forms}) > 1:
         what = "differ in by_household: they announce different values"
         faults.add("candidates", what, remedy="Compare them in two calls.")

@@ -51,14 +51,16 @@ class RulesCheck(Result):
     def summary(self) -> str:
         """Return how many persons break which rule."""
         total = plural(self.n_persons, "person")
-        found = [(rule, n) for rule, n in zip(self.rules, self.broken, strict=True) if n]
-        if not found:
+        broken_rules = [(rule, n) for rule, n in zip(self.rules, self.broken, strict=True) if n]
+        if not broken_rules:
             return f"None of {total} breaks any of {plural(len(self.rules), 'rule')}."
         worst = "; ".join(
             f"{rule!r}: {plural(n, 'person')} ({percent(n / max(self.n_persons, 1))})"
-            for rule, n in sorted(found, key=lambda item: -item[1])
+            for rule, n in sorted(broken_rules, key=lambda item: -item[1])
         )
-        return f"{len(found)} of {plural(len(self.rules), 'rule')} broken, of {total}: {worst}."
+        return (
+            f"{len(broken_rules)} of {plural(len(self.rules), 'rule')} broken, of {total}: {worst}."
+        )
 
 
 @same_library

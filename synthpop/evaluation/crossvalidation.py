@@ -93,12 +93,12 @@ class CrossValidation(Result):
         surprised = self.table[self.table["zero"] > 0].sort_values("zero", ascending=False)
         if len(surprised):
             pairs = zip(surprised["candidate"], surprised["zero"], strict=True)
-            told = "; ".join(f"{label} ({percent(share)})" for label, share in pairs)
+            text = "; ".join(f"{label} ({percent(share)})" for label, share in pairs)
             lines.append(
-                f"Announced as impossible what persons have, in brackets how many: {told}. Each "
+                f"Announced as impossible what persons have, in brackets how many: {text}. Each "
                 f"such value counts as probability {self.smallest_probability:.2g}."
                 if self.score == "log_score"
-                else f"Announced no value for persons who have one, in brackets how many: {told}. "
+                else f"Announced no value for persons who have one, in brackets how many: {text}. "
                 f"They are scored by the values of all."
             )
         return "\n".join(lines)
@@ -115,8 +115,8 @@ def others_told(table: pd.DataFrame) -> list[str]:
     if same.any():
         lines.append(f"The same score: {'; '.join(rest['candidate'][same])}.")
     if near.any():
-        told = "; ".join(rest["candidate"][near])
-        lines.append(f"Not told from it by this survey (within two standard errors): {told}.")
+        labels = "; ".join(rest["candidate"][near])
+        lines.append(f"Not told from it by this survey (within two standard errors): {labels}.")
     worse = int((~same & ~near).sum())
     if worse:
         others = plural(worse, "other candidate is", "other candidates are")
@@ -272,8 +272,8 @@ def _prepared(
             known = {str(fault) for fault in faults.found}
             for fault in problem.faults:
                 where = fault.where if fault.where != stage.label else label
-                told = replace(fault, where=where)
-                faults.found += [] if str(told) in known else [told]
+                placed = replace(fault, where=where)
+                faults.found += [] if str(placed) in known else [placed]
     faults.raise_if_any()
     assert columns is not None
     sample = make_sample(survey, columns, make_layout(survey, columns))
@@ -298,15 +298,17 @@ def _prepared(
 def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
     """One row a candidate: weighted means over the folds, the best first."""
     aside = ("candidate", "fold", "n", "weight", "weight_values")
-    told = [str(column) for column in by_fold if column not in aside]
-    of_values = [column for column in told if column.startswith(("crps", "pinball"))]
+    columns = [str(column) for column in by_fold if column not in aside]
+    of_values = [column for column in columns if column.startswith(("crps", "pinball"))]
     rows = []
     for label, part in by_fold.groupby("candidate", sort=False):
         row: dict[str, Any] = {"variable": name, "candidate": str(label)}
-        for column in told:
-            there = part[column].notna()
-            weight = part["weight_values" if column in of_values else "weight"][there]
-            mean = np.average(part[column][there], weights=weight) if there.any() else np.nan
+        for column in columns:
+            has_value = part[column].notna()
+            weight = part["weight_values" if column in of_values else "weight"][has_value]
+            mean = (
+                np.average(part[column][has_value], weights=weight) if has_value.any() else np.nan
+            )
             row[column] = float(mean)
         rows.append(row)
     table = pd.DataFrame(rows).sort_values(score, kind="stable", ignore_index=True)
@@ -315,6 +317,6 @@ def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
     table["difference"] = table[score] - table[score].iloc[0]
     error = apart.std(ddof=1) / np.sqrt(len(wide))
     table["standard_error"] = error.reindex(table["candidate"]).to_numpy()
-    scores = [column for column in told if column not in ("zero", "fallbacks")]
+    scores = [column for column in columns if column not in ("zero", "fallbacks")]
     order = ["variable", "candidate", *scores, "difference", "standard_error", "zero", "fallbacks"]
     return table[order]

@@ -51,10 +51,10 @@ class Factor:
             codes = classify(numbers, self.limits, zeros=self.zeros).astype(np.int64)
             codes[codes < 0] = len(self.levels)
             return codes
-        own, found = _own_codes(values)
+        own, levels = _own_codes(values)
         position = {level: code for code, level in enumerate(self.levels)}
         other = len(self.levels) + 1
-        table = [position.get(level, other) for level in found] + [len(self.levels)]
+        table = [position.get(level, other) for level in levels] + [len(self.levels)]
         return np.array(table, dtype=np.int64)[own]
 
 
@@ -66,8 +66,8 @@ def _own_codes(values: pd.Series) -> tuple[np.ndarray, Sequence[Any]]:
         low, high = int(values.min()), int(values.max())
         if high - low < 1000:
             return values.to_numpy() - low, range(low, high + 1)
-    codes, found = pd.factorize(values, use_na_sentinel=True)
-    return codes, np.asarray(found, dtype=object).tolist()
+    codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    return codes, np.asarray(uniques, dtype=object).tolist()
 
 
 def make_factor(sample: pd.Series, more_levels: Sequence[Any] = ()) -> Factor:
@@ -93,8 +93,8 @@ def make_classes(sample: pd.Series, weights: np.ndarray) -> Factor:
     ('up to 2', 'over 2 to 4')
     """
     values = sample.to_numpy(dtype=np.float64, na_value=np.nan)
-    there = ~np.isnan(values)
-    zero = weights[there & (values == 0)].sum() > ZERO_SHARE * weights[there].sum()
+    has_value = ~np.isnan(values)
+    zero = weights[has_value & (values == 0)].sum() > ZERO_SHARE * weights[has_value].sum()
     limits = breaks(values, weights, probs=CLASS_SHARES, zeros=bool(zero), equidist=True)
     limits = np.unique(np.concatenate([[-np.inf], limits[1:-1], [np.inf]]))
     labels = _class_texts(limits, bool(zero))

@@ -92,11 +92,11 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
     >>> inside.tolist() == [grid.n_cells - 2, grid.n_cells - 1]
     True
     """
-    there = np.isfinite(values)
-    points = np.unique(np.append(values[there], 0.0))
+    finite = np.isfinite(values)
+    points = np.unique(np.append(values[finite], 0.0))
     if len(points) > MOST_POINTS:
         probs = (np.arange(MOST_POINTS) + 0.5) / MOST_POINTS
-        chosen = quantile(values[there], weights[there], probs)
+        chosen = quantile(values[finite], weights[finite], probs)
         points = np.unique(np.concatenate([chosen, points[[0, -1]], [0.0]]))
     elif 1 < len(points) < FEWEST_POINTS:
         places = np.linspace(0, len(points) - 1, FEWEST_POINTS)

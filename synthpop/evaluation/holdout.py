@@ -66,10 +66,10 @@ def blocks_of(sample: Sample, copies: int) -> Iterator[tuple[np.ndarray, Block]]
     household_strata = sample.strata[sample.offsets[:-1]]
     sizes, first = np.diff(sample.offsets), sample.offsets[:-1]
     for stratum in range(len(sample.strata_levels)):
-        mine = np.flatnonzero(household_strata == stratum)
-        persons = int(sizes[mine].sum())
+        households = np.flatnonzero(household_strata == stratum)
+        persons = int(sizes[households].sum())
         pieces = max(1, -(-persons * copies // MOST_VALUES))
-        for number, some in enumerate(np.array_split(mine, pieces)):
+        for number, some in enumerate(np.array_split(households, pieces)):
             if len(some) == 0:
                 continue
             n = sizes[some]
@@ -97,12 +97,12 @@ class Judge:
     def scores(self, stage: Any) -> dict[str, float]:
         """Fit the stage and return its weighted mean scores."""
         model = stage.fit(self.trained, self.streams.at("fit", stage.label, self.fold))
-        found = (
+        scores = (
             self._numbers(stage, model)
             if isinstance(stage, Continuous)
             else self._classes(stage, model)
         )
-        return {"n": self.held_out.n_persons, **found}
+        return {"n": self.held_out.n_persons, **scores}
 
     def _classes(self, stage: Any, model: Any) -> dict[str, float]:
         truth = self.held_out.columns[self.name].astype(np.int64) + 1
@@ -124,9 +124,9 @@ class Judge:
                 stratum_name=str(model.strata_levels[block.stratum]),
                 allowed=model.allowed,
             )
-            found = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
+            shares = np.diff(table, axis=1, prepend=0.0)[row_of_cell[cells]]
             sizes = np.diff(block.offsets)
-            probabilities[rows] = np.repeat(found, sizes, axis=0) if shared else found
+            probabilities[rows] = np.repeat(shares, sizes, axis=0) if shared else shares
             lower += sum(note.n_persons for note in block.fallbacks)
         w = self.held_out.weights
         impossible = probabilities[np.arange(len(truth)), truth] <= 0
@@ -176,22 +176,24 @@ class Judge:
             for p in PINBALLS:
                 scores[f"pinball_{round(100 * p)}"][rows] = pinball_of_draws(drawn, truth, p)
             lower += sum(note.n_persons for note in block.fallbacks) / self.draws
-        w, there = self.held_out.weights, ~np.isnan(observed)
+        w, has_value = self.held_out.weights, ~np.isnan(observed)
         brier = float(np.average(scores.pop("missing"), weights=w))
-        found = {"weight": float(w.sum()), "weight_values": float(w[there].sum())} | {
-            label: float(np.average(values[there], weights=w[there])) if there.any() else np.nan
+        sums = {"weight": float(w.sum()), "weight_values": float(w[has_value].sum())} | {
+            label: float(np.average(values[has_value], weights=w[has_value]))
+            if has_value.any()
+            else np.nan
             for label, values in scores.items()
         }
         zero = float(np.average(without, weights=w))
         rate = lower / len(observed)
-        return {**found, "brier_missing": brier, "zero": zero, "fallbacks": rate}
+        return {**sums, "brier_missing": brier, "zero": zero, "fallbacks": rate}
 
     def _spare(self, stage: Continuous, model: Any) -> np.ndarray:
         """Evenly spaced weighted quantiles of the training sample, shape (draws,)."""
         values = stage.observed(model, self.trained)[self.name]
-        there = ~np.isnan(values)
-        if not there.any():
+        has_value = ~np.isnan(values)
+        if not has_value.any():
             return np.full(self.draws, np.nan)
         shares = (np.arange(self.draws) + 0.5) / self.draws
-        found: np.ndarray = quantile(values[there], self.trained.weights[there], shares)
-        return found
+        breaks: np.ndarray = quantile(values[has_value], self.trained.weights[has_value], shares)
+        return breaks

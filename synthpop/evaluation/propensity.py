@@ -114,11 +114,11 @@ def propensity_table(request: FitRequest, n_population: int) -> pd.DataFrame:
         return pd.DataFrame(columns=COLUMNS)
     drawn = _every_kth(request, factors, n_population, max(n, LEAST_PERSONS))
     codes = [factor.code(request.frame[factor.name]) for factor in factors]
-    found = pmse_of_codes(codes, drawn, weights, request.effective)
+    result = pmse_of_codes(codes, drawn, weights, request.effective)
     row = [
-        len(factors), found.coefficients, found.n_persons, found.pmse,
-        found.expected_simulation_error, found.expected_sampling_error,
-        found.ratio, found.converged,
+        len(factors), result.coefficients, result.n_persons, result.pmse,
+        result.expected_simulation_error, result.expected_sampling_error,
+        result.ratio, result.converged,
     ]  # fmt: skip
     return pd.DataFrame([row], columns=COLUMNS)
 
@@ -132,7 +132,7 @@ def _factors(request: FitRequest) -> list[Factor]:
     """Factors with few levels, and numbers in classes unless they are parts of a total."""
     plan = request.plan
     parts = {part for names in request.components.values() for part in names}
-    found = [
+    results = [
         plan.factors[name]
         for name in request.names
         if len(plan.factors[name].levels) <= MOST_LEVELS and plan.factors[name].limits is None
@@ -140,8 +140,8 @@ def _factors(request: FitRequest) -> list[Factor]:
     for name in plan.grids:
         values = request.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
         if name not in parts and np.isfinite(values).any():
-            found.append(make_classes(request.frame[name], request.survey.weights))
-    return found
+            results.append(make_classes(request.frame[name], request.survey.weights))
+    return results
 
 
 def _every_kth(
@@ -149,7 +149,7 @@ def _every_kth(
 ) -> list[np.ndarray]:
     """Codes of evenly spaced persons of the population, shape (m,) for each factor."""
     columns = list(dict.fromkeys(factor.name for factor in factors))
-    kept: list[list[np.ndarray]] = [[] for _ in factors]
+    chunks: list[list[np.ndarray]] = [[] for _ in factors]
     start = 0
     for chunk in request.source.chunks(columns):
         place = np.arange(start, start + len(chunk))
@@ -157,5 +157,5 @@ def _every_kth(
         step = min(1.0, most / total)
         rows = np.flatnonzero(np.floor((place + 1) * step) > np.floor(place * step))
         for k, factor in enumerate(factors):
-            kept[k].append(factor.code(chunk[factor.name].iloc[rows]))
-    return [np.concatenate(parts) if parts else np.zeros(0, dtype=int) for parts in kept]
+            chunks[k].append(factor.code(chunk[factor.name].iloc[rows]))
+    return [np.concatenate(parts) if parts else np.zeros(0, dtype=int) for parts in chunks]

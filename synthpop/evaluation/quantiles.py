@@ -55,17 +55,17 @@ def population_quantiles(
     targets: list[Target] = []
     for name, groupings in wanted.items():
         for by, probs in groupings.items():
-            found, open_ones = _locate(plan, counts, name, by, np.asarray(probs, dtype=float))
-            results[name, by] = found
+            quantiles, open_ones = _locate(plan, counts, name, by, np.asarray(probs, dtype=float))
+            results[name, by] = quantiles
             targets += open_ones
     if targets:
-        held = _collect(plan, targets, read)
+        samples = _collect(plan, targets, read)
         for target in targets:
-            values, cells, codes = held[target.name]
-            mine = cells == target.cell
+            values, cells, codes = samples[target.name]
+            of_target = cells == target.cell
             if target.by != ALL:
-                mine &= codes[target.by] == target.group
-            chosen = np.partition(values[mine], target.rank - 1)[target.rank - 1]
+                of_target &= codes[target.by] == target.group
+            chosen = np.partition(values[of_target], target.rank - 1)[target.rank - 1]
             results[target.name, target.by][target.group, target.place] = chosen
     return results
 
@@ -74,7 +74,7 @@ def _locate(
     plan: TabulationPlan, counts: Counts, name: str, by: str, probs: np.ndarray
 ) -> tuple[np.ndarray, list[Target]]:
     cells, points = counts.numbers[name].cells[by], plan.grids[name].points
-    found = np.full((len(cells), len(probs)), np.nan)
+    quantiles = np.full((len(cells), len(probs)), np.nan)
     targets = []
     for group, row in enumerate(cells):
         reached = np.cumsum(row)
@@ -85,11 +85,11 @@ def _locate(
         places = np.searchsorted(reached, ranks, side="left")
         for place, (cell, rank) in enumerate(zip(places.tolist(), ranks, strict=True)):
             if cell % 2:
-                found[group, place] = points[cell // 2]
+                quantiles[group, place] = points[cell // 2]
             else:
                 inside = int(rank - (reached[cell - 1] if cell else 0))
                 targets.append(Target(name, by, group, place, cell, inside))
-    return found, targets
+    return quantiles, targets
 
 
 def _collect(
@@ -110,10 +110,10 @@ def _collect(
             x = numbers_of(frame[name])
             rows = np.flatnonzero((x != 0) & ~np.isnan(x))
             place = plan.grids[name].locate(x[rows])
-            mine = needed[name][place]
-            rows = rows[mine]
+            targets_of_cell = needed[name][place]
+            rows = rows[targets_of_cell]
             values[name].append(x[rows])
-            cells[name].append(place[mine])
+            cells[name].append(place[targets_of_cell])
             for f in factors:
                 codes[name][f].append(coded[f][rows].astype(np.int32))
     return {

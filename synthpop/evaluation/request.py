@@ -130,7 +130,7 @@ def _resolve(
     columns = {name: numbers_of(frame[name]) for name in numbers}
     _check_numbers(faults, source, numbers)
     faults.raise_if_any()
-    kept = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}
+    numeric_parts = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}
     grids = {name: make_grid(columns[name], survey.weights) for name in numbers}
     centres = {name: _centre(columns[name], survey.weights) for name in numbers}
     crossable = [k for k, f in factors.items() if len(f.levels) <= MOST_LEVELS]
@@ -138,10 +138,10 @@ def _resolve(
     if strata is not None:  # by stratum, however many levels
         pairs |= {(strata, k) for k in factors if k != strata and (k, strata) not in pairs}
     ordered = tuple(sorted(pairs, key=lambda pair: [list(factors).index(k) for k in pair]))
-    plan = TabulationPlan(factors, ordered, grids, tuple(keys), centres, kept)
+    plan = TabulationPlan(factors, ordered, grids, tuple(keys), centres, numeric_parts)
     names = tuple(k for k in factors if k in chosen or k in keys or k in (strata, size))
     return FitRequest(
-        survey, source, frame, plan, names, strata, size if size in factors else None, kept
+        survey, source, frame, plan, names, strata, size if size in factors else None, numeric_parts
     )
 
 
@@ -235,8 +235,8 @@ def _components(
 ) -> dict[str, tuple[str, ...]]:
     if components is None:
         stages = [stage for stage in source.recipe if stage["type"] == "components"]
-        found = {stage["total"]: tuple(stage["parts"]) for stage in stages}
-        return {t: p for t, p in found.items() if {t, *p} <= set(common)}
+        totals = {stage["total"]: tuple(stage["parts"]) for stage in stages}
+        return {t: p for t, p in totals.items() if {t, *p} <= set(common)}
     for total, parts in components.items():
         for name in (total, *parts):
             if name not in common:

@@ -24,8 +24,8 @@ def log_scores(probabilities: np.ndarray, classes: np.ndarray, smallest: float) 
     >>> log_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1]), 0.01).round(3).tolist()
     [0.288, 4.605]
     """
-    found = probabilities[np.arange(len(classes)), classes]
-    scores: np.ndarray = -np.log(np.maximum(found, smallest))
+    predicted = probabilities[np.arange(len(classes)), classes]
+    scores: np.ndarray = -np.log(np.maximum(predicted, smallest))
     return scores
 
 
@@ -37,8 +37,8 @@ def brier_scores(probabilities: np.ndarray, classes: np.ndarray) -> np.ndarray:
     >>> brier_scores(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1])).tolist()
     [0.125, 2.0]
     """
-    found = probabilities[np.arange(len(classes)), classes]
-    scores: np.ndarray = np.sum(probabilities**2, axis=1) - 2 * found + 1
+    predicted = probabilities[np.arange(len(classes)), classes]
+    scores: np.ndarray = np.sum(probabilities**2, axis=1) - 2 * predicted + 1
     return scores
 
 
@@ -69,12 +69,12 @@ def crps_of_draws(draws: np.ndarray, values: np.ndarray) -> np.ndarray:
     [0.0]
     """
     ordered = np.sort(draws, axis=0)
-    there = ~np.isnan(ordered)
-    count = there.sum(axis=0).astype(np.float64)
-    x = np.where(there, ordered, 0.0)
+    has_value = ~np.isnan(ordered)
+    count = has_value.sum(axis=0).astype(np.float64)
+    x = np.where(has_value, ordered, 0.0)
     rank = np.arange(1, len(draws) + 1)[:, None]
     pairs = np.sum((2 * rank - count - 1) * x, axis=0)
-    apart = np.sum(np.where(there, np.abs(x - values), 0.0), axis=0)
+    apart = np.sum(np.where(has_value, np.abs(x - values), 0.0), axis=0)
     enough = count > 1
     m = np.where(enough, count, 2.0)
     scores: np.ndarray = np.where(enough, apart / m - pairs / (m * (m - 1)), np.nan)

@@ -71,12 +71,12 @@ def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -
     ...                   "measure": "ks"})
     'pay by job'
     """
-    variable, given, where = name(row["variable"]), row["given"], row["where"]
+    variable, conditions, where = name(row["variable"]), row["given"], row["where"]
     kind = row["kind"]
     if kind in ("two-way table", "by group"):
-        return said("{variable} by {given}", variable=variable, given=name(given))
+        return said("{variable} by {given}", variable=variable, given=name(conditions))
     if kind == "conditional":
-        return said("{variable} given {given}", variable=variable, given=name(given))
+        return said("{variable} given {given}", variable=variable, given=name(conditions))
     if kind == "members":
         return said("{variable} of members of one household", variable=variable)
     if kind == "household counts":

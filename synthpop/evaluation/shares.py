@@ -65,14 +65,14 @@ def one_way(sides: ShareTables, names: Sequence[str]) -> pd.DataFrame:
     for name in names:
         labels = np.array(sides.plan.factors[name].labels, dtype=object)
         q, p = sides.sample.single[name], sides.population.single[name]
-        kept = (q > 0) | (p > 0)
+        occurs = (q > 0) | (p > 0)
         table = {
             "variable": name,
-            "level": labels[kept],
-            "sample": shares(q)[kept],
-            "population": shares(p)[kept],
-            "n_sample": sides.rows.single[name][kept].astype(np.int64),
-            "n_population": p[kept].astype(np.int64),
+            "level": labels[occurs],
+            "sample": shares(q)[occurs],
+            "population": shares(p)[occurs],
+            "n_sample": sides.rows.single[name][occurs].astype(np.int64),
+            "n_population": p[occurs].astype(np.int64),
         }
         parts.append(pd.DataFrame(table))
     return _joined(parts, ["variable", "level", "sample", "population", "n_sample", "n_population"])
@@ -189,12 +189,12 @@ def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.Data
     for its sampling error.
     """
     rows = []
-    for name, given in [*pairs, *((b, a) for a, b in pairs)]:
-        table = tvd_by_level(sides, name, given)
+    for name, condition in [*pairs, *((b, a) for a, b in pairs)]:
+        table = tvd_by_level(sides, name, condition)
         if table.empty:
             continue
-        weights = shares(sides.sample.single[given])
-        labels = list(sides.plan.factors[given].labels)
+        weights = shares(sides.sample.single[condition])
+        labels = list(sides.plan.factors[condition].labels)
         w = np.array([weights[labels.index(level)] for level in table["level"]])
         ratio = (
             table["value"]
@@ -203,7 +203,7 @@ def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.Data
         worst = table.iloc[int(ratio.to_numpy().argmax())]
         means = {c: float(np.average(table[c], weights=w)) for c in DISTANCE}
         at = {"largest": float(worst["value"]), "where": str(worst["level"])}
-        rows.append({"variable": name, "given": given, **means, **at})
+        rows.append({"variable": name, "given": condition, **means, **at})
     return pd.DataFrame(rows, columns=CONDITIONAL)
 
 

@@ -142,8 +142,8 @@ def curves(
         if not np.isfinite(low):
             continue
         if name in parts:  # mostly zeros: show the part that is not
-            held = sides.sample.numbers[name]
-            low, high = min(low, 0.0), max(high, _share_of_largest(held.high))
+            counts = sides.sample.numbers[name]
+            low, high = min(low, 0.0), max(high, _share_of_largest(counts.high))
         ends = _rounded(low, high)
         tables += [
             values.curve(sides, name, by, ends)

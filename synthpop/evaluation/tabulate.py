@@ -165,13 +165,13 @@ def _add_number(
     zeros = None if weights is None else np.flatnonzero(values == 0)
     for by in held.cells:
         k, everybody = len(held.total[by]), codes[by]
-        here = everybody[rows]
-        joint = here * grid.n_cells
+        row_of_person = everybody[rows]
+        joint = row_of_person * grid.n_cells
         joint += cells
         added = _bincount(joint, w, k * grid.n_cells).reshape(k, grid.n_cells)
         lost = _bincount(everybody[missing], None if weights is None else weights[missing], k)
         if zeros is None or weights is None:
-            n_zero = persons[by] - lost - _bincount(here, None, k)
+            n_zero = persons[by] - lost - _bincount(row_of_person, None, k)
         else:
             n_zero = _bincount(everybody[zeros], weights[zeros], k)
         added[:, grid.zero_cell] += n_zero
@@ -179,9 +179,9 @@ def _add_number(
             held.squares += centre * centre * float(n_zero[0])
         held.cells[by] += added
         held.missing[by] += lost
-        held.total[by] += np.bincount(here, weights=weighted, minlength=k)
+        held.total[by] += np.bincount(row_of_person, weights=weighted, minlength=k)
         if absolute is not None:
-            held.absolute[by] += np.bincount(here, weights=absolute, minlength=k)
+            held.absolute[by] += np.bincount(row_of_person, weights=absolute, minlength=k)
 
 
 def _squares(x: np.ndarray, w: np.ndarray | None, centre: float) -> float:

@@ -22,36 +22,36 @@ Quantiles = Mapping[tuple[str, str], np.ndarray]
 
 def moments(counts: Counts, sides: ShareTables, name: str, by: str) -> pd.DataFrame:
     """Size, missing share, mean, zero and negative share, and sums of each group."""
-    held, grid = counts.numbers[name], sides.plan.grids[name]
-    cells = held.cells[by]
+    sums, grid = counts.numbers[name], sides.plan.grids[name]
+    cells = sums.cells[by]
     n = cells.sum(axis=1)
-    there = np.where(n > 0, n, np.nan)
-    mean = held.total[by] / there
-    everybody = np.where(n + held.missing[by] > 0, n + held.missing[by], np.nan)
+    size = np.where(n > 0, n, np.nan)
+    mean = sums.total[by] / size
+    everybody = np.where(n + sums.missing[by] > 0, n + sums.missing[by], np.nan)
     return pd.DataFrame(
         {
             "n": n,
-            "missing": held.missing[by] / everybody,
+            "missing": sums.missing[by] / everybody,
             "mean": mean,
-            "zero": cells[:, grid.zero_cell] / there,
-            "negative": cells[:, : grid.zero_cell].sum(axis=1) / there,
-            "total": held.total[by],
-            "absolute": held.absolute[by],
+            "zero": cells[:, grid.zero_cell] / size,
+            "negative": cells[:, : grid.zero_cell].sum(axis=1) / size,
+            "total": sums.total[by],
+            "absolute": sums.absolute[by],
         }
     )
 
 
 def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
     """Share of the variance of a number that lies between the groups of a factor."""
-    held = counts.numbers[name]
-    n, total = held.cells[by].sum(axis=1), held.total[by]
+    sums = counts.numbers[name]
+    n, total = sums.cells[by].sum(axis=1), sums.total[by]
     some = n > 0
     if not some.any():
         return float("nan")
     mean = total.sum() / n.sum()
     between = float(np.sum(n[some] * (total[some] / n[some] - mean) ** 2))
     shift = mean - centre
-    whole = float(held.squares - n.sum() * shift**2)
+    whole = float(sums.squares - n.sum() * shift**2)
     return between / whole if whole > 0 else float("nan")
 
 
@@ -63,21 +63,21 @@ def statistics(
     for name in names:
         s = moments(sides.sample, sides, name, ALL).iloc[0]
         p = moments(sides.population, sides, name, ALL).iloc[0]
-        there = ~np.isnan(columns[name])
+        has_value = ~np.isnan(columns[name])
         pairs: dict[str, tuple[float, float]] = {"mean": (s["mean"], p["mean"])}
         pairs["sd"] = (
             _deviation(sides.sample, sides, name),
             _deviation(sides.population, sides, name),
         )
-        held = sides.population.numbers[name]
+        of_population = sides.population.numbers[name]
         pairs["gini"] = (
-            gini(columns[name][there], weights[there]),
-            gini_of_cells(held.cells[ALL][0], held.cell_totals),
+            gini(columns[name][has_value], weights[has_value]),
+            gini_of_cells(of_population.cells[ALL][0], of_population.cell_totals),
         )
         pairs |= {k: (s[k], p[k]) for k in ("zero", "negative", "missing")}
-        mine = sides.sample.numbers[name]
-        pairs["smallest"] = (_finite(mine.low), _finite(held.low))
-        pairs["largest"] = (_finite(mine.high), _finite(held.high))
+        of_sample = sides.sample.numbers[name]
+        pairs["smallest"] = (_finite(of_sample.low), _finite(of_population.low))
+        pairs["largest"] = (_finite(of_sample.high), _finite(of_population.high))
         of_rows = moments(sides.rows, sides, name, ALL).iloc[0]
         n_rows = dict.fromkeys(pairs, of_rows["n"]) | {"smallest": 1, "largest": 1}
         n_rows |= {k: of_rows[k] * of_rows["n"] for k in ("zero", "negative")}
@@ -105,12 +105,12 @@ def compared(sample: float, population: float) -> dict[str, float]:
 
 def _deviation(counts: Counts, sides: ShareTables, name: str) -> float:
     """Standard deviation with divisor sum(w) - 1."""
-    held = counts.numbers[name]
-    n = float(held.cells[ALL].sum())
+    sums = counts.numbers[name]
+    n = float(sums.cells[ALL].sum())
     if n <= 1:
         return float("nan")
-    shift = float(held.total[ALL][0]) / n - sides.plan.centres[name]
-    return float(np.sqrt(max((held.squares - n * shift**2) / (n - 1), 0.0)))
+    shift = float(sums.total[ALL][0]) / n - sides.plan.centres[name]
+    return float(np.sqrt(max((sums.squares - n * shift**2) / (n - 1), 0.0)))
 
 
 def _finite(value: float) -> float:
@@ -138,16 +138,16 @@ def sample_quantiles(
     sizes: Mapping[str, int],
 ) -> dict[tuple[str, str], np.ndarray]:
     """Weighted quantiles of the sample, shape (groups, shares), by (variable, factor)."""
-    found = {}
+    tables = {}
     for name, groupings in wanted.items():
         for by, probs in groupings.items():
             n_groups = 1 if by == ALL else sizes[by]
             table = np.full((n_groups, len(probs)), np.nan)
             for group in range(n_groups):
-                mine = slice(None) if by == ALL else codes[by] == group
-                table[group] = quantile(columns[name][mine], weights[mine], probs)
-            found[name, by] = table
-    return found
+                of_group = slice(None) if by == ALL else codes[by] == group
+                table[group] = quantile(columns[name][of_group], weights[of_group], probs)
+            tables[name, by] = table
+    return tables
 
 
 def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
@@ -217,8 +217,8 @@ def ks_distances(sides: ShareTables, groups: pd.DataFrame) -> list[dict[str, Any
             }
         )
         for by in sides.plan.by:
-            mine = groups[(groups["variable"] == name) & (groups["by"] == by)]
-            rows += mean_and_largest(mine, "ks", name, by)
+            of_variable = groups[(groups["variable"] == name) & (groups["by"] == by)]
+            rows += mean_and_largest(of_variable, "ks", name, by)
     return rows
 
 

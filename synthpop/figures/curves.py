@@ -32,9 +32,9 @@ def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw one panel a group, the 12 with most sample persons at most."""
     name = str(table["variable"].iloc[0])
     size = table.groupby("level", sort=False)["n_sample"].first()
-    kept = set(size.nlargest(MOST_PANELS).index)
+    levels = set(size.nlargest(MOST_PANELS).index)
     groups = [(str(level), part) for level, part in table.groupby("level", sort=False)
-              if level in kept]  # fmt: skip
+              if level in levels]  # fmt: skip
     return _panels(groups, names.axis(name))
 
 

@@ -123,15 +123,15 @@ def _number_pictures(fit: FitReport, names: FigureNames) -> dict[str, Figure]:
     pictures: dict[str, Figure] = {}
     curves, box_table = fit.tables["curves"], fit.tables["boxes"]
     for name in main_numbers(fit):
-        mine = curves[curves["variable"] == name]
-        if len(mine):
-            pictures[f"curve {name}"] = curve(mine[mine["by"] == ""], names)
+        of_variable = curves[curves["variable"] == name]
+        if len(of_variable):
+            pictures[f"curve {name}"] = curve(of_variable[of_variable["by"] == ""], names)
         for by in shown_groups(fit, name):
             rows = box_table[(box_table["variable"] == name) & (box_table["by"] == by)]
             if len(rows):
                 pictures[f"boxes {name} by {by}"] = boxes(rows, names)
         for by in shown_groups(fit, name)[:2]:
-            rows = mine[mine["by"] == by]
+            rows = of_variable[of_variable["by"] == by]
             if len(rows):
                 pictures[f"curve {name} by {by}"] = curves_by_group(rows, names)
     return pictures

@@ -27,8 +27,8 @@ def main_numbers(fit: FitReport) -> list[str]:
 def shown_groups(fit: FitReport, name: str) -> list[str]:
     """Return the factors to draw a number by: what explains most of it first, then the strata."""
     table = fit.tables["association"]
-    mine = table[(table["variable"] == name) & table["sample"].between(0, 0.9)]
-    ranked = mine.sort_values("sample", ascending=False)["by"].tolist()
+    rows = table[(table["variable"] == name) & table["sample"].between(0, 0.9)]
+    ranked = rows.sort_values("sample", ascending=False)["by"].tolist()
     chosen = ranked[:1] + ([fit.strata] if fit.strata in ranked else []) + ranked[1:]
     return list(dict.fromkeys(chosen))[:GROUPS]
 

@@ -122,11 +122,11 @@ def check_columns(faults: Faults, frame: pd.DataFrame, names: Iterable[str], rol
     """Note columns that are absent, there twice, or hold lists; return whether all are fine."""
     fine = True
     for name in names:
-        there = check_once(faults, frame, [name], role)
-        where = unhashable(frame[name]) if there else np.empty(0, dtype=np.int64)
+        occurs = check_once(faults, frame, [name], role)
+        where = unhashable(frame[name]) if occurs else np.empty(0, dtype=np.int64)
         if len(where):
             faults.found.append(unhashable_fault(repr(name), frame[name], where))
-        fine = fine and there and len(where) == 0
+        fine = fine and occurs and len(where) == 0
     return fine
 
 

@@ -97,15 +97,15 @@ def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]
     if len(where):
         raise InputError("categories", [unhashable_fault(str(series.name), series, where)])
     codes, uniques = pd.factorize(series, use_na_sentinel=True)
-    found = np.asarray(uniques, dtype=object)
+    distinct = np.asarray(uniques, dtype=object)
     try:
-        order = np.argsort(found, kind="stable")
+        order = np.argsort(distinct, kind="stable")
     except TypeError:  # mixed types have no order of their own
-        order = np.argsort(found.astype(str), kind="stable")
-    rank = np.empty(len(found) + 1, dtype=np.int64)
-    rank[order] = np.arange(len(found))
+        order = np.argsort(distinct.astype(str), kind="stable")
+    rank = np.empty(len(distinct) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(distinct))
     rank[-1] = MISSING
-    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in found[order])
+    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in distinct[order])
     return rank[codes].astype(smallest_int(len(plain))), plain
 
 

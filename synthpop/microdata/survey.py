@@ -146,8 +146,8 @@ class Survey:
         for role in ("weight", "household_weight"):
             name = there.get(role)
             if name is not None and (role == "weight" or name != there.get("weight")):
-                found = check_weights(faults, self.frame[name], name)
-                weights = found if role == "weight" else weights
+                checked = check_weights(faults, self.frame[name], name)
+                weights = checked if role == "weight" else weights
         for role in ("household", "strata", "person", "psu", "design_strata", "fpc"):
             check_complete(faults, self.frame, there.get(role), role)
         if "household" in there:
@@ -185,9 +185,9 @@ class Survey:
                 faults.add(name, what, rows=rows, remedy=remedy)
         size = there.get("household_size")
         if size is not None:
-            given = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
+            stated = pd.to_numeric(self.frame[size].astype(object), errors="coerce").to_numpy(float)
             counted = np.bincount(household[household >= 0], minlength=1)
-            wrong = (household >= 0) & ~(given == counted[household])
+            wrong = (household >= 0) & ~(stated == counted[household])
             if wrong.any():
                 faults.add(
                     size,

@@ -120,11 +120,11 @@ def _group_means(
     except TypeError:
         faults.add("strata", "are missing or of mixed types", remedy="Give ids of one type.")
     faults.raise_if_any()
-    here = ~np.isnan(x) & (w > 0)
-    total = np.bincount(code[here], weights=w[here], minlength=code.max() + 1)
-    sums = np.bincount(code[here], weights=(w * x)[here], minlength=code.max() + 1)
+    usable = ~np.isnan(x) & (w > 0)
+    total = np.bincount(code[usable], weights=w[usable], minlength=code.max() + 1)
+    sums = np.bincount(code[usable], weights=(w * x)[usable], minlength=code.max() + 1)
     filled = total > 0
-    members = np.bincount(code[here], minlength=code.max() + 1)[filled]
+    members = np.bincount(code[usable], minlength=code.max() + 1)[filled]
     return sums[filled] / total[filled], None if weights is None else total[filled] / members
 
 

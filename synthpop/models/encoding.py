@@ -68,16 +68,16 @@ def numeric_digits(
     >>> numeric_digits("hsize", np.array([1, 2, 2, 4]), np.ones(4)).breaks.tolist()
     [1.5, 3.0]
     """
-    there = ~np.isnan(values.astype(np.float64))
-    present = values[there].astype(np.float64)
+    has_value = ~np.isnan(values.astype(np.float64))
+    present = values[has_value].astype(np.float64)
     distinct = np.unique(present)
     if len(distinct) <= FEW_VALUES:
         breaks = (distinct[1:] + distinct[:-1]) / 2
     else:
-        breaks = np.unique(quantile(present, weights[there], probs))
+        breaks = np.unique(quantile(present, weights[has_value], probs))
         breaks = breaks[breaks < distinct[-1]]
         if without is not None:
-            breaks = np.union1d(breaks, response_limits(present, without[there]))
+            breaks = np.union1d(breaks, response_limits(present, without[has_value]))
     return Digits(name, len(breaks) + 2, breaks)
 
 

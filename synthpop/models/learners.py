@@ -123,13 +123,13 @@ def fit_learner(
 
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
-    kept = LearnerModel(
+    fitted = LearnerModel(
         None, present, seen, tuple(ordered), n_classes, tuple(numbers),
         existence_of(digits, classes, sizes),
     )  # fmt: skip
     if len(present) == 1:
-        return kept
-    x = _columns(digits, kept)
+        return fitted
+    x = _columns(digits, fitted)
     shares = weights / weights.mean()
     note = ""
     with threadpool_limits(1):  # sums in one order, whatever the machine
@@ -141,7 +141,7 @@ def fit_learner(
             estimator = make_estimator("forest", x.shape[1], seed)
             estimator.fit(x, classes, sample_weight=shares)
             note = f"boosting: {note}; a forest was used"
-    return replace(kept, estimator=estimator, classes=np.asarray(estimator.classes_), note=note)
+    return replace(fitted, estimator=estimator, classes=np.asarray(estimator.classes_), note=note)
 
 
 def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:
@@ -180,7 +180,7 @@ def existence_of(
     >>> existence_of(digits, classes, [4])[0].tolist()
     [-1, 1, 0, 0]
     """
-    found = []
+    existence = []
     share = float(np.mean(classes != NO_VALUE))
     for j, size in enumerate(sizes):
         persons = np.bincount(digits[:, j], minlength=size)
@@ -189,19 +189,19 @@ def existence_of(
         level = np.full(size, SOME)
         level[many & (with_value == 0) & ((1 - share) ** persons < LARGEST_CHANCE)] = NEVER
         level[many & (with_value == persons) & (share**persons < LARGEST_CHANCE)] = ALWAYS
-        found.append(level)
-    return tuple(found)
+        existence.append(level)
+    return tuple(existence)
 
 
 def _keep_existence(
     probabilities: np.ndarray, digits: np.ndarray, existence: tuple[np.ndarray, ...]
 ) -> None:
     """Change probabilities, shape (c, R), in place; levels that contradict change nothing."""
-    told = [level[digits[:, j]] for j, level in enumerate(existence)]
-    if not told:
+    masks = [level[digits[:, j]] for j, level in enumerate(existence)]
+    if not masks:
         return
-    never = np.any(np.array(told) == NEVER, axis=0)
-    always = np.any(np.array(told) == ALWAYS, axis=0)
+    never = np.any(np.array(masks) == NEVER, axis=0)
+    always = np.any(np.array(masks) == ALWAYS, axis=0)
     rows = np.flatnonzero(never & ~always)
     probabilities[rows] = 0.0
     probabilities[rows, NO_VALUE] = 1.0
@@ -220,8 +220,8 @@ def predict_learner(model: LearnerModel, digits: np.ndarray) -> tuple[np.ndarray
     if model.estimator is None:
         probabilities[:, model.classes[0]] = 1.0
     elif known.any():
-        found = model.estimator.predict_proba(_columns(digits[known], model))
-        probabilities[np.ix_(known, model.classes)] = found
+        predicted = model.estimator.predict_proba(_columns(digits[known], model))
+        probabilities[np.ix_(known, model.classes)] = predicted
         _keep_existence(probabilities, digits, model.existence)
     probabilities[~known] = 0.0
     return probabilities, known

@@ -144,30 +144,30 @@ def _maximise(
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         log_p = log_shares(flat)
-        here = counts > 0
+        occurs = counts > 0
         gap = totals[:, None] * np.exp(log_p) - counts
-        return -float(np.dot(counts[here], log_p[here])), (z.T @ gap[:, free]).ravel()
+        return -float(np.dot(counts[occurs], log_p[occurs])), (z.T @ gap[:, free]).ravel()
 
-    held: list[np.ndarray] = []  # the point of the last call and its probabilities
+    last: list[np.ndarray] = []  # the point of the last call and its probabilities
 
     def curvature(flat: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        if not held or not np.array_equal(held[0], flat):
-            held[:] = [flat.copy(), np.exp(log_shares(flat))[:, free]]
-        p = held[1]
+        if not last or not np.array_equal(last[0], flat):
+            last[:] = [flat.copy(), np.exp(log_shares(flat))[:, free]]
+        p = last[1]
         along = z @ direction.reshape(rank, -1)
         change = p * (along - (p * along).sum(axis=1, keepdims=True))
         product: np.ndarray = (z.T @ (totals[:, None] * change)).ravel()
         return product
 
     options: dict[str, Any] = {"gtol": tolerance / 10, "maxiter": max_steps}
-    found = minimize(
+    minimum = minimize(
         loss, np.zeros(rank * len(free)), jac=True, hessp=curvature, method="trust-ncg",
         options=options,
     )  # fmt: skip
     coefficients = np.zeros((x.shape[1], n_classes))
-    coefficients[:, free] = back @ found.x.reshape(rank, -1)
-    gap = x.T @ (totals[:, None] * np.exp(log_shares(found.x)) - counts)
-    return coefficients, int(found.nit), float(np.abs(gap).max())
+    coefficients[:, free] = back @ minimum.x.reshape(rank, -1)
+    gap = x.T @ (totals[:, None] * np.exp(log_shares(minimum.x)) - counts)
+    return coefficients, int(minimum.nit), float(np.abs(gap).max())
 
 
 def _log_shares(eta: np.ndarray, barred: np.ndarray) -> np.ndarray:

@@ -41,13 +41,13 @@ def levels_seen(
     >>> levels_seen(np.array([[1], [2]]), [4], [np.array([np.nan, 5.0, 6.0, 7.0])])[0].tolist()
     [False, True, True, True]
     """
-    found = []
+    predictors = []
     for j, size in enumerate(sizes):
         seen = np.bincount(digits[:, j], minlength=size) > 0
         if numbers and numbers[j] is not None:
             seen[1:] = seen[1:].any()
-        found.append(seen)
-    return tuple(found)
+        predictors.append(seen)
+    return tuple(predictors)
 
 
 def number_classes(
@@ -74,22 +74,22 @@ def number_classes(
     >>> number_classes(np.array([[1], [1], [3]]), np.ones(3), [values])[0].tolist()
     [0, 1, 1, 2]
     """
-    found: list[np.ndarray | None] = []
+    columns: list[np.ndarray | None] = []
     for j, values in enumerate(numbers):
         if values is None:
-            found.append(None)
+            columns.append(None)
             continue
         weight = np.bincount(digits[:, j], weights=weights, minlength=len(values))[1:]
-        there = weight > 0
-        if there.sum() > n_classes:
+        has_weight = weight > 0
+        if has_weight.sum() > n_classes:
             middle = (np.cumsum(weight) - weight / 2) / weight.sum()
-            rank = np.unique(np.floor(n_classes * middle[there]), return_inverse=True)[1]
+            rank = np.unique(np.floor(n_classes * middle[has_weight]), return_inverse=True)[1]
         else:
-            rank = np.arange(there.sum())
-        last = np.maximum(np.cumsum(there) - 1, 0)  # the next smaller value that is there
-        classes = 1 + rank.reshape(-1)[last] if there.any() else np.ones(len(values) - 1)
-        found.append(np.concatenate([[0], classes]).astype(np.int64))
-    return tuple(found)
+            rank = np.arange(has_weight.sum())
+        last = np.maximum(np.cumsum(has_weight) - 1, 0)  # the next smaller value that is there
+        classes = 1 + rank.reshape(-1)[last] if has_weight.any() else np.ones(len(values) - 1)
+        columns.append(np.concatenate([[0], classes]).astype(np.int64))
+    return tuple(columns)
 
 
 def in_classes(digits: np.ndarray, tables: Sequence[np.ndarray | None]) -> np.ndarray:
@@ -129,21 +129,21 @@ def scaled_numbers(
     >>> scaled_numbers(np.array([[1], [2]]), np.ones(2), [np.array([np.nan, 10.0, 30.0])])[0]
     array([ 0., -1.,  1.])
     """
-    found: list[np.ndarray | None] = []
+    splines: list[np.ndarray | None] = []
     for j, values in enumerate(numbers):
         if values is None:
-            found.append(None)
+            splines.append(None)
             continue
-        here = digits[:, j] > 0
+        has_digit = digits[:, j] > 0
         table = np.zeros(len(values))
-        if here.any():
-            x, w = values[digits[here, j]], weights[here]
+        if has_digit.any():
+            x, w = values[digits[has_digit, j]], weights[has_digit]
             mean = float(np.average(x, weights=w))
             spread = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
             if spread > 0:
                 table[1:] = (values[1:] - mean) / spread
-        found.append(table)
-    return tuple(found)
+        splines.append(table)
+    return tuple(splines)
 
 
 def model_columns(
@@ -215,7 +215,7 @@ def level_terms(
     list of m float arrays, shape (size,) or (size, R)
         0 for levels that were not seen.
     """
-    found, first = [], 1
+    groups, first = [], 1
     for j, levels in enumerate(seen):
         table = tables[j] if tables else None
         shown = levels if table is None else levels & (np.arange(len(levels)) == 0)
@@ -226,5 +226,5 @@ def level_terms(
         if table is not None:
             terms += np.multiply.outer(table, coefficients[first])
             first += 1
-        found.append(terms)
-    return found
+        groups.append(terms)
+    return groups

@@ -136,11 +136,11 @@ def log_linear(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[Any, 
         mean = _mean(z @ unit)
         gram = z.T @ ((w * mean)[:, None] * z)
         step = np.linalg.lstsq(gram, z.T @ (w * (y - mean)), rcond=RANK_TOLERANCE)[0]
-        found = _poisson_likelihood(z @ (unit + step), y, w)
-        while found < now and np.abs(step).max() > 1e-12:
+        likelihood = _poisson_likelihood(z @ (unit + step), y, w)
+        while likelihood < now and np.abs(step).max() > 1e-12:
             step = step / 2
-            found = _poisson_likelihood(z @ (unit + step), y, w)
-        gain, now, unit = found - now, found, unit + step
+            likelihood = _poisson_likelihood(z @ (unit + step), y, w)
+        gain, now, unit = likelihood - now, likelihood, unit + step
         if gain <= 1e-13 * (np.abs(now) + 1):
             break
     return basis @ unit, basis
@@ -197,8 +197,8 @@ def negative_binomial_size(y: np.ndarray, mean: np.ndarray, weights: np.ndarray)
         part = gammaln(y + size) - gammaln(size) - (y + size) * np.log1p(mean / size)
         return -float(np.dot(w, part + y * np.log(mean / size)))
 
-    found = minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded", options={"xatol": 1e-8})
-    return float(np.exp(found.x)) if found.x < 13.9 else float("inf")
+    minimum = minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded", options={"xatol": 1e-8})
+    return float(np.exp(minimum.x)) if minimum.x < 13.9 else float("inf")
 
 
 def fit_regression(

@@ -65,8 +65,8 @@ def concentrations(fractions: np.ndarray) -> np.ndarray:
     pooled = _ratio(noise.sum() / len(shares), squares.sum() / max(free, 1))
     pooled = pooled if pooled < LARGEST else WITHOUT_VARIANCE
     of_patterns = zip(noise / n, squares / np.maximum(n - 1, 1), strict=True)
-    own = np.array([_ratio(*pair) for pair in of_patterns])
-    chosen = np.where(n >= FEWEST, own, pooled)[pattern]
+    of_itself = np.array([_ratio(*pair) for pair in of_patterns])
+    chosen = np.where(n >= FEWEST, of_itself, pooled)[pattern]
     smallest = np.where(shares != 0, np.abs(shares), np.inf).min(axis=1)
     chosen = np.maximum(chosen, SMALLEST_SHAPE / smallest)
     result[several] = np.where(chosen > LARGEST, 0.0, chosen)

@@ -215,13 +215,13 @@ def chosen_strata(
     elif not wanted:
         faults.add("strata", "is an empty list", remedy="Name a stratum, or leave it out.")
     texts = [level_text(level) for level in levels]
-    found = set()
+    names = set()
     for level in wanted if name is not None else ():
         if level in levels or level_text(level) in texts:
             same = level in levels
-            found.add(levels.index(level) if same else texts.index(level_text(level)))
+            names.add(levels.index(level) if same else texts.index(level_text(level)))
         else:
             what = f"{level!r} is no level of {name!r}"
             faults.add("strata", what, remedy=did_you_mean(level, levels))
     faults.raise_if_any()
-    return sorted(found)
+    return sorted(names)

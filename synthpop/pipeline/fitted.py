@@ -155,8 +155,8 @@ class FittedPipeline:
                 survey = survey.with_column(stage.name, column)
         if strata is None:
             return survey
-        kept = np.isin(self.sample.strata[back], self._wanted(strata))
-        return Survey(survey.frame[kept], **survey.roles.named())
+        rows = np.isin(self.sample.strata[back], self._wanted(strata))
+        return Survey(survey.frame[rows], **survey.roles.named())
 
     def simulate(
         self,

@@ -215,8 +215,8 @@ class _State:
 
     def frame(self) -> pd.DataFrame:
         """Return the persons without their numbers, which say nothing of them."""
-        kept = [f for name, f in self.fields.items() if name != self.layout.person.name]
-        data = {f.name: restore_column(f, self.columns[f.name]) for f in kept}
+        fields = [f for name, f in self.fields.items() if name != self.layout.person.name]
+        data = {f.name: restore_column(f, self.columns[f.name]) for f in fields}
         return pd.DataFrame(data, copy=False)
 
     def after(self, done: Finished) -> _State:

@@ -127,10 +127,10 @@ def _check(
     faults.raise_if_any()
 
 
-def merge_fallbacks(found: Sequence[Fallback]) -> tuple[Fallback, ...]:
+def merge_fallbacks(fallbacks: Sequence[Fallback]) -> tuple[Fallback, ...]:
     """Add up equal entries of several blocks, sorted by stage, stratum and text."""
     totals: dict[tuple[str, str, str], int] = {}
-    for item in found:
+    for item in fallbacks:
         key = (item.stage, item.stratum, item.what)
         totals[key] = totals.get(key, 0) + item.n_persons
     return tuple(Fallback(*key, n) for key, n in sorted(totals.items()))

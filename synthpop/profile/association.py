@@ -113,7 +113,9 @@ def most_informative(
     most: int,
 ) -> list[str]:
     """Return the candidates that tell most of the target, in their own order; none by chance."""
-    told = {name: information(target, codes, weights) for name, codes in candidates}
-    ranked = sorted((name for name in told if told[name] > 0), key=lambda name: -told[name])
+    explained = {name: information(target, codes, weights) for name, codes in candidates}
+    ranked = sorted(
+        (name for name in explained if explained[name] > 0), key=lambda name: -explained[name]
+    )
     chosen = set(ranked[:most])
     return [name for name, _ in candidates if name in chosen]

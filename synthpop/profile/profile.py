@@ -221,15 +221,17 @@ class _Profiler(ColumnReader):
         for shared in (None, "shared"):
             names = [n for n in numeric if columns[n].together == shared]
             size = {n: float(np.nansum(np.abs(values[n]) * self.weights)) for n in names}
-            taken: set[str] = set()
+            part_names: set[str] = set()
             for total in sorted(names, key=lambda n: (size[n], names.index(n))):
-                smaller = [n for n in names if n != total and n not in taken and n not in totals]
+                smaller = [
+                    n for n in names if n != total and n not in part_names and n not in totals
+                ]
                 inner = [n for n in totals if n in names]
                 candidates = [n for n in [*smaller, *inner] if size[n] <= size[total] * (1 + 1e-9)]
                 parts = dependence.parts_of_total(total, candidates, values)
                 if not parts or columns[total].use != "continuous":
                     continue
-                taken |= set(parts)
+                part_names |= set(parts)
                 totals[total] = parts
                 for part in parts:
                     self._mark_part(columns, part, total, shared)
@@ -351,8 +353,10 @@ class _Profiler(ColumnReader):
         absolute = np.abs(np.nan_to_num(np.column_stack(values)))
         largest = np.where(absolute.sum(axis=1) > 0, absolute.argmax(axis=1) + 1, 0)
         coded = [n for n, item in columns.items() if item.use == "categorical"]
-        told = {n: association.information(largest, self.codes[n], self.weights) for n in coded}
-        ranked = sorted((n for n in told if told[n] > 0), key=lambda n: -told[n])
+        explained = {
+            n: association.information(largest, self.codes[n], self.weights) for n in coded
+        }
+        ranked = sorted((n for n in explained if explained[n] > 0), key=lambda n: -explained[n])
         most = MOST_SPLIT_BY if len(self.frame) >= ENOUGH_FOR_TWO else 1
         return tuple(ranked[:most])
 

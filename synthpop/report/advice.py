@@ -27,7 +27,7 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     >>> advice(row, [*recipe, {"type": "categorical", "name": "job", "predictors": ["age"]}])
     'Give job the predictor sex.'
     """
-    kind, variable, given = row["kind"], str(row["variable"]), str(row["given"])
+    kind, variable, condition = row["kind"], str(row["variable"]), str(row["given"])
     if kind == "components":
         return said(
             "Split {variable} with a components stage, so that its parts add up.", variable=variable
@@ -42,8 +42,8 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
         return _of_structure(variable, steps)
     if kind in HOUSEHOLD_KINDS:
         return _of_household(variable, steps)
-    if given:
-        return _of_pair(variable, given.removesuffix(" in classes"), steps)
+    if condition:
+        return _of_pair(variable, condition.removesuffix(" in classes"), steps)
     return said("Look at the fallbacks and predictors of {variable}.", variable=variable)
 
 

@@ -149,21 +149,21 @@ def _strata(profile: SurveyProfile) -> dict[str, str]:
 
 def _worst(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:
     """Return what the user should decide before the first run, the most urgent first."""
-    found = []
+    rows = []
     for item in sorted(profile.columns, key=lambda one: -_urgency(frame, one)):
         if _urgency(frame, item) < 1:
             break
         link = f"#{row_id(item.name)}"
         if "code for missing" in item.note:
-            found.append(finding(f"{item.name}: {item.note}", link,
+            rows.append(finding(f"{item.name}: {item.note}", link,
                                  "Declare the code as missing when the file is read."))  # fmt: skip
         elif item.note.startswith("rare"):
-            found.append(finding(f"{item.name}: {item.note}", link,
+            rows.append(finding(f"{item.name}: {item.note}", link,
                                  "Group rare levels before they are simulated."))  # fmt: skip
         else:
-            found.append(finding(f"{item.name} is left out: {item.why}", link,
+            rows.append(finding(f"{item.name} is left out: {item.why}", link,
                                  "Group its levels, or leave it out on purpose."))  # fmt: skip
-    return found[:MOST_FINDINGS]
+    return rows[:MOST_FINDINGS]
 
 
 def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:

@@ -55,37 +55,37 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         return _donors(pooling.get(kind, {"kind": "none"}))
     label = f"{kind} {stage.get('name')}"
     if kind == "gibbs_pass":
-        own = f"gibbs_pass {', '.join(stage['variables'])}"
-        parts = [f"{own}: {name}" for name in stage["variables"]]
+        pass_label = f"gibbs_pass {', '.join(stage['variables'])}"
+        parts = [f"{pass_label}: {name}" for name in stage["variables"]]
     else:
         parts = [label, f"{label} (heads)", f"{label} (others)"]
-    found = [pooling[name] for name in parts if name in pooling]
+    poolings = [pooling[name] for name in parts if name in pooling]
     values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
-    text = _held("model", found) + _held("regression", values)
+    text = _held("model", poolings) + _held("regression", values)
     return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
 
 
 def _held(what: str, found: Sequence[Mapping[str, Any]]) -> str:
     """Say how the strata's models, or regressions, are held near those of all."""
-    told = []
+    parts = []
     for item in found:
         if item["kind"] == "complete" or item["amount"] == "infinite":
-            told.append(f"one {what} for all strata (complete pooling)")
+            parts.append(f"one {what} for all strata (complete pooling)")
         elif item["kind"] == "partial":
             size = f"{number(item['amount'])} persons"
-            told.append(f"{what}s of strata shrunk towards the pooled one (prior size {size})")
-    return f"; {' and '.join(dict.fromkeys(told))}" if told else ""
+            parts.append(f"{what}s of strata shrunk towards the pooled one (prior size {size})")
+    return f"; {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 
 def _donors(item: Mapping[str, Any]) -> str:
     """Say how far households of other strata were donors."""
     if item["kind"] == "none":
         return ""
-    kept = "totals of each stratum preserved"
+    totals = "totals of each stratum preserved"
     if item["amount"] == "infinite":
-        return f"; donors from all strata alike, {kept}"
+        return f"; donors from all strata alike, {totals}"
     many = number(item["amount"])
-    return f"; donors borrowed from other strata (prior size {many} households), {kept}"
+    return f"; donors borrowed from other strata (prior size {many} households), {totals}"
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
@@ -112,8 +112,8 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     options = method if isinstance(method, Mapping) else {"type": method}
     model = stage.get("model") or options["type"]
     predictors = stage.get("predictors", "all")
-    given = predictors if isinstance(predictors, str) else ", ".join(predictors)
-    how = f"{str(model).partition('(')[0]} on {given}"
+    text = predictors if isinstance(predictors, str) else ", ".join(predictors)
+    how = f"{str(model).partition('(')[0]} on {text}"
     if stage.get("by"):
         how += f"; a model for each level of {names.title(stage['by'])}"
     tail = options.get("tail") or ""
@@ -144,8 +144,10 @@ def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -
     if kind == "distribute":
         how = f"Households allotted within {names.title(stage['within'])} by {cells}"
         return names.title(stage["name"]), how
-    found = [name for item in tables for name in (*item["columns"], item.get("variable")) if name]
-    what = ", ".join(names.title(name) for name in dict.fromkeys(found))
+    column_names = [
+        name for item in tables for name in (*item["columns"], item.get("variable")) if name
+    ]
+    what = ", ".join(names.title(name) for name in dict.fromkeys(column_names))
     where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
     asked = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
     return what, f"Whole households exchanged{where} until {cells} are met{asked}"
@@ -182,22 +184,22 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
 
 def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     """Return a sentence and a table on what was too sparse for the stratum's own model."""
-    found = population.fallbacks
-    if not found:
+    fallbacks_of_run = population.fallbacks
+    if not fallbacks_of_run:
         return {"sentence": gettext(NO_FALLBACK), "table": None}
-    sentence = said(FALLBACKS, n=plural(len(found), "fallback was", "fallbacks were"))
+    sentence = said(FALLBACKS, n=plural(len(fallbacks_of_run), "fallback was", "fallbacks were"))
     if external:
         by_stage: dict[str, set[str]] = defaultdict(set)
-        for item in found:
+        for item in fallbacks_of_run:
             by_stage[item.stage].add(item.stratum)
         rows = [[stage, str(len(where))] for stage, where in by_stage.items()]
         return {"sentence": sentence, "table": table(["Step", "Strata or levels"], rows)}
     rows = [
         [item.stage, item.stratum, item.what, count(item.n_persons) if item.n_persons else "fit"]
-        for item in found[:MOST_FALLBACKS]
+        for item in fallbacks_of_run[:MOST_FALLBACKS]
     ]
-    if len(found) > MOST_FALLBACKS:
-        left = len(found) - MOST_FALLBACKS
+    if len(fallbacks_of_run) > MOST_FALLBACKS:
+        left = len(fallbacks_of_run) - MOST_FALLBACKS
         rows.append([f"and {count(left)} more, listed in the manifest", "", "", ""])
     head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
     return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

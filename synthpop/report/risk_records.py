@@ -36,11 +36,11 @@ def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
     columns = [name for name in records if str(name).startswith(MATCHING)]
     if not columns:
         return None
-    found = np.nan_to_num(records[columns].to_numpy(dtype=np.float64)).max(axis=1)
+    largest = np.nan_to_num(records[columns].to_numpy(dtype=np.float64)).max(axis=1)
     alone = np.ones(len(records))
     if "alone" in records:
         alone = np.nan_to_num(records["alone"].to_numpy(dtype=np.float64))
-    score = found * alone
+    score = largest * alone
     order = np.argsort(-score, kind="stable")[:MOST_RECORDS]
     order = order[score[order] > 0]
     if not len(order):
@@ -50,7 +50,7 @@ def riskiest_records(risk: Any, frame: pd.DataFrame) -> pd.DataFrame | None:
     matches = pd.to_numeric(records["n_matches"], errors="coerce")
     table["matches"] = matches.to_numpy(dtype=np.float64)[order]
     table["alone"] = alone[order] if "alone" in records else np.nan
-    table["found"] = found[order]
+    table["found"] = largest[order]
     return table
 
 

@@ -39,14 +39,14 @@ AMOUNT = 200.0
 
 def households(fit: FitReport) -> dict[str, Any]:
     """Return tables of households by size, by stratum, and crossed."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for key, column, title in (
         ("households_by_size", "size", "Size"),
         ("households_by_stratum", "stratum", "Stratum"),
     ):
         rows = fit.tables[key]
         if len(rows) and (column == "size" or fit.strata is not None):
-            found[column] = _counted(rows, column, title)
+            tables[column] = _counted(rows, column, title)
     sizes = fit.tables["sizes"]
     if len(sizes) and fit.strata is not None:
         wide = sizes.pivot(index="stratum", columns="size", values="population")
@@ -58,8 +58,8 @@ def households(fit: FitReport) -> dict[str, Any]:
             [str(s), *(_with_gap(wide.loc[s, c], gap.loc[s, c]) for c in columns)] for s in order
         ]
         head = ["Stratum", *(f"{c} persons" if c != "1" else "1 person" for c in columns)]
-        found["crossed"] = table(head, body)
-    return found
+        tables["crossed"] = table(head, body)
+    return tables
 
 
 def _with_gap(households: float, gap: float) -> str:
@@ -111,19 +111,19 @@ def quantile_table(fit: FitReport, name: str) -> dict[str, Any]:
 
 def components(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return for each total the table of its parts."""
-    found = []
+    comparisons = []
     rows = fit.tables["components"]
     for total in fit.components:
-        mine = rows[rows["total"] == total]
+        parts = rows[rows["total"] == total]
         body = [
             [names.title(row["part"]), count(row["sample"]), count(row["population"]),
              change(row["population"] / row["sample"] - 1 if row["sample"] else float("nan")),
              *_part_shares(row, total)]
-            for row in mine.to_dict("records")
+            for row in parts.to_dict("records")
         ]  # fmt: skip
         head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
                 "Share, population", "Points"]  # fmt: skip
-        found.append(
+        comparisons.append(
             {
                 "name": total,
                 "title": names.title(total),
@@ -131,7 +131,7 @@ def components(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
                 "table": table(head, body),
             }
         )
-    return found
+    return comparisons
 
 
 def _sum_sentence(fit: FitReport, total: str) -> str:

@@ -237,7 +237,7 @@ def _key(performance: pd.DataFrame, key: Any) -> tuple[tuple[Any, ...], str]:
 
 
 def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
-    found = []
+    lines = []
     for (_, title), row in rows[:MOST_FINDINGS]:
         if _concern(row, level, critical) <= 1:
             break
@@ -249,8 +249,8 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
             parts.append(f"coverage of {percent(row['coverage'], 1)}")
             if not advice:
                 advice = "Compare the standard errors with the real ones; they may be too small."
-        found.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
-    return found
+        lines.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
+    return lines
 
 
 def _row(

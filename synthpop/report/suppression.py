@@ -85,8 +85,8 @@ def _masked(
 
 def _statistics(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     table = table[~table["statistic"].isin(["smallest", "largest"])].reset_index(drop=True)
-    kept = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
-    return hide(table, COMPARED, ~kept & (table["n_sample"] < smallest))
+    empty = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
+    return hide(table, COMPARED, ~empty & (table["n_sample"] < smallest))
 
 
 def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def _groups(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
 def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     if table.empty:
         return table
-    kept = []
+    tables = []
     for _, part in table.groupby(["variable", "by", "level"], sort=False):
         total = int(part["n_sample"].iloc[0])
         if total < 2 * smallest:
@@ -128,8 +128,8 @@ def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
             if below - last >= smallest and (total - below >= smallest or below == total):
                 chosen.append(row)
                 last = below
-        kept.append(part.loc[chosen])
-    return pd.concat(kept) if kept else table.iloc[:0]
+        tables.append(part.loc[chosen])
+    return pd.concat(tables) if tables else table.iloc[:0]
 
 
 def _components(table: pd.DataFrame, smallest: int) -> pd.DataFrame:

@@ -268,7 +268,7 @@ def _verdict(step: StepRecord) -> str:
 def _changes(step: StepRecord, names: FigureNames) -> list[str]:
     regions = pd.DataFrame(step.details["regions"])
     exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
-    told = [
+    sentences = [
         f"{count(exchanged)} of {plural(households, 'household')} were exchanged; every household "
         "is one that was simulated, with all its members."
     ]
@@ -276,11 +276,11 @@ def _changes(step: StepRecord, names: FigureNames) -> list[str]:
     free = changes[~changes["controlled"].astype(bool)]
     if len(free):
         worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
-        told.append(
+        sentences.append(
             f"Of the variables without a known total, {names.short(str(worst['variable']))} "
             f"changed most: distance {percent(worst['distance'])} between before and after."
         )
-    return told
+    return sentences
 
 
 def _regions(regions: pd.DataFrame) -> dict[str, Any]:

@@ -109,8 +109,10 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
     farthest = np.argsort(-np.nan_to_num(np.abs(gaps) / errors), kind="stable")[:MOST_LEVELS]
     for k in np.sort(farthest).tolist():
         level, a, b, gap, error = rows["level"].iloc[k], q[k], p[k], gaps[k], errors[k]
-        told = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
-        plot = svg.difference_bar(gap, error, reach, told)
+        comparison = (
+            f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
+        )
+        plot = svg.difference_bar(gap, error, reach, comparison)
         body.append([str(level), percent(a), percent(b), points(gap), Svg(plot)])
     head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
     title = (

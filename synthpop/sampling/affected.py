@@ -68,8 +68,8 @@ def frame_to_change(name: str, survey: Survey, columns: Sequence[str]) -> pd.Dat
     """Return a copy of the frame whose `columns` may be replaced: they exist and have no role."""
     faults = Faults(name)
     check_columns(faults, survey.frame, columns, "columns")
-    taken = [column for column in columns if column in survey.roles.named().values()]
-    for column in taken:
+    role_columns = [column for column in columns if column in survey.roles.named().values()]
+    for column in role_columns:
         faults.add(column, "has a role in the survey", remedy="Leave it as it is.")
     faults.raise_if_any()
     return survey.frame.copy(deep=False)

@@ -219,8 +219,8 @@ def search_regions(
 def _importance(controls: Controls) -> np.ndarray:
     """Weight of each table: its importance, 1 where none is given."""
     first = np.searchsorted(controls.margin, np.arange(len(controls.names)))
-    given = controls.importance[np.minimum(first, len(controls.importance) - 1)]
-    return np.where(np.isinf(given), 1.0, given)
+    importance = controls.importance[np.minimum(first, len(controls.importance) - 1)]
+    return np.where(np.isinf(importance), 1.0, importance)
 
 
 def _counts_every_household(controls: Controls, table: PopulationTable) -> np.ndarray:

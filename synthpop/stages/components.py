@@ -140,9 +140,9 @@ class Components(BlockStage):
         parts = np.nan_to_num(parts)
         self._check_sums(totals, parts, sample.rows)
         near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
-        there = (totals != 0) & ~np.isnan(totals)
-        if not np.any(there & ~near_zero):
-            why = "parts nearly cancel" if there.any() else f"{self.total!r} is zero or missing"
+        has_total = (totals != 0) & ~np.isnan(totals)
+        if not np.any(has_total & ~near_zero):
+            why = "parts nearly cancel" if has_total.any() else f"{self.total!r} is zero or missing"
             what = f"{why} for everybody: there are no fractions"
             raise InputError("recipe", [Fault(self.label, what, remedy="Leave the step out.")])
         terms = [(name,) for name in self.by]
@@ -163,7 +163,7 @@ class Components(BlockStage):
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
         near = self.shares == "near the donor"
         concentration = concentrations(donors[-1]) if near else np.zeros(len(donors[-1]))
-        left_out = int((near_zero & there).sum())
+        left_out = int((near_zero & has_total).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
             what = f"{left_out} sample persons whose parts nearly cancel are no donors"
@@ -286,7 +286,7 @@ def _collect(
     key = cells[donors].astype(np.int64) * 2 + signs
     order = np.lexsort((totals[donors], key))
     donors, key = donors[order], key[order]
-    found, begins = np.unique(key, return_index=True)
+    keys, begins = np.unique(key, return_index=True)
     grouped = [
         (a, *group_by_total(totals[donors[a:b]]))
         for a, b in itertools.pairwise([*begins.tolist(), len(donors)])
@@ -300,7 +300,7 @@ def _collect(
         cumulative[a:b] = share / share[-1]
         cumulative[b - 1] = 1.0
     fractions = parts[donors] / totals[donors, None]
-    return found // 2, found % 2, first, limits, starts, cumulative, fractions
+    return keys // 2, keys % 2, first, limits, starts, cumulative, fractions
 
 
 def group_by_total(
@@ -362,11 +362,11 @@ def _donors_of_block(
         nearest, distance = _nearest(model, empty, sign, rule)
         groups[sign, empty] = nearest
         for step in np.unique(distance):
-            here = distance == step
+            at_distance = distance == step
             what = "cell without donors: nearest cell, distance " + (
                 f"{step:g}" if np.isfinite(step) else "infinite (no donor of this sign)"
             )
-            count = int(persons[empty[here]].sum())
+            count = int(persons[empty[at_distance]].sum())
             block.fallbacks.append(Fallback(label, stratum, what, count))
     return groups
 
@@ -382,13 +382,13 @@ def _nearest(
     reach = 0.0
     if len(candidates) == 0:  # no donor of this sign at all: donors of the other sign
         candidates, reach = np.arange(len(model.group_cells)), np.inf
-    here = split_cells(empty, model.coding.variables)
-    there = split_cells(model.group_cells[candidates], model.coding.variables)
+    empty_digits = split_cells(empty, model.coding.variables)
+    candidate_digits = split_cells(model.group_cells[candidates], model.coding.variables)
     size = model.n_donors[candidates]
     distance = np.zeros((len(empty), len(candidates)))
     first_agreeing = np.full(distance.shape, len(model.ordered))
     for j, ordered in reversed(list(enumerate(model.ordered))):
-        gap = np.abs(here[:, j, None] - there[None, :, j])
+        gap = np.abs(empty_digits[:, j, None] - candidate_digits[None, :, j])
         distance += gap if ordered else gap > 0
         first_agreeing[gap == 0] = j
     keys = [np.broadcast_to(-size, distance.shape), distance]

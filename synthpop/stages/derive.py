@@ -259,8 +259,8 @@ class Derive(BlockStage):
     ) -> np.ndarray:
         if model.node is None:
             return columns[str(self.source)]
-        mine = {name: columns[name] for name in model.known}
-        return number_of(People(model.known, mine, offsets), model.node)
+        needed = {name: columns[name] for name in model.known}
+        return number_of(People(model.known, needed, offsets), model.node)
 
     def observed(self, model: DeriveModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""
@@ -281,8 +281,8 @@ class Derive(BlockStage):
         """Record persons whose value lies outside the breaks and becomes missing."""
         if model.limits is None:
             return
-        there = ~np.isnan(numbers(model.source, values).astype(np.float64))
-        outside = int(((new == MISSING) & there).sum())
+        has_value = ~np.isnan(numbers(model.source, values).astype(np.float64))
+        outside = int(((new == MISSING) & has_value).sum())
         if outside:
             what = f"values outside breaks {model.limits[0]:g} to {model.limits[-1]:g}: missing"
             block.fallbacks.append(Fallback(self.label, "all", what, outside))

@@ -84,10 +84,10 @@ class Distribute(PopulationStage):
         """Note everything in the options that cannot work, before anything is computed."""
         _check_options(self, faults, self.label)
         margins = margin_list(self.margins)
-        found = Faults(self.label)
+        stage_faults = Faults(self.label)
         for margin in margins:
-            _check_margin(margin, self.name, self.within, found)
-        for item in found.found:
+            _check_margin(margin, self.name, self.within, stage_faults)
+        for item in stage_faults.found:
             faults.add(f"{self.label}, {item.where}", item.what, rows=item.rows, remedy=item.remedy)
         check_region(faults, self.label, self.within, "within", prospect)
         check_strata(faults, self.label, margins, self.within, prospect)
@@ -98,9 +98,9 @@ class Distribute(PopulationStage):
     def _check_regions(self, faults: Faults, margins: Sequence[Margin], prospect: Prospect) -> None:
         """Note strata of the survey for which no table has an area."""
         columns = [m.frame[self.within] for m in margins if self.within in m.columns]
-        given = {level_text(value) for column in columns for value in column.dropna()}
+        levels = {level_text(value) for column in columns for value in column.dropna()}
         for level in prospect.levels.get(self.within, ()):
-            if given and level_text(level) not in given:
+            if levels and level_text(level) not in levels:
                 what = f"region {level!r} has no area in any table"
                 faults.add(self.label, what, remedy="Give its areas.")
 

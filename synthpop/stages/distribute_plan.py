@@ -65,7 +65,7 @@ class AreaPlan:
             regions = self.region_of_control[cells].tolist()
             for region, area in zip(regions, margin.frame[self.name].tolist(), strict=True):
                 areas.setdefault(region, {})[area] = None
-        return {region: list(found) for region, found in areas.items()}
+        return {region: list(names) for region, names in areas.items()}
 
     def check(self, faults: Faults) -> None:
         """Note regions and cells that cannot be met."""
@@ -102,18 +102,18 @@ class AreaPlan:
             rng = streams.at("distribute", self.name, table.levels[number])
             return self._region(number, matrix, rng)
 
-        found: dict[int, _Region] = {}
+        regions: dict[int, _Region] = {}
         for done, part in enumerate(map_regions(one, numbers, workers), 1):
-            found[part.number] = part
+            regions[part.number] = part
             name = str(table.levels[part.number])
             listener(Event("progress", "distribute", done, len(numbers), name))
-        cells = pd.concat([found[number].cells for number in numbers], ignore_index=True)
+        cells = pd.concat([regions[number].cells for number in numbers], ignore_index=True)
         result = Distributed(
-            data=table.frame.assign(**{self.name: self._column(found)}),
+            data=table.frame.assign(**{self.name: self._column(regions)}),
             margins=cells,
-            converged=all(part.converged for part in found.values()),
+            converged=all(part.converged for part in regions.values()),
             tolerance=self.search.tolerance,
-            proposals=sum(part.proposals for part in found.values()),
+            proposals=sum(part.proposals for part in regions.values()),
             seed=seed,
         )
         if not result.converged:
@@ -130,8 +130,8 @@ class AreaPlan:
         target = np.zeros_like(given)
         for k in np.flatnonzero(given.sum(axis=0) > 0):
             target[:, k] = largest_remainder(given[:, k], round(float(actual[k])))
-        own, compact = np.unique(self.controls.margin[columns], return_inverse=True)
-        totals = np.bincount(compact, actual, minlength=len(own))
+        tables, compact = np.unique(self.controls.margin[columns], return_inverse=True)
+        totals = np.bincount(compact, actual, minlength=len(tables))
         limit = self.search.tolerance * totals + 1e-6
         households = self._households(target, columns, len(rows))
         state = Allotment(
@@ -139,22 +139,22 @@ class AreaPlan:
         )
         chosen = state.search_all()
         achieved = area_totals(part, chosen, len(areas))
-        gaps = np.bincount(compact, np.abs(achieved - target).sum(axis=0), minlength=len(own))
+        gaps = np.bincount(compact, np.abs(achieved - target).sum(axis=0), minlength=len(tables))
         cells = self._cells(number, columns, areas, given, target, achieved)
         converged = bool((gaps <= limit).all())
         return _Region(number, rows, chosen, cells, converged, state.proposals)
 
     def _given(self, areas: list[Any], columns: np.ndarray) -> np.ndarray:
         """Totals as given, shape (n_areas, n_cells of the region)."""
-        given = np.zeros((len(areas), len(columns)))
+        totals = np.zeros((len(areas), len(columns)))
         row_of_area = {area: i for i, area in enumerate(areas)}
         column_of_cell = {int(cell): i for i, cell in enumerate(columns)}
         for cells, margin in zip(self.cell_of_row, self.margins, strict=True):
             names = margin.frame[self.name].tolist()
             for cell, area, total in zip(cells.tolist(), names, margin.targets, strict=True):
                 if cell in column_of_cell:
-                    given[row_of_area[area], column_of_cell[cell]] += total
-        return given
+                    totals[row_of_area[area], column_of_cell[cell]] += total
+        return totals
 
     def _households(self, target: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
         """Number of households of each area: from a table of households, else of persons."""
@@ -192,12 +192,12 @@ class AreaPlan:
             }
         )
 
-    def _column(self, found: dict[int, _Region]) -> Any:
+    def _column(self, regions: dict[int, _Region]) -> Any:
         """Return the area of each person; text areas as a categorical."""
         levels = list(dict.fromkeys(area for areas in self.areas.values() for area in areas))
         position = {area: i for i, area in enumerate(levels)}
         codes = np.zeros(len(self.table.sizes), dtype=np.int64)
-        for number, part in found.items():
+        for number, part in regions.items():
             local = np.array([position[area] for area in self.areas[number]])
             codes[part.rows] = local[part.areas]
         codes = codes[self.table.index]
@@ -261,11 +261,11 @@ class Distributed(Result):
         """Return how well the areas have their totals, in sentences."""
         gap = self.margins["difference"].abs()
         by_level = gap.groupby(self.margins["level"]).sum()
-        found = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
+        listed = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
         text = (
             f"{'All' if self.converged else 'NOT ALL'} totals of "
             f"{self.margins[['region', 'area']].drop_duplicates().shape[0]} areas are met within "
-            f"{self.tolerance:g}; absolute gaps: {found}."
+            f"{self.tolerance:g}; absolute gaps: {listed}."
         )
         sums = self.margins.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
         off = (sums["given"] / sums["target"] - 1.0).abs()

@@ -235,9 +235,9 @@ def _drawn(
     out = np.empty(block.n_persons, dtype=field.dtype)
     uniforms = spread(row_of_cell[cells], len(probabilities), rng)
     draw_classes(cells, row_of_cell, cumulative(probabilities), uniforms, MISSING, out)
-    kept = (step >= MARGINAL)[row_of_cell[cells]]
-    if kept.any():
-        out[kept] = block.columns[field.name][kept]
+    unchanged = (step >= MARGINAL)[row_of_cell[cells]]
+    if unchanged.any():
+        out[unchanged] = block.columns[field.name][unchanged]
         what = "combination of predictors the sample does not have: the value is kept"
-        block.fallbacks.append(Fallback(label, stratum, what, int(kept.sum())))
+        block.fallbacks.append(Fallback(label, stratum, what, int(unchanged.sum())))
     return out

@@ -93,12 +93,12 @@ class Impute(SurveyStage):
         if self.unit == "household" and survey.roles.household is None:
             remedy = "Give the survey its household role, or use unit='person'."
             faults.add(self.label, "the survey has no households", remedy=remedy)
-        taken = {name: role for role, name in survey.roles.named().items()}
+        roles = {name: role for role, name in survey.roles.named().items()}
         for name in self.variables:
             if name in self.given:
                 faults.add(self.label, f"{name!r} is given by itself", remedy="Leave it out there.")
-            if name in taken:
-                what = f"{name!r} is the {taken[name]} of the survey"
+            if name in roles:
+                what = f"{name!r} is the {roles[name]} of the survey"
                 faults.add(self.label, what, remedy="It must be complete.")
         for name in dict.fromkeys([*self.variables, *self.given]):
             self._check_column(faults, survey, name)
@@ -165,9 +165,11 @@ class Impute(SurveyStage):
         cells = [level[first] for level in self._cells(survey)]
         weights = survey.household_weights
         donor, step = _hot_deck(cells, missing[first], weights, rng)
-        row, here = first[donor][index], step[index]
+        row, step_rows = first[donor][index], step[index]
         known = ~missing  # a member that has the value keeps its own row
-        filled = np.maximum(here, np.where(here == NONE, NONE, 0))  # from a member: the nearest
+        filled = np.maximum(
+            step_rows, np.where(step_rows == NONE, NONE, 0)
+        )  # from a member: the nearest
         return np.where(known, np.arange(len(row)), row), np.where(known, HAS, filled)
 
     def _cells(self, survey: Survey) -> list[np.ndarray]:
@@ -191,8 +193,8 @@ class Impute(SurveyStage):
 
 
 def _missing(values: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.isnan(values) if values.dtype.kind == "f" else values < 0
-    return found
+    missing: np.ndarray = np.isnan(values) if values.dtype.kind == "f" else values < 0
+    return missing
 
 
 def _rows_that_disagree(survey: Survey, missing: np.ndarray, column: pd.Series) -> np.ndarray:
@@ -235,8 +237,8 @@ def _hot_deck(
         order = known[np.argsort(cell[known], kind="stable")]
         start = np.searchsorted(cell[order], cell[rows], side="left")
         stop = np.searchsorted(cell[order], cell[rows], side="right")
-        found = stop > start
-        rows, start, stop = rows[found], start[found], stop[found]
+        has_donor = stop > start
+        rows, start, stop = rows[has_donor], start[has_donor], stop[has_donor]
         total = np.concatenate([[0.0], np.cumsum(weights[order])])
         level = total[start] + uniforms[rows] * (total[stop] - total[start])
         place = np.clip(np.searchsorted(total, level, side="right") - 1, start, stop - 1)

@@ -149,11 +149,11 @@ def check_strata(
     for margin in margins:
         if name not in margin.columns:
             continue
-        given = margin.frame[name][margin.targets > 0].dropna().astype(object)
+        categories = margin.frame[name][margin.targets > 0].dropna().astype(object)
         absent = [
-            value for value in dict.fromkeys(given.tolist()) if level_text(value) not in texts
+            value for value in dict.fromkeys(categories.tolist()) if level_text(value) not in texts
         ]
-        if absent and len(absent) < given.nunique():  # all of them: said of the column already
+        if absent and len(absent) < categories.nunique():  # all of them: said of the column already
             what = f"there are totals of {name} {', '.join(map(str, absent[:SHOWN]))}"
             remedy = "The survey has no such stratum: leave them out, or rename them."
             faults.add(f"{label}, margin {margin.label}", what, remedy=remedy)
@@ -209,19 +209,23 @@ def _check_values(
     if levels is None or not len(column):
         return
     known, texts = set(levels), {level_text(level) for level in levels}
-    given = column.dropna().astype(object).tolist()
-    if given and not any(value in known or level_text(value) in texts for value in given):
-        shown = ", ".join(map(str, given[:SHOWN]))
-        there = ", ".join(map(str, levels[: 2 * SHOWN]))
+    values = column.dropna().astype(object).tolist()
+    if values and not any(value in known or level_text(value) in texts for value in values):
+        shown = ", ".join(map(str, values[:SHOWN]))
+        examples = ", ".join(map(str, levels[: 2 * SHOWN]))
         faults.add(where, f"no value of {name!r} occurs in the survey ({shown})",
-                   remedy=f"There are: {there or 'none'}.")  # fmt: skip
+                   remedy=f"There are: {examples or 'none'}.")  # fmt: skip
 
 
 def known_levels(schema: Schema) -> dict[str, tuple[Any, ...]]:
     """Return the levels of the categorical variables of the population, where they are known."""
     fields: Mapping[str, Field | None] = schema.survey
-    found = {name: fields.get(name) for name in schema.available}
-    return {k: f.levels for k, f in found.items() if f is not None and f.kind == "categorical"}
+    fields_of_schema = {name: fields.get(name) for name in schema.available}
+    return {
+        k: f.levels
+        for k, f in fields_of_schema.items()
+        if f is not None and f.kind == "categorical"
+    }
 
 
 def cell_counts(

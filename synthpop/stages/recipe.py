@@ -136,7 +136,7 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
     known |= columns.fields
     fixed = _fixed_names(survey)
     schema = Schema(known, fixed, fixed)
-    taken = {*fixed, *(name for name in _id_names(survey) if name)}
+    used_names = {*fixed, *(name for name in _id_names(survey) if name)}
     areas = tuple(name for item in steps.population_stages for name in item.provides)
     schemas = [schema]
     for number, stage in enumerate(stages):
@@ -147,12 +147,12 @@ def check_recipe(recipe: Sequence[Any], survey: Survey, rules: Sequence[Rule] = 
         later = tuple(name for item in stages[number + 1 :] for name in item.provides)
         stage.check(faults, replace(schema, later=(*later, *areas)))
         _check_revised(faults, stage, stages[:number])
-        taken |= _check_names(faults, stage, taken)
+        used_names |= _check_names(faults, stage, used_names)
         schema = after(schema, stage, first=number == 0)
         schemas.append(schema)
     made = {name: schema.survey.get(name) for name in schema.available}
     check_rules_of_recipe(faults, rules, made)
-    _check_population_stages(faults, steps, schemas, survey, taken)
+    _check_population_stages(faults, steps, schemas, survey, used_names)
     faults.raise_if_any()
     return columns
 
@@ -174,10 +174,10 @@ def _check_places(faults: Faults, recipe: Sequence[Any]) -> None:
             faults.add(step.label, what, remedy=remedy)
 
 
-def _check_names(faults: Faults, step: Any, taken: set[str]) -> set[str]:
+def _check_names(faults: Faults, step: Any, names: set[str]) -> set[str]:
     """Note columns that the population already has; return those that the step makes."""
     for name in step.provides:
-        if name in taken:
+        if name in names:
             what = f"makes {name!r}, which the population already has"
             faults.add(step.label, what, remedy="Choose another name.")
     return set(step.provides)
@@ -241,12 +241,12 @@ def _varying(stages: Sequence[BlockStage], survey: Survey, schema: Schema) -> fr
     """
     if survey.roles.household is None:
         return frozenset()
-    found = set()
+    labels = set()
     for name in stages[0].provides:
         known = schema.survey.get(name) is not None and name in survey.frame.columns
         if known and survey._differs_within_household(name).any():
-            found.add(name)
-    return frozenset(found)
+            labels.add(name)
+    return frozenset(labels)
 
 
 def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Columns:

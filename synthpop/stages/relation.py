@@ -172,7 +172,7 @@ class Relation(BlockStage):
         terms = resolve_terms(self.predictors, names, basic)
         conditions = [name for rule in self.impossible or () for name in rule["when"]]
         coding = make_coding(sample, terms, conditions, without=classes == 0, by=self.by)
-        wide, given = with_members_before(
+        wide, others_sample = with_members_before(
             self.by_household,
             coding,
             sample,
@@ -182,10 +182,12 @@ class Relation(BlockStage):
             self.relationship,
         )
         wide = with_first_value(wide, level_digits(n_classes - 1), ordered=field.ordered)
-        given = given.with_columns({}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)})
+        others_sample = others_sample.with_columns(
+            {}, {FIRST_VALUE: members.handed_on(classes[heads] - 1)}
+        )
         designs = [make_design(sample, coding, classes, n_classes, heads)]
         if len(members.others):
-            designs.append(make_design(given, wide, classes, n_classes, members.others))
+            designs.append(make_design(others_sample, wide, classes, n_classes, members.others))
         seed = int(rng.integers(2**31))
         sequences = [
             fit_classes(
@@ -199,8 +201,8 @@ class Relation(BlockStage):
         ]
         sequences[1:] = [without_members_before(one, wide) for one in sequences[1:]]
         notes = self._fit_fallbacks(missing, len(sequences))
-        told = ((heads, "heads: "), (members.others, "other members: "))
-        for sequence, (rows, who) in zip(sequences, told, strict=False):
+        parts = ((heads, "heads: "), (members.others, "other members: "))
+        for sequence, (rows, who) in zip(sequences, parts, strict=False):
             notes += fit_fallbacks(self.label, sequence, classes, sample, rows, who)
         return RelationModel(
             fields=(field,),
@@ -221,17 +223,17 @@ class Relation(BlockStage):
         return field.levels.index(self.head), tuple(field.levels.index(x) for x in self.direct)
 
     def _fit_fallbacks(self, missing: int, n_parts: int) -> tuple[Fallback, ...]:
-        found = []
+        notes = []
         if missing:
             homes = plural(missing, "sample household has", "sample households have")
             what = f"{homes} no head: their first member"
-            found.append(Fallback(self.label, "all", what))
+            notes.append(Fallback(self.label, "all", what))
         if n_parts < 2:
             what = (
                 "no member of the sample is neither head nor direct: such members take the head's"
             )
-            found.append(Fallback(self.label, "all", what))
-        return tuple(found)
+            notes.append(Fallback(self.label, "all", what))
+        return tuple(notes)
 
     def observed(self, model: RelationModel, sample: Sample) -> dict[str, np.ndarray]:
         """Return the sample's own values of the new columns."""

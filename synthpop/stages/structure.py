@@ -189,15 +189,15 @@ class Structure(BlockStage):
     ) -> tuple[Donors, DonorPooling, tuple[Fallback, ...]]:
         """Return the donors of each stratum and size, and how far they are of other strata."""
         levels, weights = sample.strata_levels, sample.household_weights
-        own = own_donors(strata, sizes, weights, len(levels), n_sizes)
+        own_households = own_donors(strata, sizes, weights, len(levels), n_sizes)
         if self.pooling in ("none", 0) or len(levels) == 1 or not self.variables:
-            return own, ALONE, ()
+            return own_households, ALONE, ()
         if len(levels) * len(strata) > MOST_DONORS:
             what = (
                 f"more than {count_text(MOST_DONORS)} donors of all strata: those of the own "
                 "stratum only"
             )
-            return own, ALONE, (Fallback(self.label, "all", what),)
+            return own_households, ALONE, (Fallback(self.label, "all", what),)
         coding = make_coding(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, coding)
         kind = distinct_cells(digits, coding.sizes)[1]

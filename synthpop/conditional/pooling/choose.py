@@ -53,12 +53,12 @@ def deal_splits(groups: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndar
     splits = [
         (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(FOLDS)
     ]
-    return [(rest, held) for rest, held in splits if len(rest) and len(held)]
+    return [(rest, test) for rest, test in splits if len(rest) and len(test)]
 
 
-def log_score(found: np.ndarray, weights: np.ndarray) -> float:
+def log_score(probabilities: np.ndarray, weights: np.ndarray) -> float:
     """Weighted sum of the logarithms of probabilities, each at least `LEAST`; both shape (n,)."""
-    return float(np.sum(weights * np.log(np.maximum(found, LEAST))))
+    return float(np.sum(weights * np.log(np.maximum(probabilities, LEAST))))
 
 
 def search(score: Callable[[float], float], grid: Sequence[float], falls: int) -> Scores:

@@ -146,8 +146,8 @@ def _predict(
 def _observed(model: Any, fitted: Any, design: ModelDesign) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of each person's class, and whether the model knows the cell."""
     first, inverse = distinct_cells(design.digits, design.sizes)
-    found, known = predict_model(model, fitted, design.digits[first])
-    return found[inverse, design.classes], known[inverse]
+    predicted, known = predict_model(model, fitted, design.digits[first])
+    return predicted[inverse, design.classes], known[inverse]
 
 
 def _cell_sizes(here: ModelDesign, there: ModelDesign) -> np.ndarray:

@@ -170,12 +170,12 @@ class Pooling:
         )
 
     def _pairs(self) -> str:
-        told = "no pairs of predictors"
+        text = "no pairs of predictors"
         if np.isfinite(self.pairs):
-            told = f"pairs of predictors held to none with the weight of {self.pairs:g} persons"
+            text = f"pairs of predictors held to none with the weight of {self.pairs:g} persons"
         if self.left_out:
-            told += f" (pairs with too many cells, not tried: {self.left_out})"
-        return told
+            text += f" (pairs with too many cells, not tried: {self.left_out})"
+        return text
 
     def _mixed(self) -> str:
         cells = self.way == "cells"

@@ -178,14 +178,14 @@ def fit_with_effects(
         together = cells.together(design, pairs)
         margins = cells.margins(together, design, everybody)
         state = State.without_effects(together, base)
-        told = shrink(together, margins, pooling.pairs, state)
-        (pair_effects,) = effects_of(together, state.effects, *told)
+        outcome = shrink(together, margins, pooling.pairs, state)
+        (pair_effects,) = effects_of(together, state.effects, *outcome)
         base = state.probabilities
     layout = cells.by_stratum(design)
     margins = cells.margins(layout, design, everybody[enough[design.strata]])
     state = State.without_effects(layout, base)
-    told = shrink(layout, margins, pooling.amount, state)
-    effects = effects_of(layout, state.effects, *told)
+    outcome = shrink(layout, margins, pooling.amount, state)
+    effects = effects_of(layout, state.effects, *outcome)
     own = tuple(effects if here else None for effects, here in zip(effects, enough, strict=True))
     return FallbackSequence("multinomial", own, pooled, marginals, pooling, pair_effects)
 
@@ -231,11 +231,11 @@ class _Trial:
     @classmethod
     def of(
         cls, design: ModelDesign, cells: PoolingCells, layout: TermLayout, rest: np.ndarray,
-        held: np.ndarray, base: np.ndarray,
+        test: np.ndarray, base: np.ndarray,
     ) -> _Trial:  # fmt: skip
         return cls(
             cells.margins(layout, design, rest), State.without_effects(layout, base),
-            cells.of_person[held], design.classes[held], design.weights[held],
+            cells.of_person[test], design.classes[test], design.weights[test],
         )  # fmt: skip
 
     def score(self) -> float:
@@ -264,16 +264,16 @@ def choose_penalty(
     if pairs:
         together = cells.together(design, pairs)
         trials = [
-            _Trial.of(design, cells, together, rest, held, base)
-            for (rest, held), base in zip(splits, bases, strict=True)
+            _Trial.of(design, cells, together, rest, test, base)
+            for (rest, test), base in zip(splits, bases, strict=True)
         ]
         hold, bases = _choose_pairs(together, trials)
-    layout, own = cells.by_stratum(design), enough[design.strata]
-    if not own.any():
+    layout, of_strata = cells.by_stratum(design), enough[design.strata]
+    if not of_strata.any():
         return Pooling("partial", np.inf, hold, "cross-validated")
     trials = [
-        _Trial.of(design, cells, layout, rest[own[rest]], held[own[held]], base)
-        for (rest, held), base in zip(splits, bases, strict=True)
+        _Trial.of(design, cells, layout, rest[of_strata[rest]], test[of_strata[test]], base)
+        for (rest, test), base in zip(splits, bases, strict=True)
     ]
     scores = search(lambda amount: _score(trials, layout, amount), GRID, falls=2)
     return Pooling("partial", best(scores), hold, "cross-validated", scores)
@@ -285,15 +285,15 @@ def _choose_pairs(layout: TermLayout, trials: Sequence[_Trial]) -> tuple[float, 
     Pairs that make no difference are left out.
     """
     weight = sum(float(trial.weights.sum()) for trial in trials)
-    kept = [trial.state.probabilities.copy() for trial in trials]
-    found, highest = np.inf, sum(trial.score() for trial in trials) / weight
+    starts = [trial.state.probabilities.copy() for trial in trials]
+    best, highest = np.inf, sum(trial.score() for trial in trials) / weight
     for amount in PAIRS_GRID:
         score = _score(trials, layout, amount)
         if score < highest - rounding(highest):
             break
         if score <= highest + rounding(highest):
             continue
-        found, highest = amount, score
-        for place, trial in zip(kept, trials, strict=True):
+        best, highest = amount, score
+        for place, trial in zip(starts, trials, strict=True):
             place[:] = trial.state.probabilities
-    return found, kept
+    return best, starts

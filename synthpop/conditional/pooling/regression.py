@@ -178,23 +178,23 @@ def _log_linear(z: np.ndarray, y: np.ndarray, near: np.ndarray, w: np.ndarray, k
         return float(start), np.zeros(z.shape[1])
     x = np.column_stack([np.ones(len(y)), z])
     ridge = np.append(0.0, np.full(z.shape[1], k))
-    found = np.append(start, np.zeros(z.shape[1]))
+    coefficients = np.append(start, np.zeros(z.shape[1]))
 
     def value(b: np.ndarray) -> float:
         eta = np.clip(near + x @ b, -bound, bound)
         return float(w @ (y * eta - np.exp(eta)) - ridge @ b**2 / 2)
 
-    now = value(found)
+    now = value(coefficients)
     for _ in range(MAX_STEPS):
-        mean = np.exp(np.clip(near + x @ found, -bound, bound))
-        slope = x.T @ (w * (y - mean)) - ridge * found
+        mean = np.exp(np.clip(near + x @ coefficients, -bound, bound))
+        slope = x.T @ (w * (y - mean)) - ridge * coefficients
         bend = (x.T * (w * mean)) @ x + np.diag(ridge)
         step = np.linalg.lstsq(bend, slope, rcond=None)[0]
-        new = value(found + step)
+        new = value(coefficients + step)
         while new < now and np.abs(step).max() > 1e-12:
             step = step / 2
-            new = value(found + step)
-        gain, now, found = new - now, new, found + step
+            new = value(coefficients + step)
+        gain, now, coefficients = new - now, new, coefficients + step
         if gain <= 1e-13 * (np.abs(now) + 1):
             break
-    return float(found[0]), found[1:]
+    return float(coefficients[0]), coefficients[1:]

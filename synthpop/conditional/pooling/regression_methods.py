@@ -141,8 +141,8 @@ def _rows_of(
     kept: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     rows = np.flatnonzero(design.strata == stratum)
-    found: np.ndarray = rows[kept(y[rows], design.weights[rows])]
-    return found
+    trimmed_rows: np.ndarray = rows[kept(y[rows], design.weights[rows])]
+    return trimmed_rows
 
 
 def _choose(
@@ -162,8 +162,8 @@ def _choose(
         if not len(rows):
             continue
         centre = centre_of(kind, design.rows(rows), y[rows])[1]
-        for mine in used.values():
-            own, other = mine[learned[mine]], mine[~learned[mine]]
+        for members in used.values():
+            own, other = members[learned[members]], members[~learned[members]]
             unit = Unit.of(centre, design.rows(own), y[own])
             if unit.n_persons and len(other):
                 trials.append((unit, design.rows(other), y[other]))

@@ -112,8 +112,8 @@ def effects_of(
     for starts, n_sweeps, gap in zip(layout.starts, sweeps, gaps, strict=True):
         codes = tuple(np.split(layout.codes[starts[0] : starts[-1]], starts[1:-1] - starts[0]))
         own = effects[starts[0] : starts[-1]].copy()
-        told = int(n_sweeps), float(gap)
-        found.append(RidgeEffects(layout.terms, layout.sizes, codes, own, *told, layout.tables))
+        outcome = int(n_sweeps), float(gap)
+        found.append(RidgeEffects(layout.terms, layout.sizes, codes, own, *outcome, layout.tables))
     return tuple(found)
 
 
@@ -158,8 +158,8 @@ def fit_ridge_effects(
     layout = lay_out(digits[first], np.array([0, len(first)]), sizes, terms)
     margins = margins_of(layout, inverse, classes, weights, base.shape[1])
     state = State.without_effects(layout, base[first])
-    told = shrink(layout, margins, amount, state, tolerance=tolerance, max_sweeps=max_sweeps)
-    return effects_of(layout, state.effects, *told)[0]
+    outcome = shrink(layout, margins, amount, state, tolerance=tolerance, max_sweeps=max_sweeps)
+    return effects_of(layout, state.effects, *outcome)[0]
 
 
 def level_rows(effects: RidgeEffects, digits: np.ndarray) -> np.ndarray:
@@ -190,10 +190,10 @@ def moved(base: np.ndarray, effects: np.ndarray, levels: np.ndarray) -> np.ndarr
         change += rows[level]
     change[base <= 0] = -np.inf
     top = change.max(axis=1, keepdims=True)
-    found: np.ndarray = base * np.exp(change - np.where(np.isfinite(top), top, 0.0))
-    total = found.sum(axis=1, keepdims=True)
-    found /= np.where(total > 0, total, 1.0)
-    return found
+    probabilities: np.ndarray = base * np.exp(change - np.where(np.isfinite(top), top, 0.0))
+    total = probabilities.sum(axis=1, keepdims=True)
+    probabilities /= np.where(total > 0, total, 1.0)
+    return probabilities
 
 
 def shifted(

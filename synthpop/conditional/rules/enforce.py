@@ -138,16 +138,18 @@ def _base_columns(
 def _candidates(sample: Sample, name: str) -> np.ndarray:
     values, weights = sample.columns[name], sample.weights
     if sample.fields[name].kind == "categorical":
-        there = values >= 0
-        counts = np.bincount(values[there], weights[there], len(sample.fields[name].levels))
+        has_value = values >= 0
+        counts = np.bincount(values[has_value], weights[has_value], len(sample.fields[name].levels))
         codes = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
-        return np.append(codes, MISSING) if (~there).any() else codes
-    there = ~np.isnan(values.astype(np.float64))
-    distinct = np.unique(values[there])
+        return np.append(codes, MISSING) if (~has_value).any() else codes
+    has_value = ~np.isnan(values.astype(np.float64))
+    distinct = np.unique(values[has_value])
     if len(distinct) > CANDIDATES:
-        kept = np.linspace(0, len(distinct) - 1, CANDIDATES).round().astype(np.int64)
-        distinct = np.union1d(distinct[kept], [0.0]) if (distinct == 0).any() else distinct[kept]
-    return np.append(distinct.astype(np.float64), np.nan) if (~there).any() else distinct
+        places = np.linspace(0, len(distinct) - 1, CANDIDATES).round().astype(np.int64)
+        distinct = (
+            np.union1d(distinct[places], [0.0]) if (distinct == 0).any() else distinct[places]
+        )
+    return np.append(distinct.astype(np.float64), np.nan) if (~has_value).any() else distinct
 
 
 def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
@@ -292,11 +294,11 @@ class _Look:
             for place, value in enumerate(self.plan.candidates[name]):
                 trial = {key: values[rows] for key, values in new.items()}
                 trial[name][wrong] = value
-                kept = ~np.asarray(self.broken(part, trial).any(axis=0))[wrong]
+                valid = ~np.asarray(self.broken(part, trial).any(axis=0))[wrong]
                 gap = np.full(len(wrong), float(place))
                 if not categorical:
                     gap = np.nan_to_num(np.abs(new[name][rows][wrong] - value), nan=1e300)
-                better = kept & (gap < distance)
+                better = valid & (gap < distance)
                 best[better], distance[better] = value, gap[better]
             new[name][rows[wrong]] = best
             broken[:] = self.broken(block, new).any(axis=0)

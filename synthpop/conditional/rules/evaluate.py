@@ -93,11 +93,11 @@ class People:
         if not self.n_persons:
             return values
         first = np.minimum.reduceat(row, self.offsets[:-1])[self.household]
-        found = first < self.n_persons
-        taken = values[np.where(found, first, 0)]
+        has_member = first < self.n_persons
+        member_values = values[np.where(has_member, first, 0)]
         if field.kind == "categorical":
-            return np.where(found, taken, -1)
-        return np.where(found, taken.astype(np.float64), np.nan)
+            return np.where(has_member, member_values, -1)
+        return np.where(has_member, member_values.astype(np.float64), np.nan)
 
 
 def _fault(text: str, what: str, remedy: str) -> InputError:
@@ -117,10 +117,10 @@ def condition_of(people: People, node: Node) -> np.ndarray:
         case RuleComparison(operator, left, right):
             return _compared(people, operator, left, right)
         case Member(value, items):
-            found = np.zeros(people.n_persons)
+            truth = np.zeros(people.n_persons)
             for item in items:
-                found = 1.0 - _both(1.0 - found, 1.0 - _compared(people, "=", value, item))
-            return found
+                truth = 1.0 - _both(1.0 - truth, 1.0 - _compared(people, "=", value, item))
+            return truth
         case Missing(value):
             return _missing(people, value)
         case Name():
@@ -170,18 +170,18 @@ def _called(people: People, function: str, value: Node) -> np.ndarray:
         return np.round(values)
     if not people.n_persons:
         return values
-    first, there = people.offsets[:-1], ~np.isnan(values)
+    first, has_value = people.offsets[:-1], ~np.isnan(values)
     if function == "equivalised_size":
         return equivalised_size(values, people.household)
     if function == "count":
-        return np.add.reduceat(np.where(there, values, 0.0), first)[people.household]
+        return np.add.reduceat(np.where(has_value, values, 0.0), first)[people.household]
     if function in ("min", "max"):
         fill = np.inf if function == "min" else -np.inf
         kernel = np.minimum if function == "min" else np.maximum
-        found = kernel.reduceat(np.where(there, values, fill), first)
-        return np.where(np.isfinite(found), found, np.nan)[people.household]
-    total = np.add.reduceat(np.where(there, values, 0.0), first)
-    count = np.add.reduceat(there.astype(np.float64), first)
+        reduced = kernel.reduceat(np.where(has_value, values, fill), first)
+        return np.where(np.isfinite(reduced), reduced, np.nan)[people.household]
+    total = np.add.reduceat(np.where(has_value, values, 0.0), first)
+    count = np.add.reduceat(has_value.astype(np.float64), first)
     divisor = np.maximum(count, 1.0) if function == "mean" else 1.0
     return np.where(count > 0, total / divisor, np.nan)[people.household]
 
@@ -257,9 +257,9 @@ def _same_level(
 ) -> np.ndarray:
     texts = [level_text(x) for x in a[0].levels]
     table = [texts.index(t) if t in texts else -2 for t in map(level_text, b[0].levels)]
-    there = (a[1] >= 0) & (b[1] >= 0)
+    comparable = (a[1] >= 0) & (b[1] >= 0)
     same = a[1] == np.array([*table, -1])[b[1]]
-    return np.where(there, same if operator == "=" else ~same, np.nan)
+    return np.where(comparable, same if operator == "=" else ~same, np.nan)
 
 
 def broken_by(people: People, rule: Rule) -> np.ndarray:

@@ -120,9 +120,9 @@ class _Parser:
 
     def words(self, *texts: str) -> bool:
         """Take these words if they come next."""
-        here = [self.peek(j) for j in range(len(texts))]
+        ahead = [self.peek(j) for j in range(len(texts))]
         if any(token.kind != "word" or token.text != text
-               for token, text in zip(here, texts, strict=True)):  # fmt: skip
+               for token, text in zip(ahead, texts, strict=True)):  # fmt: skip
             return False
         self.place += len(texts)
         return True
@@ -216,8 +216,8 @@ class _Parser:
         if other.kind not in ("word", "level"):
             self.place -= 1
             raise self.fail("a member of the household")
-        own, reference = Name(AGE, kind="column"), Name(AGE, other.text, "column")
-        gap = Operation("-", reference, own) if younger else Operation("-", own, reference)
+        own_age, reference = Name(AGE, kind="column"), Name(AGE, other.text, "column")
+        gap = Operation("-", reference, own_age) if younger else Operation("-", own_age, reference)
         condition = RuleComparison(">=" if at_least else "<=", gap, Number(float(years.text)))
         return Rule(self.text, Name(who.text, kind="level"), condition)
 

@@ -86,9 +86,11 @@ def equivalised_income(
     code, amount = _of_households(faults, household, income, "income")
     faults.raise_if_any()
     n = int(code.max(initial=-1)) + 1
-    there = ~np.isnan(amount)
-    total = np.bincount(code, np.where(there, amount, 0.0), n).astype(np.float64)  # of nobody: ints
-    total[np.bincount(code, there, n) == 0] = np.nan
+    has_value = ~np.isnan(amount)
+    total = np.bincount(code, np.where(has_value, amount, 0.0), n).astype(
+        np.float64
+    )  # of nobody: ints
+    total[np.bincount(code, has_value, n) == 0] = np.nan
     result: np.ndarray = total[code] / equivalised_size(age, household)
     return result
 

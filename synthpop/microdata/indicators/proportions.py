@@ -110,10 +110,15 @@ def over_years(
     faults.raise_if_any()
     tables = {}
     for year, rows in parts["years"].groupby(parts["years"]).groups.items():
-        taken = {name: part.loc[rows] for name, part in parts.items() if name != "years"}
-        design = {name: taken.pop(name) for name in ("strata", "cluster") if name in taken}
+        part_of_years = {name: part.loc[rows] for name, part in parts.items() if name != "years"}
+        design = {
+            name: part_of_years.pop(name) for name in ("strata", "cluster") if name in part_of_years
+        }
         result = measure(
-            series.loc[rows].to_numpy(), taken.get("weights"), by=taken.get("by"), **options
+            series.loc[rows].to_numpy(),
+            part_of_years.get("weights"),
+            by=part_of_years.get("by"),
+            **options,
         )
         tables[year] = result.with_variance(**design, level=level).to_frame()
     return pd.concat(tables, names=["year", "domain"])

@@ -42,10 +42,10 @@ class Classes:
 
 def with_zeros(values: np.ndarray, weights: np.ndarray, zeros: bool | None) -> bool:
     """Return whether zero is a class of its own: as asked, or more than 0.5 % of the values."""
-    there = ~np.isnan(values)
-    if zeros is not None or not there.any():
+    has_value = ~np.isnan(values)
+    if zeros is not None or not has_value.any():
         return bool(zeros)
-    return bool(weights[there & (values == 0)].sum() / weights[there].sum() > ZERO_SHARE)
+    return bool(weights[has_value & (values == 0)].sum() / weights[has_value].sum() > ZERO_SHARE)
 
 
 def value_classes(
@@ -154,13 +154,13 @@ def class_steps(
     knots = np.full((len(first), int(steps.max()) + 1), np.nan)
     knots[:, 0], knots[:, 1] = first, last
     for r in np.flatnonzero(steps > 1):
-        here = (classes.codes == r) & (weights > 0)
-        if not here.any():
+        of_class = (classes.codes == r) & (weights > 0)
+        if not of_class.any():
             steps[r] = 1
             continue
         sign = 1.0 if last[r] > first[r] else -1.0
         probs = np.arange(1, steps[r]) / steps[r]
-        inner = sign * quantile(sign * values[here], weights[here], probs)
+        inner = sign * quantile(sign * values[of_class], weights[of_class], probs)
         knots[r, : steps[r] + 1] = np.concatenate([[first[r]], inner, [last[r]]])
     return steps, knots
 
@@ -208,9 +208,9 @@ def class_rates(
     a value.
     """
     n = len(steps)
-    here = (weights > 0) & ~np.isnan(values)
-    total = np.bincount(classes.codes[here], weights[here], minlength=n)
-    sums = np.bincount(classes.codes[here], (weights * values)[here], minlength=n)
+    usable = (weights > 0) & ~np.isnan(values)
+    total = np.bincount(classes.codes[usable], weights[usable], minlength=n)
+    sums = np.bincount(classes.codes[usable], (weights * values)[usable], minlength=n)
     place = np.full(n, 0.5)
     for r in np.flatnonzero(total > 0):
         ends = knots[r, : steps[r] + 1]

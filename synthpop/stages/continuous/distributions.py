@@ -64,11 +64,11 @@ class Laws:
 def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     """Return what is drawn for each cell of a stratum; digits shape (c, m)."""
     c = len(digits)
-    own = values.by_stratum[stratum]
+    model = values.by_stratum[stratum]
     wide = digits
     if len(values.by_stratum) > 1:
         wide = np.column_stack([digits, np.full(c, stratum)])
-    sources = [(0, own, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
+    sources = [(0, model, digits), (1, values.pooled, wide), (2, values.marginal, digits)]
     used = [(n, source, seen) for n, source, seen in sources if source is not None]
     centre, step = np.zeros(c), np.full(c, -1)
     start, stop = np.zeros(c, dtype=np.int64), np.ones(c, dtype=np.int64)
@@ -76,16 +76,16 @@ def laws_of_cells(values: Values, stratum: int, digits: np.ndarray) -> Laws:
     offset, parts, donors = 0, [], []
     for number, source, seen in used:
         rows = np.flatnonzero(step < 0)
-        found, known = source.predict(seen[rows])
-        rows, found = rows[known], found[known]
+        fitted, known = source.predict(seen[rows])
+        rows, fitted = rows[known], fitted[known]
         if not len(rows):
             continue
-        step[rows], centre[rows] = number, found
+        step[rows], centre[rows] = number, fitted
         location[rows], scale[rows], size[rows] = source.location, source.scale, source.size
         if source.leaves is not None:
             donors.append(_leaf_donors(source, number, rows, seen[rows], c))
             continue
-        part = _part(values.rule, source, found)
+        part = _part(values.rule, source, fitted)
         start[rows], stop[rows] = part.start + offset, part.stop + offset
         low[rows], high[rows], width[rows] = part.low, part.high, part.width
         least[rows], most[rows] = part.least, part.most
@@ -120,10 +120,10 @@ def _from_leaves(
     """Draw a donor for each person: a tree, then a person in its leaf."""
     out = np.empty(len(rows))
     for part in laws.donors:
-        here = np.flatnonzero(laws.step[rows] == part.source)
-        tree = (trees[here] * part.leaves.n_trees).astype(np.int64)
-        start, stop = part.start[rows[here], tree], part.stop[rows[here], tree]
-        out[here] = part.leaves.draw(start, stop, uniforms[here])
+        of_part = np.flatnonzero(laws.step[rows] == part.source)
+        tree = (trees[of_part] * part.leaves.n_trees).astype(np.int64)
+        start, stop = part.start[rows[of_part], tree], part.stop[rows[of_part], tree]
+        out[of_part] = part.leaves.draw(start, stop, uniforms[of_part])
     return out
 
 
@@ -160,9 +160,9 @@ def _part(rule: ValueRule, source: ValueSource, centre: np.ndarray) -> MixturePa
     width = np.zeros(len(centre))
     if rule.draw == "local":
         weights = np.diff(cumulative, prepend=0.0)
-        held = sorted_stretches(*around(source.fitted, centre, N_LOCAL), table, weights)
-        start, stop, width = held.start, held.stop, held.width
-        table, cumulative = held.table, held.cumulative
+        stretches = sorted_stretches(*around(source.fitted, centre, N_LOCAL), table, weights)
+        start, stop, width = stretches.start, stretches.stop, stretches.width
+        table, cumulative = stretches.table, stretches.cumulative
     a, b = np.empty_like(start), np.empty_like(stop)
     bound_stretches(table, start, stop, least, most, a, b)
     none = b <= a  # no residual leads inside: any, and the value is the nearest bound
@@ -290,14 +290,14 @@ def record_steps(
     stratum_name: str,
     laws: Laws,
     rows: np.ndarray,
-    own: bool,
+    separate: bool,
     by: str | None = None,
 ) -> None:
     """Record how many persons' values came from a lower level of the fallback."""
     persons = np.bincount(rows, minlength=len(laws.step))
     for number in (1, 2):
-        here = laws.step == number
-        if (number == 2 or own) and persons[here].sum():
+        at_step = laws.step == number
+        if (number == 2 or separate) and persons[at_step].sum():
             used = of_levels(STEPS[number], by)
             what = f"values of a combination that the sample does not tell: {used}"
-            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[here].sum())))
+            block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))

@@ -151,10 +151,12 @@ def _factors(
     """Return the factors of the classes by group, shape (L, R)."""
     factors = np.ones((len(means.targets), len(means.class_means)))
     for level in np.flatnonzero(~np.isnan(means.targets)):
-        here = group == level
-        if here.any():
+        of_level = group == level
+        if of_level.any():
             classes, target = means.class_means[1:], float(means.targets[level])
-            factors[level, 1:] = tilt_to_mean(persons[here], shares[here, 1:], classes, target)
+            factors[level, 1:] = tilt_to_mean(
+                persons[of_level], shares[of_level, 1:], classes, target
+            )
     return factors
 
 

@@ -69,8 +69,8 @@ class ValueRule:
         if not self.log:
             return values - self.shift
         moved = np.asarray(values, dtype=np.float64) + self.constant
-        there = moved > 0
-        return np.where(there, np.log(np.where(there, moved, 1.0)), -np.inf)
+        has_moved = moved > 0
+        return np.where(has_moved, np.log(np.where(has_moved, moved, 1.0)), -np.inf)
 
     def from_model(self, values: np.ndarray) -> np.ndarray:
         """Return values on their own scale, within the bounds."""
@@ -160,33 +160,35 @@ def fit_values(
         Stratum -> why it has no model of its own; `ALL` -> values that the rule leaves out.
     """
     y = rule.to_model(values)
-    held = _held_near(rule, design, y, smallest_stratum, seed, pooling)
+    pooled_fit = _held_near(rule, design, y, smallest_stratum, seed, pooling)
     by_stratum: list[ValueSource | None] = []
     notes: dict[int, str] = {}
     for stratum in range(design.n_strata) if pooling != "complete" else ():
         rows = np.flatnonzero(design.strata == stratum)
         source, why = None, f"only {len(rows)} values in the sample"
-        if len(rows) >= max(1, smallest_stratum) and (held is None or held.by_stratum[stratum]):
-            part, near = design.rows(rows), held.by_stratum[stratum] if held else None
+        if len(rows) >= max(1, smallest_stratum) and (
+            pooled_fit is None or pooled_fit.by_stratum[stratum]
+        ):
+            part, near = design.rows(rows), pooled_fit.by_stratum[stratum] if pooled_fit else None
             source = _fit_source(rule, part, y[rows], values[rows], seed + stratum + 1, near)
-            rank = 0 if held or source is None or source.model is None else source.model.rank
+            rank = 0 if pooled_fit or source is None or source.model is None else source.model.rank
             if len(rows) < VALUES_PER_COEFFICIENT * rank:
                 source, why = None, f"only {len(rows)} values for {rank} coefficients"
         by_stratum.append(source)
         if source is None and len(rows):
             notes[stratum] = f"{why}: values by the model pooled over strata"
     wide = design.with_strata() if design.n_strata > 1 else design
-    pooled = _fit_source(rule, wide, y, values, seed, held.pooled if held else None)
+    pooled = _fit_source(rule, wide, y, values, seed, pooled_fit.pooled if pooled_fit else None)
     marginal = _fit_source(replace(rule, regression="mean"), design, y, values, seed)
     assert pooled is not None
     assert marginal is not None  # the constant leaves some values
     missed = int((~np.isfinite(y)).sum())
     if missed:
         notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
-    told = held.pooling if held else RegressionPooling(
+    strata_pooling = pooled_fit.pooling if pooled_fit else RegressionPooling(
         "complete" if pooling == "complete" else "none")  # fmt: skip
     own = tuple(by_stratum) or (None,) * design.n_strata
-    return Values(rule, own, pooled, marginal, told), notes
+    return Values(rule, own, pooled, marginal, strata_pooling), notes
 
 
 def _held_near(
@@ -202,14 +204,14 @@ def _held_near(
         return None
     sizes = np.bincount(design.strata, minlength=design.n_strata)
     enough = sizes >= max(1, smallest_stratum)
-    kept = partial(_kept, rule)
-    return fit_partial_regressions(rule.regression, design, y, kept, enough, seed, pooling)
+    keep = partial(_kept, rule)
+    return fit_partial_regressions(rule.regression, design, y, keep, enough, seed, pooling)
 
 
 def _kept(rule: ValueRule, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return which values a regression is fitted to."""
-    found: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
-    return found
+    rows: np.ndarray = trimmed(y, weights, rule.trim) & np.isfinite(y)
+    return rows
 
 
 def _fit_source(
