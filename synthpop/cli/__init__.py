@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from synthpop.app.start import open_app
+from synthpop.cli.options import Allocation, Anywhere, Out, SafeCsv, Seed, Workers
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.errors import ConvergenceWarning, OutputError
@@ -19,17 +20,6 @@ from synthpop.microdata.places import lies_below, place
 from synthpop.microdata.text import plural
 
 app = command_line("Synthetic populations of households and persons from a survey sample.")
-
-Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
-Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
-Allocation = Literal["proportional", "power"]
-Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
-Anywhere = Annotated[
-    bool, typer.Option("--anywhere", help="Let the run file write outside of its own folder.")
-]
-SafeCsv = Annotated[
-    bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
-]
 
 
 @app.command()
