@@ -383,24 +383,18 @@ def _overlaps_lead(comparison: Comparison) -> str:
     elif asked:
         text += ", as if records had been drawn one by one"
     if len(parts) < len(asked):
-        text += (
-            " (a column of the design that one of the files lacks, or has gaps in, was not used)"
-        )
+        text += " (a design column that a file lacks, or has gaps in, was not used)"
     return text + "."
 
 
 def _made(comparison: Comparison, external: bool) -> list[str]:
     sizes = comparison.sample_sizes
     sentences = [
-        f"Slow measures take a random part of larger files: {count(sizes.linkage)} records "
-        "to link, "
-        f"{count(sizes.outliers)} for the Mahalanobis distance, {count(sizes.prediction)} to "
-        "predict (model: "
-        f"{sizes.model}), {count(sizes.screen)} for nearness, each against "
-        f"{count(4 * sizes.screen)} of the "
-        f"other file, {count(sizes.propensity)} of each file for the propensity score. The "
-        "part of the "
-        "original is the same for every release.",
+        f"Slow measures take a random part of larger files: {count(sizes.linkage)} records to "
+        f"link, {count(sizes.outliers)} for the Mahalanobis distance, {count(sizes.prediction)} "
+        f"to predict (model: {sizes.model}), {count(sizes.screen)} for nearness, each against "
+        f"{count(4 * sizes.screen)} of the other file, {count(sizes.propensity)} of each file for "
+        "the propensity score. The part of the original is the same for every release.",
         "The propensity score gives both files the weight 0.5, whatever their length.",
     ]
     if not external:
