@@ -116,11 +116,12 @@ class IntruderRisk(Result):
 
     def summary(self) -> str:
         """Say what each intruder learns, one sentence a scenario, and what the numbers are not."""
-        lines = [self._head()]
+        lines = [self._most()]
         if self.scenario != Scenario(
             self.keys, self.scenario.targets, accuracy=self.scenario.accuracy
         ):
-            lines.insert(0, self.scenario.story())
+            lines.append(self.scenario.story())
+        lines.append(self._head())
         several = "target" in self.table
         by = ["scenario", "target"] if several else ["scenario"]
         for group, rows in self.table.groupby(by, sort=False):
@@ -129,6 +130,21 @@ class IntruderRisk(Result):
         if "tau_expected" in self.table or self.uniqueness is not None:
             lines.append(self._expected())
         return "\n".join([*lines, caveat(self.scenario)])
+
+    def _most(self) -> str:
+        """Say first how much the most successful of these intruders finds."""
+        rates = self.table["rate"].dropna()
+        if rates.empty:
+            return "No scenario could be computed; the reasons stand below."
+        row = self.table.loc[rates.idxmax()]
+        what = "households" if self.scenario.unit == "household" else "records"
+        strangers = "Compare with strangers (a hold-out) before you judge."
+        if "rate_holdout" in self.table:
+            strangers = f"For persons outside the sample it is {percent(row['rate_holdout'])}."
+        return (
+            f"The most successful of these intruders (scenario {row['scenario']}) is right about "
+            f"{percent(row['rate'])} of the {what} of the sample. {strangers}"
+        )
 
     def _head(self) -> str:
         what = "households" if self.scenario.unit == "household" else "records"

@@ -215,6 +215,10 @@ class TestDecisions:
     def test_summary_says_it_in_words(self) -> None:
         text = hand_risk().summary()
         assert CAVEAT in text
+        first = text.splitlines()[0]
+        assert first.startswith("The most successful of these intruders (scenario ")
+        assert f"about {100 * max(column(hand_risk(), 'rate')):.4g} % of the records" in first
+        assert first.endswith("Compare with strangers (a hold-out) before you judge.")
         assert "Scenario 4 (all matches" in text
         assert "3 within 0.05 of the true value (42.86 %); up to 1 of them have a true" in text
         assert "5 of the 7 sample records are unique" in text
@@ -232,6 +236,7 @@ class TestHoldout:
         assert column(risk, "n_holdout") == [6] * 5
         assert column(risk, "tau") == column(hand_risk(), "tau")
         assert "of persons outside the sample" in risk.summary()
+        assert "For persons outside the sample it is" in risk.summary().splitlines()[0]
         assert "rate_holdout" not in hand_risk().table
 
     def test_without_intervals_and_with_faults(self) -> None:
