@@ -64,10 +64,8 @@ NOT_SHOWN = (
     "them; utility is not shown for a release that changed a variable in fewer than ten records."
 )
 CAPTIONS = {
-    "overlaps": (
-        "Overlap of the 95 % confidence intervals of original and release (Karr et al. 2006): 1 is "
-        "the same interval, 0 means that they do not meet."
-    )
+    "overlaps": "Overlap of the 95 % confidence intervals of original and release (Karr et al. "
+    "2006): 1 is the same interval, 0 means that they do not meet."
 }
 
 

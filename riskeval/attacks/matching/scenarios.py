@@ -133,10 +133,10 @@ class IntruderRisk(Result):
 
     def _most(self) -> str:
         """Say first how much the most successful of these intruders finds."""
-        rates = self.table["rate"].dropna()
-        if rates.empty:
+        rates = self.table["rate"].to_numpy()
+        if np.isnan(rates).all():
             return "No scenario could be computed; the reasons stand below."
-        row = self.table.loc[rates.idxmax()]
+        row = self.table.iloc[int(np.nanargmax(rates))]
         what = "households" if self.scenario.unit == "household" else "records"
         strangers = "Compare with strangers (a hold-out) before you judge."
         if "rate_holdout" in self.table:
