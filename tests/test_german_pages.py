@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from riskeval.report.judgement import NO_STRANGERS
 from synthpop.microdata.language import translated, use_language
 from tests.test_pages_in_a_browser import PAGES
 
@@ -48,3 +49,14 @@ def test_sentences_are_found_by_their_message() -> None:
         assert translated("number") == "number"  # a name of the data may be a word
         assert translated("Nothing like it is known of x.") == "Nothing like it is known of x."
     assert translated("Records in a risky cell") == "Records in a risky cell"
+
+
+def test_a_judgement_without_strangers_is_told_in_german() -> None:
+    first = (
+        "No verdict: the synthetic file tells more about the hold-out than about the original "
+        "(Membership inference), as one made from the hold-out does, or one whose hold-out holds "
+        "persons of another kind (3 attacks)."
+    )
+    with use_language("de"):
+        assert translated(first).startswith("Kein Urteil: Die synthetische Datei sagt mehr über")
+        assert not ENGLISH.search(translated(NO_STRANGERS))
