@@ -291,7 +291,7 @@ def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     if nearer:
         reasons.append(
             f"the synthetic file tells more about the hold-out than about the original "
-            f"({'; '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
+            f"({', '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
             "holds persons of another kind"
         )
     return "; ".join(reasons)

@@ -97,6 +97,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         "cards": _cards(risk, external),
         "verdicts": verdict_rows(risk, external),
         "worst": _worst(risk, external),
+        "nothing": _nothing(risk),
         "story": risk.story,
         "rounding": ROUNDING if external else "",
         "rows": rows,
@@ -113,6 +114,13 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         ),
         "seed": "" if external else str(risk.seed),
     }  # fmt: skip
+
+
+def _nothing(risk: SyntheticRisk) -> str:
+    """Return what it means that no attack stands out."""
+    if risk.no_strangers or risk.table["excess"].isna().all():
+        return "Without strangers to compare with, no attack can be judged."
+    return "No attack finds clearly more about persons of the original than about strangers."
 
 
 def _numbers(risk: SyntheticRisk) -> Iterator[tuple[str, str, AttackNumber]]:

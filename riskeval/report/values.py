@@ -42,9 +42,10 @@ def shown(one: Measurement, external: bool = False) -> str:
     if unit == "records" and value == value:
         share = f" ({short_percent(one.share)})" if one.records else ""
         return count(value) + share
-    text = short_percent(value) if unit in ("share", "overlap") else number(value)
+    as_text = short_percent if unit in ("share", "overlap") else number
+    text = as_text(value)
     if one.lower == one.lower:
-        text += said(" ({low} to {high})", low=number(one.lower), high=number(one.upper))
+        text += said(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
     return text
 
 

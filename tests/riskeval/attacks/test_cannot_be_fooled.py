@@ -14,7 +14,7 @@ from riskeval.attacks.prediction.rapid import rapid
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import auc, excess
 from riskeval.comparison.compare import compare
-from riskeval.report.judgement import verdict_rows
+from riskeval.report.judgement import judgement_facts, verdict_rows
 from synthpop.microdata.errors import InputError
 
 KEYS = ["a", "b", "c", "d"]
@@ -427,7 +427,11 @@ class TestHoldouts:
         assert first.startswith("No verdict: the synthetic file tells more about the hold-out")
         assert "Membership inference" in first
         assert verdict_rows(risk, False)[0]["word"] == "no verdict"
-        assert self.judge(self.people(300, 2), strangers).no_strangers == ""
+        fair = self.judge(self.people(300, 2), strangers)
+        assert fair.no_strangers == ""
+        alone = self.judge(self.people(300, 2), None)
+        texts = [judgement_facts(one, True)["nothing"] for one in (risk, alone, fair)]
+        assert [text.startswith("Without strangers") for text in texts] == [True, True, False]
 
     def test_a_copy_is_named_without_a_holdout(self) -> None:
         original = self.people(300, 1)
