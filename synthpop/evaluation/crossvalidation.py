@@ -199,7 +199,7 @@ def cross_validate(
 
     Examples
     --------
-    >>> from synthpop import Survey
+    >>> from synthpop import Categorical, Survey
     >>> rng = np.random.default_rng(1)
     >>> age = rng.choice(["young", "old"], 300)
     >>> job = np.where((age == "old") == (rng.random(300) < 0.9), "retired", "works")

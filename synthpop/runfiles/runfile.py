@@ -158,8 +158,8 @@ def load_runfile(path: Path | str) -> RunFile:
     >>> file = Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = file.write_text('[survey]\ndemo = true\n[[stage]]\ntype = "structure"\n'
     ...                     'variables = ["age"]\n')
-    >>> load_runfile(file).stages
-    (Structure(variables=('age',), method='direct', pooling='cross-validated'),)
+    >>> [stage.label for stage in load_runfile(file).stages]
+    ['structure']
     """
     file = Path(path)
     return parse_runfile(read_toml(file), folder=file.parent, subject=f"run file {file.name}")

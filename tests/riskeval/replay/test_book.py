@@ -27,7 +27,16 @@ def test_small_examples(name: str) -> None:
     check(name, book.TABLES[name]())
 
 
-@pytest.mark.parametrize("name", book.FILE_TABLES)
+TEN_SEEDS = ("random-protection",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.pages if name in TEN_SEEDS else [])
+        for name in book.FILE_TABLES
+    ],
+)
 def test_examples_on_files(name: str) -> None:
     if not (FILES / "eusilc.parquet").exists():
         pytest.skip("the survey files are not beside the repository")

@@ -11,7 +11,7 @@ from synthpop import Components, Pipeline, Survey, load_demo_survey
 from synthpop.microdata.errors import InputError
 from synthpop.models.share_kernel import concentrations, drawn_near, split_near
 from synthpop.runfiles.demo import PARTS, demo_runfile
-from tests.small import ROLES, small_frame, small_pipeline, small_survey
+from tests.small import ROLES, quickly_pooled, small_frame, small_pipeline, small_survey
 
 
 def donors(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_the_demo_population_carries_no_vector_and_keeps_shares_and_correlations
     frames = []
     for shares in ("near the donor", "of the donor"):
         stages = [replace(s, shares=shares, decimals=None) if isinstance(s, Components) else s
-                  for s in plan.stages]  # fmt: skip
+                  for s in quickly_pooled(plan.stages)]  # fmt: skip
         fitted = Pipeline(stages, plan.rules).fit(survey, seed=1)
         frames.append(fitted.simulate(scale=0.1).frame([*PARTS, "netIncome"]))
     near, copied = frames

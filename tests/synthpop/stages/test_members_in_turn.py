@@ -24,6 +24,7 @@ from synthpop.conditional.members_before import (
     rounds,
 )
 from synthpop.runfiles.demo import demo_runfile
+from tests.small import quickly_pooled
 
 HOUSEHOLDS, SIZE = 500, 4
 
@@ -127,13 +128,7 @@ def test_results_do_not_depend_on_blocks_or_repeat(tmp_path):
 
 @pytest.fixture(scope="module")
 def demo_population() -> Population:
-    """A tenth of the demo population, with fixed amounts of pooling instead of their choice."""
-
-    def quick(stage):
-        number = 300 if stage.label == "structure" else 30
-        return replace(stage, pooling=number) if hasattr(stage, "pooling") else stage
-
-    stages = [quick(stage) for stage in demo_runfile().stages]
+    stages = quickly_pooled(demo_runfile().stages)
     return Pipeline(stages).fit(load_demo_survey(), seed=1).simulate(scale=0.1)
 
 
