@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.synthpop.app.browsing import (
+    FIRST_RUN,
     Server,
     download,
     new_page,
@@ -152,6 +153,7 @@ def test_create_from_survey_to_report(page: Any, survey: Path) -> None:
     page.click("#page-population")
     page.fill("#run-scale", "0.2")
     page.press("#run-scale", "Tab")
+    page.set_default_timeout(FIRST_RUN)
     page.click("#create-run")
     assert "<html" in download(page, "#create-report-external").read_text()
     page.click("#page-release")
