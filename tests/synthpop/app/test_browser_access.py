@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.synthpop.app.browsing import new_page, open_to_protect, take_roles
+from tests.synthpop.app.browsing import FIRST_RUN, new_page, open_to_protect, take_roles
 from tests.synthpop.app.helpers import people
 
 pytestmark = pytest.mark.browser
@@ -124,7 +124,7 @@ def test_axe_finds_nothing_in_create(small: Any, survey: Path) -> None:
             page.fill("#run-scale", "0.2")
             page.press("#run-scale", "Tab")
             page.click("#create-run")
-            page.wait_for_selector("h2:has-text('How well it fits the survey')")
+            page.wait_for_selector("h2:has-text('How well it fits the survey')", timeout=FIRST_RUN)
             check(page, "create-fit")
 
 
