@@ -25,6 +25,7 @@ def small(server: Any, browser: Any) -> Iterator[Any]:
         locale="en-GB", viewport={"width": 1024, "height": 768}, accept_downloads=True
     )
     page = new_page(context, server)
+    page.set_default_timeout(FIRST_RUN)
     page.axe = (Path(axe.__file__).parent / "axe.min.js").read_text()
     yield page
     context.close()
@@ -124,7 +125,7 @@ def test_axe_finds_nothing_in_create(small: Any, survey: Path) -> None:
             page.fill("#run-scale", "0.2")
             page.press("#run-scale", "Tab")
             page.click("#create-run")
-            page.wait_for_selector("h2:has-text('How well it fits the survey')", timeout=FIRST_RUN)
+            page.wait_for_selector("h2:has-text('How well it fits the survey')")
             check(page, "create-fit")
 
 
