@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import tempfile
 import webbrowser
@@ -52,6 +53,7 @@ def run_app(
             faults.add(str(project), "holds other files", remedy="Give a new folder.")
         faults.raise_if_any()
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    os.umask(0o077)  # whatever the app writes, only the user may read
     with private_root() as root, _listening(port) as listener:
         tempfile.tempdir = str(root)
         token, number = new_token(), listener.getsockname()[1]

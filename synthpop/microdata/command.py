@@ -21,7 +21,12 @@ from synthpop._version import __version__
 from synthpop.microdata.errors import Faults, MicrodataError, RunFileError
 from synthpop.microdata.output import OUTPUT
 
-SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}  # exit status: 128 and the number
+SIGNALS = {
+    getattr(signal, name): 128 + number
+    for name, number in {"SIGINT": 2, "SIGTERM": 15, "SIGHUP": 1}.items()
+    if hasattr(signal, name)
+}
+"""What ends a command, and its exit status: Ctrl-C, the system, a terminal that is closed."""
 
 
 class CommandLine(typer.Typer):
@@ -127,7 +132,7 @@ def keep_sources(subject: str, sources: Iterable[Path], targets: Iterable[Path])
 
 
 class Stopped(BaseException):
-    """The user (Ctrl-C) or the system (SIGTERM) wants the command to end."""
+    """The user (Ctrl-C), the system or a terminal that is closed wants the command to end."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -191,7 +196,7 @@ def _report(problem: Exception) -> str:
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into `Stopped`, so that everything is tidied up on the way out."""
+    """Turn signals to end into `Stopped`, so that everything is tidied up on the way out."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -201,7 +206,8 @@ def _signals() -> Iterator[None]:
             signal.signal(item, signal.SIG_IGN)
         raise Stopped(SIGNALS[signal.Signals(number)])
 
-    before = {item: signal.signal(item, stop) for item in SIGNALS}
+    wanted = [item for item in SIGNALS if signal.getsignal(item) != signal.SIG_IGN]  # nohup
+    before = {item: signal.signal(item, stop) for item in wanted}
     try:
         yield
     finally:
