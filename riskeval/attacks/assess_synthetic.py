@@ -20,6 +20,7 @@ from synthpop.microdata.checks import as_frame, check_choice, check_columns
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.errors import Faults, InputError
 from synthpop.microdata.events import Event, Listener, silent
+from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import resolve_seed
@@ -281,13 +282,15 @@ def assess_synthetic(
     inputs.on_event(Event("end", SUBJECT, len(jobs), len(jobs)))
     story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
-    no_strangers = "" if inputs.holdout is None else _no_strangers(inputs, nearer)
+    no_strangers = _no_strangers(inputs, nearer)
     return SyntheticRisk(table, results, skipped, notes, story, inputs.seed, no_strangers)
 
 
 def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
-    reasons = [reason for reason in (overlap_of(inputs),) if reason]
+    names = (*inputs.keys, *inputs.targets)
+    shared = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
+    reasons = [shared] if shared else []
     if nearer:
         reasons.append(
             f"the synthetic file tells more about the hold-out than about the original "
@@ -336,12 +339,12 @@ def _read_input(
     workers: int,
     on_event: Listener | None,
     seed: int | None,
-) -> tuple[AttackInput, list[str]]:
+) -> tuple[AttackInput, Sequence[str]]:
     """Check what was asked, every fault together, and put it into one record."""
     faults = Faults(SUBJECT)
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
-    chosen = list(ATTACKS) if attacks == "all" else _listed(attacks)
+    chosen = list(ATTACKS) if attacks == "all" else listed_names(attacks)
     for name in chosen:
         check_choice(faults, "attacks", name, ATTACKS)
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
@@ -383,10 +386,6 @@ def _read_input(
         further, declared, n_groups, workers, on_event or silent,
     )  # fmt: skip
     return inputs, chosen
-
-
-def _listed(attacks: Sequence[str] | str) -> list[str]:
-    return [attacks] if isinstance(attacks, str) else list(attacks)
 
 
 def _note(name: str, inputs: AttackInput, result: Any, groups: Sequence[str]) -> str:

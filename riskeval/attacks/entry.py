@@ -167,7 +167,7 @@ class AttackNumber:
             return ""
         verdict = "no verdict without a hold-out"
         if self.excess is not None:
-            verdict = "above the hold-out" if self.is_above else "not clearly above the hold-out"
+            verdict = self.excess.verdict
         if self.kind == "original" and one.baseline > 0:
             return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
         return verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,8 @@ class Excess:
         Of all numbers of the attack together.
     n_tests : int
         How many numbers of the attack were compared; each interval is corrected for the choice.
+    overlap : str
+        That records of the original are in the hold-out; empty where nothing shows it.
     """
 
     rate: float
@@ -50,11 +53,39 @@ class Excess:
     n_holdout: int
     confidence: float
     n_tests: int = 1
+    overlap: str = ""
 
     @property
     def is_above(self) -> bool:
         """Whether the original is attacked with more success than strangers, beyond chance."""
         return self.lower > 0
+
+    @property
+    def is_below(self) -> bool:
+        """Whether strangers are attacked with more success, beyond chance."""
+        return self.upper < 0
+
+    @property
+    def verdict(self) -> str:
+        """Say in a few words how the original stands to the hold-out."""
+        if self.is_above:
+            return "above the hold-out"
+        if self.overlap:
+            return "no verdict: the hold-out holds no strangers"
+        return "below the hold-out" if self.is_below else "not clearly above the hold-out"
+
+    @property
+    def caution(self) -> str:
+        """Say why the hold-out cannot stand for strangers; empty where nothing shows it."""
+        if self.overlap:
+            why = ", which hides a part of the excess" if self.is_above else ""
+            return f"{'Caution' if self.is_above else 'No verdict'}: {self.overlap}{why}."
+        if self.is_below:
+            return (
+                "No verdict: the release tells more about the hold-out than about the original, as "
+                "one made from the hold-out does."
+            )
+        return ""
 
     def is_above_among(self, n_attacks: int) -> bool:
         """Whether that still holds when it is the most striking of so many attacks (Bonferroni).
@@ -87,6 +118,7 @@ def excess(
     *,
     n_tests: int = 1,
     coverage: float = 1.0,
+    overlap: str = "",
 ) -> Excess | None:
     """Compare an attack on persons of the original with the same on strangers.
 
@@ -98,6 +130,8 @@ def excess(
         How many such comparisons are made, among which somebody chooses.
     coverage : float
         Share of the population that the intruder has in a register: multiplies all.
+    overlap : str
+        That the strangers are none, if `strangers.overlap_of` says so.
 
     Examples
     --------
@@ -112,8 +146,20 @@ def excess(
     low, high = newcombe(hits, n, other, m, corrected(confidence, n_tests))
     return Excess(
         coverage * hits / n, coverage * other / m, coverage * (hits / n - other / m),
-        coverage * low, coverage * high, n, m, confidence, n_tests,
+        coverage * low, coverage * high, n, m, confidence, n_tests, overlap,
     )  # fmt: skip
+
+
+def caution_of(ones: Iterable[Excess | None]) -> str:
+    """Return the first word of caution about several comparisons, as a sentence with a space.
+
+    Examples
+    --------
+    >>> caution_of([excess(np.zeros(90), np.ones(90), 0.95)])[:33]
+    ' No verdict: the release tells mo'
+    """
+    texts = [one.caution for one in ones if one is not None and one.caution]
+    return f" {texts[0]}" if texts else ""
 
 
 def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[float, float, float]:

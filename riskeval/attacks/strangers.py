@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pandas as pd
+
 from riskeval.attacks.distance.files import shared_records
-from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.request import read_request
 from riskeval.attacks.shares import excess
 from synthpop.microdata.errors import InputError
@@ -12,16 +15,30 @@ from synthpop.microdata.text import count, percent
 CONFIDENCE = 0.99
 
 
-def overlap_of(inputs: AttackInput) -> str:
+def overlap_of(
+    original: pd.DataFrame,
+    holdout: pd.DataFrame | None,
+    names: Sequence[str],
+    categorical: Sequence[str] = (),
+) -> str:
     """Say that the hold-out holds records of the original, where chance does not explain it.
 
-    The comparison is the share of original records that equal another original one.
+    Every attack that takes a hold-out, `assess_synthetic` and `compare` ask here. The comparison
+    is the share of original records that equal another original one in these columns.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": range(40), "income": range(100, 140)})
+    >>> overlap_of(people, people[:20], ["age", "income"])[:54]
+    '20 of 20 records of the hold-out equal a record of the'
+    >>> overlap_of(people, people + 0.5, ["age", "income"])
+    ''
     """
-    assert inputs.holdout is not None
-    names = (*inputs.keys, *inputs.targets)
-    request = read_request("hold-out", names, categorical=inputs.categorical)
+    if holdout is None:
+        return ""
+    request = read_request("hold-out", list(dict.fromkeys(names)), categorical=categorical)
     try:
-        shared, twins = shared_records(inputs.original, inputs.holdout, request)
+        shared, twins = shared_records(original, holdout, request)
     except InputError:  # columns of other types: each attack says so
         return ""
     beyond = excess(shared, twins, CONFIDENCE)
@@ -29,6 +46,6 @@ def overlap_of(inputs: AttackInput) -> str:
         return ""
     return (
         f"{count(int(shared.sum()))} of {count(len(shared))} records of the hold-out equal a "
-        f"record of the original in every key and target, where {percent(twins.mean(), 1)} do by "
-        "chance, so that they are no strangers"
+        f"record of the original in all of {', '.join(names)}, where {percent(twins.mean(), 1)} do "
+        "by chance, so that they are no strangers"
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.strangers import overlap_of
 from riskeval.comparison.alignment import COLUMNS, align
 from riskeval.comparison.attribution_risk import attribution_risk
 from riskeval.comparison.changes import few_changes
@@ -342,6 +343,7 @@ def _result(measured: list[Measured], request: CompareRequest, weights: str | No
         level=request.level,
         holdout=request.holdout is not None,
         seed=request.seed,
+        no_strangers=overlap_of(request.original, request.holdout, list(request.roles())),
     )  # fmt: skip
 
 

@@ -66,6 +66,8 @@ class Comparison(Result):
         Of the confidence intervals.
     holdout : bool
         Whether persons outside the original were given.
+    no_strangers : str
+        That records of the original are in the hold-out; empty where nothing shows it.
     seed : int
     """
 
@@ -81,6 +83,7 @@ class Comparison(Result):
     level: float
     holdout: bool
     seed: int
+    no_strangers: str = ""
 
     def to_frame(self) -> pd.DataFrame:
         """Return `table`."""
@@ -203,6 +206,8 @@ class Comparison(Result):
             f"{plural(self.table['records'].iloc[0], 'record')} on the keys "
             f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
         ]
+        if self.no_strangers:
+            lines.append(f"Risks beyond strangers give no verdict: {self.no_strangers}.")
         for name in self.table.index:
             lines.append(self._sentence(str(name)))
         drawn = self.risk_utility_map()

@@ -21,13 +21,14 @@ from riskeval.report.comparison_tables import (
     text_of,
 )
 from riskeval.report.external import external_view
+from riskeval.report.judgement import NO_STRANGERS
 from riskeval.report.show import lower
 from riskeval.report.values import AUDIENCES, ROUNDING
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.language import LANGUAGES, use_language
 from synthpop.microdata.page import render_page, write_page
-from synthpop.microdata.page_facts import Svg, finding, verdict
+from synthpop.microdata.page_facts import Svg, card, finding, verdict
 from synthpop.microdata.places import Place
 from synthpop.microdata.text import count, join, plural, yes_or_no
 
@@ -177,24 +178,17 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     broken = asked.loc[asked["within"] == False, "release"].nunique()  # noqa: E712 - objects
     n_within = asked["release"].nunique() - broken
     front = int(first.frame["pareto"].sum())
+    n_synthetic, n_perturbed = (
+        (table["kind"] == kind).sum() for kind in ("synthetic", "perturbed")
+    )
+    kinds = f"{n_synthetic} synthetic, {n_perturbed} perturbed"
     return [
-        {
-            "title": "Original",
-            "value": f"{count(table['records'].iloc[0])}",
-            "note": "records",
-        },
-        {
-            "title": "Releases",
-            "value": str(len(table) - 1),
-            "note": f"{int((table['kind'] == 'synthetic').sum())} synthetic, "
-            f"{int((table['kind'] == 'perturbed').sum())} perturbed",
-        },
-        {"title": "Meet every limit", "value": str(n_within), "note": "of the releases"},
-        {
-            "title": "On the Pareto front",
-            "value": str(front),
-            "note": "no other release has less risk without less utility",
-        },
+        card("Original", count(table["records"].iloc[0]), "records"),
+        card("Releases", str(len(table) - 1), kinds),
+        card("Meet every limit", str(n_within), "of the releases"),
+        card(
+            "On the Pareto front", str(front), "no other release has less risk without less utility"
+        ),
     ]
 
 
@@ -239,7 +233,11 @@ def verdict_rows(
         text += f"; {plural(int(grey), 'number does', 'numbers do')} not apply to a kind of release"
     text += " and are never judged." if grey else "."
     word, level = ("complete", "good") if not absent else ("partly", "look")
-    return [limits, trade, verdict("Measured", word, level, text, "#shared")]
+    rows = [limits, trade, verdict("Measured", word, level, text, "#shared")]
+    if comparison.no_strangers:
+        why = NO_STRANGERS if external else f"{comparison.no_strangers}."
+        rows.insert(0, verdict("Participants and strangers", "no verdict", "look", why))
+    return rows
 
 
 def _within(comparison: Comparison, release: str) -> list[bool]:

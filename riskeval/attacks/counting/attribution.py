@@ -279,9 +279,15 @@ def _excess(table: CrossTable, tau: float, asked: CountingRequest) -> dict[str, 
         wins = (records["targeted"] & records["right"]).to_numpy()
         success["DCAP"].append(cap[among])
         success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
+    overlap = asked.overlap
     compared = {
         name: excess(
-            parts[0], parts[1], asked.confidence, n_tests=2, coverage=asked.request.coverage
+            parts[0],
+            parts[1],
+            asked.confidence,
+            n_tests=2,
+            coverage=asked.request.coverage,
+            overlap=overlap,
         )
         for name, parts in success.items()
     }

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
-from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.shares import Excess, caution_of, excess
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import units_of
 from riskeval.attacks.values import is_amount
 from synthpop.microdata.checks import as_frame, check_columns
@@ -86,6 +87,8 @@ class CopiedValues(Result):
             if not np.isnan(row["holdout"]):
                 text += f"; of persons outside the original {percent(row['holdout'], 1)}"
             lines.append(text + ".")
+        if caution := caution_of(self.excess.values()):
+            lines.append(caution.lstrip())
         return "\n".join(lines) or "Nothing could be copied."
 
 
@@ -269,6 +272,8 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
         for role, kinds in real.items()
         for kind, of in kinds.items()
     }
+    names = (*marks.amounts, *marks.coders)
+    overlap = overlap_of(files["original"], files.get("holdout"), names, list(marks.coders))
     rows, beyond = [], {}
     for kind in marks.kinds:
         own = success["original", kind]
@@ -278,7 +283,7 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
                "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
                "holdout": _mean(strangers)}  # fmt: skip
         rows.append(row)
-        more = excess(own, strangers, 0.95, n_tests=len(marks.kinds))
+        more = excess(own, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
         if more is not None:
             beyond[kind] = more
     table = pd.DataFrame(rows)

@@ -248,7 +248,7 @@ def disco(
         other = _flags(tables[0], strangers, rule, asked)["DiSCO"]
         comparison = excess(
             hit[tables[0].people.targets.comparable], other[strangers.targets.comparable],
-            confidence, coverage=coverage,
+            confidence, coverage=coverage, overlap=asked.overlap,
         )  # fmt: skip
     means = intervals.means
     return Disco(

@@ -15,7 +15,7 @@ from riskeval.attacks.intervals import Intervals, Ratio
 from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.shares import Excess, caution_of, excess
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count, percent
@@ -121,13 +121,14 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
     """Say how far an attack does better on the original than on strangers; empty without them."""
     if one is None:
         return ""
-    verdict = "more" if one.is_above else "not clearly more"
+    verdict = "less" if one.is_below else "not clearly more"
+    verdict = "more" if one.is_above else verdict
     return (
         f"Of the {count(one.n)} {unit} that can be compared it finds {percent(one.rate)}, of "
         f"{count(one.n_holdout)} outside the original {percent(one.holdout_rate)}: {verdict} "
         "(difference "
         f"{100 * one.difference:+.2f} points, {percent(one.confidence, 0)} interval "
-        f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}). "
+        f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}).{caution_of([one])} "
     )
 
 
@@ -217,7 +218,7 @@ def replicated_uniques(
             _replicated(tables[0], part)[part.looked_for & part.targets.unique_in_all]
             for part in tables[0].files.values()
         ]
-        comparison = excess(hits[0], hits[1], confidence, coverage=coverage)
+        comparison = excess(hits[0], hits[1], confidence, coverage=coverage, overlap=asked.overlap)
     present = intervals.means["UiOiS"]
     return ReplicatedUniques(
         rate=intervals.means["repU"],

@@ -13,6 +13,7 @@ from riskeval.attacks.counting.key_tables import CrossTable, count_keys
 from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import number_groups
 from synthpop.microdata.checks import as_frame, check_columns
 from synthpop.microdata.chunks import open_chunks
@@ -58,6 +59,14 @@ class CountingRequest:
     seed: int
     breaks: np.ndarray | None
     notes: tuple[str, ...]
+
+    @property
+    def overlap(self) -> str:
+        """Say that records of the original are in the hold-out."""
+        names = (*self.request.keys, *self.request.targets)
+        return overlap_of(
+            self.files["original"], self.files.get("hold-out"), names, self.request.categorical
+        )
 
     def counts(self) -> Iterator[CrossTable]:
         """Count every release against the files of real persons."""

@@ -25,7 +25,8 @@ from riskeval.attacks.distance.files import (
 from riskeval.attacks.distance.space import TINY, Space
 from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess, corrected, excess
+from riskeval.attacks.shares import Excess, caution_of, corrected, excess
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import codes_note
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Listener
@@ -112,10 +113,13 @@ class DistanceScreen(Result):
                 "Without a hold-out this gives no verdict, but more records are identical than "
                 "among the original ones: look for copies."
             )
+        caution = caution_of(self.excess.values())
         if self.excess:
-            verdict = "Neither is clearly more than strangers have."
+            verdict = caution.lstrip() or "Neither is clearly more than strangers have."
         if above:
-            verdict = f"More {' and '.join(above)} than strangers: the file repeats records."
+            verdict = (
+                f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
+            )
         return (
             f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal "
             "an original "
@@ -230,8 +234,11 @@ def distance_screen(
         shares["members"] = [_mid_p(it, cut_of_members) for it in (near, other)]
     level = corrected(confidence, len(shares))
     ends = {name: wilson(both[0].sum(), len(both[0]), level) for name, both in shares.items()}
+    overlap = overlap_of(
+        frames["original"], frames.get("holdout"), variables_of(request), request.categorical
+    )
     comparison = {
-        name: excess(both[0], both[1], confidence, n_tests=len(shares))
+        name: excess(both[0], both[1], confidence, n_tests=len(shares), overlap=overlap)
         for name, both in shares.items()
     }
     return DistanceScreen(

@@ -27,7 +27,8 @@ from riskeval.attacks.distance.files import (
 from riskeval.attacks.distance.space import TINY, Points, Space
 from riskeval.attacks.request import as_sentences, read_request
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import FEW, Excess, auc, corrected
+from riskeval.attacks.shares import FEW, Excess, auc, caution_of, corrected
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import codes_note
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -122,10 +123,11 @@ class Membership(Result):
             "interval "
             f"{low:.3f} to {high:.3f}; 0.5 is guessing)."
         )
-        if low <= 0.5:
-            text += " These attacks do not tell them apart; a stronger one might."
+        caution = caution_of([self.excess])
+        if low > 0.5:
+            text += f" The synthetic file gives away who was in the survey.{caution}"
         else:
-            text += " The synthetic file gives away who was in the survey."
+            text += caution or " These attacks do not tell them apart; a stronger one might."
         if not np.isnan(self.privacy_loss):
             text += (
                 f" Nearest-neighbour privacy loss {self.privacy_loss:+.3f} (0: no nearer to "
@@ -291,6 +293,9 @@ def membership(
             len(others),
             confidence,
             len(panel),
+            overlap_of(
+                frames["original"], frames["holdout"], variables_of(request), request.categorical
+            ),
         ),
         panel=pd.DataFrame(
             [(name, *areas[name], len(scores[name][1])) for name in panel],

@@ -13,7 +13,7 @@ from riskeval.attacks.matching.attack import attack
 from riskeval.attacks.matching.request import ALL_SCENARIOS, NEED_INTERVALS, read_scenario_request
 from riskeval.attacks.matching.tables import excesses, per_record, risk_table
 from riskeval.attacks.scenario import Scenario
-from riskeval.attacks.shares import Excess
+from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.native import same_library
 from synthpop.microdata.results import Result
@@ -140,7 +140,10 @@ class IntruderRisk(Result):
         what = "households" if self.scenario.unit == "household" else "records"
         strangers = "Compare with strangers (a hold-out) before you judge."
         if "rate_holdout" in self.table:
-            strangers = f"For persons outside the sample it is {percent(row['rate_holdout'])}."
+            strangers = (
+                f"For persons outside the sample it is {percent(row['rate_holdout'])}."
+                f"{caution_of(self.excess.values())}"
+            )
         return (
             f"The most successful of these intruders (scenario {row['scenario']}) is right about "
             f"{percent(row['rate'])} of the {what} of the sample. {strangers}"

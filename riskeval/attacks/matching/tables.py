@@ -12,6 +12,7 @@ from riskeval.attacks.matching.attack import FileEvidence
 from riskeval.attacks.matching.matchers import MatchEvidence
 from riskeval.attacks.matching.request import ScenarioRequest
 from riskeval.attacks.shares import Excess, excess
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import combine_probabilities
 from synthpop.microdata.intervals import wilson
 
@@ -183,6 +184,8 @@ def excesses(
     result: dict[tuple[str, int, float | None], Excess] = {}
     if others is None:
         return result
+    names = (*request.scenario.keys, *request.scenario.targets)
+    overlap = overlap_of(request.sample, request.holdout, names, request.scenario.categorical)
     for target in request.scenario.targets:
         scenarios = [it for it in request.scenarios if it not in request.skipped(target)]
         levels = accuracies(request, target)
@@ -194,7 +197,7 @@ def excesses(
                 ]
                 one = excess(
                     success[0], success[1], CONFIDENCE, n_tests=len(scenarios) * len(levels),
-                    coverage=request.scenario.coverage,
+                    coverage=request.scenario.coverage, overlap=overlap,
                 )  # fmt: skip
                 if one is not None:
                     result[target, scenario, None if np.isnan(p) else p] = one

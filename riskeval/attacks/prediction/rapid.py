@@ -27,6 +27,7 @@ from riskeval.attacks.request import (
 )
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected, excess
+from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.targets import (
     AttackTargets,
     attack_targets,
@@ -165,6 +166,7 @@ def rapid(
     total = permutations + len(models)
     watched = on_event or silent
     watched(Event("start", "rapid", 0, total, "training"))
+    overlap = overlap_of(files["original"], files.get("hold-out"), names, request.categorical)
     # 1. Every model of the panel predicts everybody
     attempts = []
     for done, one in enumerate(models, 1):
@@ -173,7 +175,9 @@ def rapid(
             tuple(numeric), workers,
         )  # fmt: skip
         predicted = trained.predict(asked, list(people.values()), streams.at("rapid", "model"))
-        attempts.append(_attempt(trained, predicted, people, targets, confidence, len(models)))
+        attempts.append(
+            _attempt(trained, predicted, people, targets, confidence, len(models), overlap)
+        )
         watched(Event("progress", "rapid", done, total, trained.name))
     # 2. The strongest one: beyond strangers where there are any, else by its rate
     best = max(attempts, key=_Attempt.strength)
@@ -258,6 +262,7 @@ def _attempt(
     targets: dict[str, AttackTargets],
     confidence: float,
     n_models: int,
+    overlap: str,
 ) -> _Attempt:
     share = model.request.coverage
     units = _units(model, predicted[0], people, targets, "original")
@@ -268,7 +273,7 @@ def _attempt(
         holdout_rate = strangers.rate * share
         beyond = excess(
             units.at_risk[units.comparable], strangers.at_risk[strangers.comparable], confidence,
-            n_tests=n_models, coverage=share,
+            n_tests=n_models, coverage=share, overlap=overlap,
         )  # fmt: skip
     return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from riskeval.attacks.request import (
     as_sentences,
 )
-from riskeval.attacks.shares import Excess
+from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.results import Result
 from synthpop.microdata.text import count as count_text
 from synthpop.microdata.text import percent
@@ -132,6 +132,6 @@ class Rapid(Result):
                 f"{percent(self.holdout_rate)}: the "
                 f"excess risk of participation is {100 * one.difference:+.2f} points "
                 f"({100 * one.lower:+.2f} to {100 * one.upper:+.2f}), the rest is what the keys "
-                "tell about anybody."
+                f"tell about anybody.{caution_of([one])}"
             )
         return f"{text} The limit is a choice of policy.{as_sentences(self.notes)}{self.footnote}"

@@ -115,6 +115,7 @@ def test_a_hold_out_adds_membership(original: pd.DataFrame, release: pd.DataFram
         sample_sizes={**SAMPLE_SIZES, "screen": 400},
     )
     assert found.holdout
+    assert found.no_strangers == ""
     assert 0 < found.table.loc["a", "membership"] <= 1
     copied = found.table.loc["original", "membership"]
     assert copied > found.table.loc["a", "membership"]
