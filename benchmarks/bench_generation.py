@@ -3,6 +3,7 @@
     python -m benchmarks.bench_generation            # the table of benchmarks/RESULTS.md
     python -m benchmarks.bench_generation parts      # where the time of 8 million persons goes
     python -m benchmarks.bench_generation one SCALE WORKERS [FOLDER]
+    python -m benchmarks.bench_generation totals SCALE [FOLDER]  # Anneal, Distribute
 
 Seconds are wall time of the process, imports and reading of the survey included, the median of
 three runs with warm kernel caches; the peak is its resident memory.
@@ -39,6 +40,36 @@ def one(scale: float, workers: int, folder: str | None) -> None:
 
     fitted = pipeline().fit(read_survey(), seed=1)
     print(fitted.simulate(scale=scale, workers=workers, out=folder).n_persons)
+
+
+def totals(scale: float, folder: str | None) -> None:
+    """Run a recipe that meets totals of each region and allots households to four areas of it."""
+    import resource
+
+    import pandas as pd
+
+    from benchmarks.eusilc import pipeline, read_survey
+    from synthpop import Anneal, Distribute, Margin, Pipeline
+
+    survey = read_survey()
+    frame, weight = survey.frame, survey.frame["rb050"] * scale
+    table = weight.groupby([frame["db040"], frame["rb090"]], observed=True).sum()
+    table = (table * ([1.01, 0.99] * (len(table) // 2))).rename("total").reset_index()
+    heads = survey.household_order[survey.household_offsets[:-1]]
+    households = weight.iloc[heads].groupby(frame["db040"].iloc[heads], observed=True).sum()
+    areas = pd.DataFrame(
+        [(r, f"{r} {k}", n / 4) for r, n in households.items() for k in range(4)],
+        columns=["db040", "area", "total"],
+    )
+    steps = [
+        Anneal(Margin(table), split="db040", tolerance=0.001),
+        Distribute("area", within="db040", margins=Margin(areas, level="household")),
+    ]
+    started = time.process_time()
+    fitted = Pipeline([*pipeline().stages, *steps]).fit(survey, seed=1)
+    n_persons = fitted.simulate(scale=scale, out=folder).n_persons
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"| {n_persons:,} | {time.process_time() - started:.1f} | {peak:,.0f} |", flush=True)
 
 
 def process(scale: float, workers: int, folder: str | None) -> tuple[float, float, int]:
@@ -132,6 +163,8 @@ def copy_bandwidth(n_bytes: int) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["one"]:
         one(float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
+    elif sys.argv[1:2] == ["totals"]:
+        totals(float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
     elif sys.argv[1:2] == ["parts"]:
         parts()
     else:

@@ -15,6 +15,7 @@ from synthpop.microdata.errors import Faults
 
 ALL = "all"
 FEW_VALUES = 50
+DIGITS = 4  # of numbers whose distribution is compared
 
 T = TypeVar("T")
 
@@ -128,37 +129,98 @@ def map_regions(function: Callable[[int], T], regions: Sequence[int], workers: i
     return results
 
 
-def variable_distances(
-    table: PopulationTable, used: np.ndarray, controlled: set[str]
-) -> pd.DataFrame:
-    """Return how far each variable of the result is from the input.
+Counts = dict[Any, tuple[float, float]]
+"""Persons before and after with each value of a variable; None is missing."""
+
+
+def variable_counts(table: PopulationTable, used: np.ndarray) -> dict[str, Counts]:
+    """Count the values of each variable in the input and in the result.
 
     Parameters
     ----------
     table : PopulationTable
     used : int array, shape (n_households,)
         How often each household of the input is in the result.
+
+    Notes
+    -----
+    Numbers are counted by their first four digits, so that the counts of the parts of a large
+    population stay small and can be added up.
+    """
+    times = used[table.index].astype(np.float64)
+    return {
+        str(name): _value_counts(table.frame[name], times)
+        for name in table.frame.columns
+        if name != table.household
+    }
+
+
+def _value_counts(column: pd.Series, times: np.ndarray) -> Counts:
+    if is_number(column):
+        column = pd.Series(_first_digits(column.to_numpy(dtype=np.float64, na_value=np.nan)))
+    codes, levels = encode(column)
+    position = codes.astype(np.int64) + 1
+    before = np.bincount(position, minlength=len(levels) + 1).tolist()
+    after = np.bincount(position, times, minlength=len(levels) + 1).tolist()
+    return dict(zip((None, *levels), zip(before, after, strict=True), strict=True))
+
+
+def is_number(column: pd.Series) -> bool:
+    """Return whether a column holds numbers."""
+    dtype = column.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _first_digits(values: np.ndarray) -> np.ndarray:
+    """Round numbers to their first four digits; infinite and missing ones stay."""
+    size = np.abs(values)
+    decimals = np.zeros(len(values))
+    usual = np.isfinite(values) & (size > 0)
+    decimals[usual] = DIGITS - 1 - np.floor(np.log10(size[usual]))
+    scale = 10.0 ** np.clip(decimals, -300, 300)
+    whole = (size < 10.0**DIGITS) & (values == np.rint(values))
+    return np.where(whole | ~usual, values, np.rint(values * scale) / scale)
+
+
+def added_counts(parts: Sequence[dict[str, Counts]]) -> dict[str, Counts]:
+    """Add up the counts of the parts of a population."""
+    added: dict[str, Counts] = {name: {} for name in parts[0]}
+    for part in parts:
+        for name, counts in part.items():
+            total = added[name]
+            for value, (before, after) in counts.items():
+                old, new = total.get(value, (0.0, 0.0))
+                total[value] = (old + before, new + after)
+    return added
+
+
+def variable_distances(
+    counts: dict[str, Counts], numeric: set[str], controlled: set[str]
+) -> pd.DataFrame:
+    """Return how far each variable of the result is from the input.
+
+    Parameters
+    ----------
+    counts : dict
+        What `variable_counts` gives.
+    numeric : set of str
+        Variables that are numbers.
     controlled : set of str
         Variables that a margin controls.
     """
-    times = used[table.index].astype(np.float64)
-    rows = []
-    for name in table.frame.columns:
-        if name == table.household:
-            continue
-        measure, distance = _distance(table.frame[name], times)
-        rows.append((str(name), measure, distance, name in controlled))
+    rows = [
+        (name, *_distance(values, name in numeric), name in controlled)
+        for name, values in counts.items()
+    ]
     return pd.DataFrame(rows, columns=["variable", "measure", "distance", "controlled"])
 
 
-def _distance(column: pd.Series, times: np.ndarray) -> tuple[str, float]:
-    """Distance between a column and itself with every row counted `times`."""
-    codes, levels = encode(column)
-    position = codes.astype(np.int64) + 1
-    n = len(levels) + 1
-    old = np.bincount(position, minlength=n) / len(times)
-    new = np.bincount(position, times, minlength=n) / max(times.sum(), 1.0)
-    numeric = pd.api.types.is_numeric_dtype(column.dtype) and n > FEW_VALUES
-    if numeric:  # the levels are sorted
-        return "largest difference of F", float(np.abs(np.cumsum(new - old)).max())
-    return "total variation", float(np.abs(new - old).sum() / 2.0)
+def _distance(counts: Counts, numeric: bool) -> tuple[str, float]:
+    """Return the distance between the values before and after."""
+    by_size = numeric and len(counts) > FEW_VALUES
+    values = sorted(counts, key=lambda v: -np.inf if v is None else v) if by_size else list(counts)
+    table = np.array([counts[value] for value in values])
+    before, after = (table / np.maximum(table.sum(axis=0), 1.0)).T
+    if by_size:
+        return "largest difference of F", float(np.abs(np.cumsum(after - before)).max())
+    return "total variation", float(np.abs(after - before).sum() / 2.0)

@@ -41,6 +41,7 @@ def match_margin(
     faults: Faults,
     household_index: np.ndarray | None,
     keep_all: bool,
+    part: bool,
 ) -> _Matched:
     """Find the cells of a margin in a table of persons; note what is wrong with them."""
     n_persons, n_cells = len(frame), len(margin.frame)
@@ -76,7 +77,7 @@ def match_margin(
             filled = np.nan_to_num(values, nan=-np.inf)
             _check_constant(filled, household_index, margin, margin.variable, faults)
     if keep_all:
-        if (cell < 0).all():
+        if (cell < 0).all() and not part:
             what = f"no category of {', '.join(margin.columns)} occurs in the data as given"
             faults.add(margin.label, what, remedy=_levels_there(margin, codings))
         return _Matched(cell, values, margin.targets, margin.cell_labels(), keys)

@@ -199,6 +199,7 @@ def resolve_margins(
     *,
     household_index: np.ndarray | None,
     keep_all: bool = False,
+    part: bool = False,
 ) -> Controls | None:
     """Match margins with the persons of a frame; note what does not fit.
 
@@ -213,6 +214,8 @@ def resolve_margins(
     keep_all : bool
         Keep every cell as a control, also those that nobody is in and those with a total of zero:
         right where households are exchanged instead of weighted.
+    part : bool
+        The frame is a part of the population: nobody of it need be in a margin.
 
     Returns
     -------
@@ -223,27 +226,27 @@ def resolve_margins(
     if not fine:
         return None
     parts = [
-        match_margin(frame, margin, codings, faults, household_index, keep_all)
+        match_margin(frame, margin, codings, faults, household_index, keep_all, part)
         for margin in margins
     ]
     offset, cells = 0, []
-    for part in parts:
-        cell = part.cell
+    for one in parts:
+        cell = one.cell
         cells.append(np.where(cell >= 0, cell + np.int32(offset), np.int32(-1)))
-        offset += len(part.targets)
-    count = [len(part.targets) for part in parts]
+        offset += len(one.targets)
+    count = [len(one.targets) for one in parts]
     importance = [np.inf if m.importance is None else float(m.importance) for m in margins]
     return Controls(
         cells=cells,
-        values=[part.values for part in parts],
+        values=[one.values for one in parts],
         household_level=[m.level == "household" for m in margins],
         names=_distinct([m.label for m in margins]),
         margin=np.repeat(np.arange(len(margins)), count),
-        labels=[label for part in parts for label in part.labels],
-        targets=np.concatenate([part.targets for part in parts]),
+        labels=[label for one in parts for label in one.labels],
+        targets=np.concatenate([one.targets for one in parts]),
         importance=np.repeat(importance, count),
         columns=[m.columns for m in margins],
-        keys=[part.keys for part in parts],
+        keys=[one.keys for one in parts],
         variables=[m.variable for m in margins],
     )
 

@@ -15,9 +15,9 @@ from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.places import Place
 from synthpop.pipeline.engines import Workers, map_blocks
 from synthpop.pipeline.postprocess import (
+    PopulationSteps,
     completed,
-    finish_population,
-    write_population,
+    parts_of,
 )
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
@@ -26,7 +26,12 @@ from synthpop.population.manifest import BlockRecord, Manifest, SampleRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
 from synthpop.population.run_identity import RunIdentity, StoredRoles
-from synthpop.population.storage import fallbacks_of, read_manifest, write_manifest
+from synthpop.population.storage import (
+    fallbacks_of,
+    read_manifest,
+    remove_other_parts,
+    write_manifest,
+)
 from synthpop.stages.blocks import BlockPlan
 
 if TYPE_CHECKING:
@@ -47,26 +52,33 @@ class Run:
 
     def in_memory(self) -> Population:
         """Simulate the blocks; the population is held in memory."""
+        notes: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
+        columns = self._columns_of(self.plans, notes)
+        blocks = [BlockRecord(plan.n_households, plan.n_persons) for plan in self.plans]
+        return Population(self._manifest(blocks, notes), columns=columns)
+
+    def _columns_of(
+        self, plans: Sequence[BlockPlan], notes: list[Fallback], done: int = 0
+    ) -> dict[str, np.ndarray]:
+        """Simulate blocks that follow each other, `done` of the run before them."""
         starts, total = {}, 0
-        for plan in self.plans:
+        for plan in plans:
             starts[plan.stratum, plan.number] = total
             total += plan.n_persons
         columns = {f.name: np.empty(total, dtype=f.dtype) for f in self.recipe.fields}
-        notes: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
         if isinstance(self.workers, int):
             fill = partial(_fill, self.recipe, columns, starts)
         else:  # other processes cannot write into our arrays
             fill = partial(simulate_block, self.recipe)
-        for done, result in enumerate(map_blocks(fill, self.plans, self.workers), 1):
+        for number, result in enumerate(map_blocks(fill, plans, self.workers), done + 1):
             if isinstance(result, Simulated):
                 _copy(result, columns, starts)
                 result = result.fallbacks
             notes.extend(result)
-            self.listener(Event("progress", "simulate", done, len(self.plans)))
+            self.listener(Event("progress", "simulate", number, len(self.plans)))
         for values in columns.values():
             values.flags.writeable = False
-        blocks = [BlockRecord(plan.n_households, plan.n_persons) for plan in self.plans]
-        return Population(self._manifest(blocks, notes), columns=columns)
+        return columns
 
     def to_folder(self, root: Place, token: str) -> Population:
         """Simulate the blocks that a folder lacks, and write them there."""
@@ -89,26 +101,48 @@ class Run:
         return Population(new, path=root)
 
     def finished(self, root: Place | None, seed: int, rows_per_block: int) -> Population:
-        """Simulate in memory, run the population stages, and write where a folder is given."""
+        """Simulate, run the population stages, and write where a folder is given.
+
+        In memory everybody is one part; for a folder as few strata as the steps allow.
+        """
+        if root is not None and (population := completed(root)) is not None:
+            return population
+        notes: list[Fallback] = [*self.fitted.fallbacks, *self.notes]
+        n_households = sum(plan.n_households for plan in self.plans)
+        n_persons = sum(plan.n_persons for plan in self.plans)
+        steps = PopulationSteps(
+            self.fitted.population_stages, self.recipe, self.fitted.places, seed, rows_per_block,
+            self.workers, self.listener, largest_id=2 * n_persons,
+        )  # fmt: skip
+        parts = [self.plans]
         if root is not None:
-            population = completed(root)
-            if population is not None:
-                return population
-        layout = self.recipe.layout
-        population = finish_population(
-            self.in_memory(),
-            self.fitted.population_stages,
-            layout,
-            recipe=self.recipe,
-            places=self.fitted.places,
-            seed=seed,
-            rows_per_block=rows_per_block,
-            workers=self.workers,
-            on_event=self.listener,
+            parts = parts_of(self.plans, self.fitted.population_stages, self.recipe.layout)
+        blocks: list[BlockRecord] = []
+        manifest, done = self._manifest([], []), 0
+        for plans in parts:
+            columns = self._columns_of(plans, notes, done)
+            done += len(plans)
+            strata = steps.run(columns, notes, part=len(parts) > 1)
+            del columns
+            if root is None:
+                blocks = strata.blocks(rows_per_block)
+                continue
+            for block in strata.write(root, manifest, rows_per_block):
+                blocks.append(block)
+                total = max(len(self.plans), len(blocks))
+                self.listener(Event("progress", "write", len(blocks), total, block.file))
+        manifest = replace(
+            manifest,
+            columns=tuple(strata.fields.values()),
+            blocks=tuple(blocks),
+            fallbacks=merge_fallbacks(notes),
+            finished=steps.record(n_persons, n_households),
         )
         if root is None:
-            return population
-        return write_population(population, layout, root, rows_per_block, self.listener)
+            return Population(manifest, columns=strata.columns)
+        remove_other_parts(root, {block.file for block in blocks})
+        write_manifest(root, manifest)
+        return Population(manifest, path=root)
 
     def _manifest(self, blocks: list[BlockRecord], notes: Sequence[Fallback]) -> Manifest:
         layout, survey = self.recipe.layout, self.fitted.survey

@@ -27,15 +27,26 @@ from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.native import same_library
 from synthpop.microdata.streams import Streams, resolve_seed
 from synthpop.stages.annealing_regions import (
+    check_scale,
     check_search,
     check_sizes,
     control_regions,
+    note_absent_region,
     regions_of,
     search_regions,
     with_outside_donors,
 )
-from synthpop.stages.annealing_result import COPIES_WARNED, Annealed, annealed_of, thinned
+from synthpop.stages.annealing_result import (
+    COPIES_WARNED,
+    Annealed,
+    RegionsSearched,
+    annealed_of,
+    annealed_persons,
+    regions_searched,
+    thinned,
+)
 from synthpop.stages.population_stages import (
+    SHOWN,
     Finished,
     PopulationStage,
     Prospect,
@@ -51,9 +62,11 @@ from synthpop.stages.population_stages import (
 class Anneal(PopulationStage):
     """Exchange whole households until margins over persons and households are met together.
 
-    In a recipe it works on the whole population, which is held in memory then; the steps after it
-    draw for the households that it leaves. After `Distribute`, households that are exchanged
-    bring their area with them: split by the area, or give the areas' totals among the margins.
+    In a recipe it works on the finished population, and the steps after it draw for the households
+    that it leaves. Split by the strata, without `split_upper`, a population that is written to a
+    folder is held in memory a few strata at a time, else as a whole. After `Distribute`, households
+    that are exchanged bring their area with them: split by the area, or give the areas' totals
+    among the margins.
 
     Parameters
     ----------
@@ -128,6 +141,11 @@ class Anneal(PopulationStage):
         names = [item.name for item in fields(Search)]
         return Search(**{name: getattr(self, name) for name in names})
 
+    @property
+    def region(self) -> str | None:
+        """Column by whose values the step works apart; None where it needs everybody."""
+        return self.split if self.split_upper is None else None
+
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         own_faults = Faults(self.label)
@@ -165,10 +183,39 @@ class Anneal(PopulationStage):
         workers: int,
         seed: int,
         on_event: Listener | None,
+        part: bool = False,
     ) -> Finished:
-        """Recalibrate the population of a recipe; the record has the numbers that verify it."""
-        result = self.run(frame, household=household, workers=workers, seed=seed, on_event=on_event)
-        record = {
+        """Recalibrate the population of a recipe, or a part of it."""
+        faults = Faults("anneal")
+        table = take_table(frame, household, self.split, faults)
+        searched = self._searched(table, faults, workers, seed, on_event, part)
+        places = {} if searched.places is None else {str(self.split): searched.places}
+        return Finished(searched.rows, {}, searched, places)
+
+    def joined(self, results: Sequence[RegionsSearched], seed: int) -> Annealed:
+        """Return the result for the whole population from those of its parts.
+
+        Raises
+        ------
+        InputError
+            Totals of another population, as far as they do not show in a part.
+        """
+        result = annealed_of(results, self.tolerance, seed)
+        faults = Faults("anneal")
+        if len(results) > 1:
+            absent = result.margins[
+                result.margins["region"].isna() & (result.margins["target"] > 0)
+            ]
+            for row in absent.iloc[:SHOWN].to_dict("records"):
+                note_absent_region(f"{row['margin']}: {row['cell']}", row["target"], faults)
+            now, asked = (sum(part.households[k] for part in results) for k in (0, 1))
+            check_scale(now, asked, faults)
+        faults.raise_if_any()
+        return result
+
+    def record(self, result: Annealed) -> dict[str, Any]:
+        """Return the numbers that verify a result, for a manifest."""
+        return {
             "summary": result.summary(),
             "converged": result.converged,
             "tolerance": result.tolerance,
@@ -181,12 +228,17 @@ class Anneal(PopulationStage):
             "distances": as_lists(result.distances),
             "n_copies": result.n_copies,
         }
-        places = {} if result.places is None else {str(self.split): result.places}
-        return Finished(result.sources, {}, record, places)
 
-    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+    def warn(self, result: Annealed, last: bool = True) -> None:
+        """Warn of totals that are not met, and of copies where no later step draws for them."""
+        if not result.converged:
+            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=4)
+        if last and result.n_copies > COPIES_WARNED * result.regions["households"].sum():
+            warnings.warn(SparseDataWarning(result.copies_text()), stacklevel=4)
+
+    def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
         """Count the cells of the margins in a population."""
-        return cell_counts(frame, margin_list(self.margins), household)
+        return cell_counts(frame, margin_list(self.margins), household, part)
 
     def run(
         self,
@@ -205,13 +257,29 @@ class Anneal(PopulationStage):
         table = take_table(population, household, self.split, faults)
         if person is not None:
             check_columns(faults, table.frame, [person], "person")
+        searched = self._searched(table, faults, workers, seed, on_event)
+        data = annealed_persons(table, searched, person, self.split)
+        result = annealed_of([searched], self.tolerance, seed, data)
+        self.warn(result)
+        return result
+
+    def _searched(
+        self,
+        table: PopulationTable,
+        faults: Faults,
+        workers: int,
+        seed: int,
+        on_event: Listener | None,
+        part: bool = False,
+    ) -> RegionsSearched:
+        """Search in each region of a population, or of a part of it."""
         margins = margin_list(self.margins)
         controls = resolve_margins(
-            table.frame, margins, faults, household_index=table.index, keep_all=True
+            table.frame, margins, faults, household_index=table.index, keep_all=True, part=part
         )
         faults.raise_if_any()
         assert controls is not None
-        region_of_control = control_regions(controls, table, self.split, faults)
+        region_of_control = control_regions(controls, table, self.split, faults, part)
         faults.raise_if_any()
         matrix = constraint_matrix(
             controls.cells,
@@ -227,20 +295,14 @@ class Anneal(PopulationStage):
             regions = with_outside_donors(
                 regions, table, margins, region_of_control, self.split, upper, self.max_copies
             )
-        check_sizes(regions, self.max_copies, table.levels, faults)
+        households = check_sizes(regions, self.max_copies, table.levels, faults)
+        if not part:
+            check_scale(*households, faults)
         faults.raise_if_any()
-        searched = search_regions(
+        searches = search_regions(
             table, regions, self.search, Streams(seed), workers, on_event or silent
         )
-        result = annealed_of(
-            table, controls, matrix, region_of_control, searched, self.tolerance, seed, person,
-            self.split,
-        )  # fmt: skip
-        if not result.converged:
-            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=3)
-        if result.n_copies > COPIES_WARNED * result.regions["households"].sum():
-            warnings.warn(SparseDataWarning(result.copies_text()), stacklevel=3)
-        return result
+        return regions_searched(table, controls, matrix, region_of_control, searches, households)
 
     def _larger_areas(self, table: PopulationTable, faults: Faults) -> np.ndarray:
         """Return the larger area of each household."""

@@ -54,9 +54,16 @@ def check_search(search: Search, workers: int, faults: Faults) -> None:
 
 
 def control_regions(
-    controls: Controls, table: PopulationTable, split: str | None, faults: Faults
+    controls: Controls,
+    table: PopulationTable,
+    split: str | None,
+    faults: Faults,
+    part: bool = False,
 ) -> np.ndarray:
-    """Return the region of each control; note margins and totals that belong to none."""
+    """Return the region of each control, -1 where it has no household; note faults.
+
+    In a part of a population other regions are no fault.
+    """
     if split is None:
         return np.zeros(len(controls.targets), dtype=np.int64)
     parts = []
@@ -70,10 +77,16 @@ def control_regions(
             parts.append(controls.keys[m][:, columns.index(split)])
     regions = np.concatenate(parts)
     present = np.isin(regions, table.region)
-    for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
-        what = f"total {number_text(controls.targets[k], 6)}, but the population has no such region"
-        faults.add(controls.label(int(k)), what, remedy="Leave it out, or rename the region.")
+    if not part:
+        for k in np.flatnonzero(~present & (controls.targets > 0))[:SHOWN]:
+            note_absent_region(controls.label(int(k)), controls.targets[k], faults)
     return np.where(present, regions, -1)
+
+
+def note_absent_region(label: str, total: float, faults: Faults) -> None:
+    """Note a total of a region that the population does not have."""
+    what = f"total {number_text(total, 6)}, but the population has no such region"
+    faults.add(label, what, remedy="Leave it out, or rename the region.")
 
 
 def regions_of(
@@ -163,8 +176,8 @@ def check_sizes(
     max_copies: int,
     levels: Sequence[Any],
     faults: Faults,
-) -> None:
-    """Note totals that are those of a population of another size."""
+) -> tuple[int, int]:
+    """Return the households now and those asked for; note regions that ask for too many."""
     now = asked = 0
     for number, (_, region) in regions.items():
         if region is None or not (region.counting.any() or region.of_households.any()):
@@ -182,6 +195,11 @@ def check_sizes(
             )
             remedy = "Simulate a larger population, join regions, or give a larger max_copies."
             faults.add(f"region {levels[number]}", what, remedy=remedy)
+    return now, asked
+
+
+def check_scale(now: int, asked: int, faults: Faults) -> None:
+    """Note totals that are those of a population of another size."""
     if now and not SMALLEST_RATIO <= asked / now <= LARGEST_RATIO:
         what = (
             f"the known totals ask for {plural(asked, 'household')}, the population has "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,12 @@ import numpy as np
 import pandas as pd
 
 from synthpop.annealing.population_table import (
+    Counts,
     PopulationTable,
+    added_counts,
     expand,
+    is_number,
+    variable_counts,
     variable_distances,
 )
 from synthpop.annealing.search import (
@@ -152,30 +157,60 @@ def thinned(trace: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else trace
 
 
-def annealed_of(
+@dataclass(frozen=True, slots=True)
+class RegionsSearched:
+    """What the searches gave in the regions of a population, or of a part of it.
+
+    Attributes
+    ----------
+    rows, places : int64 arrays or None
+        As ``sources`` and ``places`` of `Annealed`.
+    sizes : int array, shape (n_households of the result,)
+    cells, regions, trace : DataFrame
+        As in `Annealed`; cells of regions that are elsewhere have no region and count 0.
+    counts : dict
+        Persons with each value of each variable before and after.
+    numeric, controlled : set of str
+        Variables that are numbers; that a margin controls.
+    households : (int, int)
+        Households before, and those that the totals ask for.
+    """
+
+    rows: np.ndarray
+    places: np.ndarray | None
+    sizes: np.ndarray
+    cells: pd.DataFrame
+    regions: pd.DataFrame
+    trace: pd.DataFrame
+    counts: dict[str, Counts]
+    numeric: set[str]
+    controlled: set[str]
+    households: tuple[int, int]
+
+
+def regions_searched(
     table: PopulationTable,
     controls: Controls,
     matrix: Any,
     region_of_control: np.ndarray,
-    found: dict[int, tuple[np.ndarray, Exchanged | None]],
-    tolerance: float,
-    seed: int,
-    person: str | None,
-    split: str | None,
-) -> Annealed:
-    """Return the result of the searches in all regions."""
-    donors = np.concatenate([rows for rows, _ in found.values()])
+    searches: dict[int, tuple[np.ndarray, Exchanged | None]],
+    households: tuple[int, int],
+) -> RegionsSearched:
+    """Return what the searches in all regions of a table gave."""
+    donors = np.concatenate([rows for rows, _ in searches.values()])
     used = np.bincount(donors, minlength=len(table.sizes))
     before = np.asarray(matrix.T @ np.ones(len(used))).reshape(-1)
     achieved = np.zeros(len(before))
-    for number, (_, search) in found.items():
+    for number, (_, search) in searches.items():
         if search is not None:
             achieved[region_of_control == number] = search.achieved
     cells = pd.DataFrame(
         {
             "margin": [controls.names[m] for m in controls.margin],
             "cell": controls.labels,
-            "region": [table.levels[r] if r >= 0 else None for r in region_of_control],
+            "region": pd.Series(
+                [table.levels[r] if r >= 0 else None for r in region_of_control], dtype=object
+            ),
             "level": [
                 "household" if controls.household_level[m] else "person" for m in controls.margin
             ],
@@ -186,30 +221,67 @@ def annealed_of(
         }
     )
     controlled = {name for columns in controls.columns for name in columns}
-    controlled |= {name for name in controls.variables if name is not None}
-    regions, traces = _region_tables(table, cells, region_of_control, found)
+    regions, traces = _region_tables(table, cells, region_of_control, searches)
     sources = expand(table, donors)
-    data = table.frame.take(sources).reset_index(drop=True)
-    sizes = table.sizes[donors]
-    places = _places(table, found, donors, sources)
-    if places is not None and split is not None:
-        data[split] = table.frame[split].take(places).reset_index(drop=True)
-    if table.household is not None:
-        data[table.household] = np.repeat(np.arange(1, len(donors) + 1), sizes)
-    if person is not None and not table.frame[person].duplicated().any():
-        data[person] = np.arange(1, len(data) + 1)
-    return Annealed(
-        data=data,
-        sources=sources,
-        places=places,
-        margins=cells,
+    return RegionsSearched(
+        rows=sources,
+        places=_places(table, searches, donors, sources),
+        sizes=table.sizes[donors],
+        cells=cells,
         regions=regions,
         trace=traces,
-        distances=variable_distances(table, used, controlled),
+        counts=variable_counts(table, used),
+        numeric={str(name) for name in table.frame if is_number(table.frame[name])},
+        controlled=controlled | {name for name in controls.variables if name is not None},
+        households=households,
+    )
+
+
+def annealed_of(
+    parts: Sequence[RegionsSearched],
+    tolerance: float,
+    seed: int,
+    data: pd.DataFrame | None = None,
+) -> Annealed:
+    """Return the result for a population, or for several parts of one without its persons."""
+    first = parts[0]
+    cells = first.cells.copy()
+    for part in parts[1:]:
+        cells["region"] = cells["region"].where(cells["region"].notna(), part.cells["region"])
+        for name in ("before", "achieved"):
+            cells[name] += part.cells[name]
+        cells["difference"] = cells["achieved"] - cells["target"]
+    cells["region"] = cells["region"].infer_objects()
+    regions = pd.concat([part.regions for part in parts], ignore_index=True)
+    traces = [part.trace for part in parts if len(part.trace)] or [first.trace]
+    counts = first.counts if len(parts) == 1 else added_counts([part.counts for part in parts])
+    return Annealed(
+        data=pd.DataFrame() if data is None else data,
+        sources=first.rows,
+        places=first.places,
+        margins=cells,
+        regions=regions,
+        trace=pd.concat(traces, ignore_index=True),
+        distances=variable_distances(counts, first.numeric, first.controlled),
         converged=bool(regions["converged"].all()),
         tolerance=tolerance,
         seed=seed,
     )
+
+
+def annealed_persons(
+    table: PopulationTable, searched: RegionsSearched, person: str | None, split: str | None
+) -> pd.DataFrame:
+    """Return the persons of the result; households, and persons where asked, numbered again."""
+    data = table.frame.take(searched.rows).reset_index(drop=True)
+    if searched.places is not None and split is not None:
+        data[split] = table.frame[split].take(searched.places).reset_index(drop=True)
+    if table.household is not None:
+        households = np.arange(1, len(searched.sizes) + 1)
+        data[table.household] = np.repeat(households, searched.sizes)
+    if person is not None and not table.frame[person].duplicated().any():
+        data[person] = np.arange(1, len(data) + 1)
+    return data
 
 
 def _places(

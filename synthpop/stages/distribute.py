@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.annealing.population_table import take_table
+from synthpop.annealing.population_table import PopulationTable, take_table
 from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Margin, margin_list, resolve_margins
 from synthpop.microdata.codes import level_text
-from synthpop.microdata.errors import Faults
+from synthpop.microdata.dataset import encode_column
+from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.events import Listener, silent
 from synthpop.microdata.methods import keep_copies
 from synthpop.microdata.parameters import Whole, check
 from synthpop.microdata.streams import Streams, resolve_seed
-from synthpop.stages.distribute_plan import AreaPlan, Distributed, collapse
+from synthpop.stages.distribute_plan import (
+    AreaPlan,
+    Distributed,
+    all_areas,
+    collapse,
+    note_absent,
+)
 from synthpop.stages.population_stages import (
     Finished,
     PopulationStage,
@@ -35,8 +43,9 @@ from synthpop.stages.population_stages import (
 class Distribute(PopulationStage):
     """Give every household of a region one of the small areas of that region.
 
-    In a recipe it works on the whole population, which is held in memory then; it comes behind the
-    steps whose variables its tables name.
+    In a recipe it comes behind the steps whose variables its tables name. Within the strata, a
+    population that is written to a folder is held in memory a few strata at a time, else as a
+    whole.
 
     Parameters
     ----------
@@ -80,6 +89,11 @@ class Distribute(PopulationStage):
         """Names of the columns that the stage makes."""
         return (self.name,)
 
+    @property
+    def region(self) -> str | None:
+        """Column by whose values the step works apart."""
+        return self.within
+
     def expect(self, faults: Faults, prospect: Prospect) -> None:
         """Note everything in the options that cannot work, before anything is computed."""
         _check_options(self, faults, self.label)
@@ -112,10 +126,48 @@ class Distribute(PopulationStage):
         workers: int,
         seed: int,
         on_event: Listener | None,
+        part: bool = False,
     ) -> Finished:
-        """Distribute the population of a recipe; the record has the numbers that verify it."""
-        result = self.run(frame, household=household, workers=workers, seed=seed, on_event=on_event)
-        record = {
+        """Distribute the population of a recipe, or a part of it."""
+        faults = Faults("distribute")
+        table = take_table(frame, household, self.within, faults)
+        result = self._distributed(table, faults, workers, seed, on_event, part)
+        areas = result.data[self.name]
+        if isinstance(areas.dtype, pd.CategoricalDtype):
+            column = encode_column(areas)
+        else:  # the type that holds the areas of all regions
+            every = all_areas(margin_list(self.margins), self.name, self.within)
+            field = encode_column(pd.Series(every, name=self.name))[0]
+            column = field, areas.to_numpy(dtype=field.dtype)
+        return Finished(None, {self.name: column}, replace(result, data=pd.DataFrame()))
+
+    def joined(self, results: Sequence[Distributed], seed: int) -> Distributed:
+        """Return the result for the whole population from those of its parts.
+
+        Raises
+        ------
+        InputError
+            Totals of regions that the population does not have.
+        """
+        cells = pd.concat([result.margins for result in results], ignore_index=True)
+        levels = {level_text(region) for region in cells["region"]}
+        faults = Faults("distribute")
+        for margin in margin_list(self.margins):
+            given = margin.frame[self.within][margin.targets > 0]
+            for value in dict.fromkeys(given.astype(object)):
+                if level_text(value) not in levels:
+                    note_absent(f"{margin.label}: {self.within}={value}", faults)
+        faults.raise_if_any()
+        return replace(
+            results[0],
+            margins=cells,
+            converged=all(result.converged for result in results),
+            proposals=sum(result.proposals for result in results),
+        )
+
+    def record(self, result: Distributed) -> dict[str, Any]:
+        """Return the numbers that verify a result, for a manifest."""
+        return {
             "summary": result.summary(),
             "converged": result.converged,
             "tolerance": result.tolerance,
@@ -123,11 +175,15 @@ class Distribute(PopulationStage):
             "gap": float(result.margins["difference"].abs().sum()),
             "margins": as_lists(result.margins),
         }
-        return Finished(None, {self.name: result.data[self.name]}, record)
 
-    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+    def warn(self, result: Distributed, last: bool = True) -> None:
+        """Warn of totals that are not met."""
+        if not result.converged:
+            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=4)
+
+    def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
         """Count the cells of the margins in a population that has the areas."""
-        return cell_counts(frame, margin_list(self.margins), household)
+        return cell_counts(frame, margin_list(self.margins), household, part)
 
     def run(
         self,
@@ -144,6 +200,20 @@ class Distribute(PopulationStage):
         _check_options(self, faults)
         check(faults, {"workers": Whole(1)}, {"workers": workers})
         table = take_table(population, household, self.within, faults)
+        result = self._distributed(table, faults, workers, seed, on_event)
+        self.warn(result)
+        return result
+
+    def _distributed(
+        self,
+        table: PopulationTable,
+        faults: Faults,
+        workers: int,
+        seed: int,
+        on_event: Listener | None,
+        part: bool = False,
+    ) -> Distributed:
+        """Allot the households of a population, or of a part of it."""
         if self.name in table.frame.columns:
             remedy = "Choose another name for the areas."
             faults.add(self.name, "is already a column", remedy=remedy)
@@ -153,13 +223,13 @@ class Distribute(PopulationStage):
         faults.raise_if_any()
         collapsed = [collapse(margin, self.name) for margin in items]
         controls = resolve_margins(
-            table.frame, collapsed, faults, household_index=table.index, keep_all=True
+            table.frame, collapsed, faults, household_index=table.index, keep_all=True, part=part
         )
         faults.raise_if_any()
         assert controls is not None
         search = Search(self.tolerance, max_proposals=self.max_proposals)
         plan = AreaPlan(table, items, collapsed, controls, self.name, self.within, search)
-        plan.check(faults)
+        plan.check(faults, part)
         faults.raise_if_any()
         return plan.run(Streams(seed), workers, seed, on_event or silent)
 

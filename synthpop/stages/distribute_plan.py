@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,8 @@ from synthpop.annealing.population_table import PopulationTable, map_regions
 from synthpop.annealing.search import Search
 from synthpop.calibration.margins import Controls, Margin
 from synthpop.calibration.problem import constraint_matrix
-from synthpop.microdata.errors import ConvergenceWarning, Faults
+from synthpop.microdata.codes import level_text
+from synthpop.microdata.errors import Faults
 from synthpop.microdata.events import Event, Listener
 from synthpop.microdata.results import Result
 from synthpop.microdata.streams import Streams
@@ -67,17 +68,16 @@ class AreaPlan:
                 areas.setdefault(region, {})[area] = None
         return {region: list(names) for region, names in areas.items()}
 
-    def check(self, faults: Faults) -> None:
-        """Note regions and cells that cannot be met."""
+    def check(self, faults: Faults, part: bool = False) -> None:
+        """Note regions and cells that cannot be met; in a part, other regions are no fault."""
         for number in np.unique(self.table.region):
             level = self.table.levels[number]
             if int(number) not in self.areas:
                 what = f"region {level!r} has no area in any table"
                 faults.add(self.within, what, remedy="Give its areas.")
         for k in np.flatnonzero(~np.isin(self.region_of_control, self.table.region)):
-            if self.controls.targets[k] > 0:
-                remedy = "Leave it out, or rename the region."
-                faults.add(self.controls.label(int(k)), "no such region in the data", remedy=remedy)
+            if self.controls.targets[k] > 0 and not part:
+                note_absent(self.controls.label(int(k)), faults)
         present = np.zeros(len(self.controls.targets))
         for cells in self.controls.cells:
             present += np.bincount(cells[cells >= 0], minlength=len(present))
@@ -108,7 +108,7 @@ class AreaPlan:
             name = str(table.levels[part.number])
             listener(Event("progress", "distribute", done, len(numbers), name))
         cells = pd.concat([regions[number].cells for number in numbers], ignore_index=True)
-        result = Distributed(
+        return Distributed(
             data=table.frame.assign(**{self.name: self._column(regions)}),
             margins=cells,
             converged=all(part.converged for part in regions.values()),
@@ -116,9 +116,6 @@ class AreaPlan:
             proposals=sum(part.proposals for part in regions.values()),
             seed=seed,
         )
-        if not result.converged:
-            warnings.warn(ConvergenceWarning(result.summary()), stacklevel=3)
-        return result
 
     def _region(self, number: int, matrix: Any, rng: np.random.Generator) -> _Region:
         rows = np.flatnonzero(self.table.region == number)
@@ -194,7 +191,7 @@ class AreaPlan:
 
     def _column(self, regions: dict[int, _Region]) -> Any:
         """Return the area of each person; text areas as a categorical."""
-        levels = list(dict.fromkeys(area for areas in self.areas.values() for area in areas))
+        levels = all_areas(self.margins, self.name, self.within)
         position = {area: i for i, area in enumerate(levels)}
         codes = np.zeros(len(self.table.sizes), dtype=np.int64)
         for number, part in regions.items():
@@ -204,6 +201,22 @@ class AreaPlan:
         if all(isinstance(area, (int, np.integer)) for area in levels):
             return np.asarray(levels)[codes]
         return pd.Categorical.from_codes(codes, pd.Index(levels))
+
+
+def all_areas(margins: Sequence[Margin], name: str, within: str) -> list[Any]:
+    """Return the areas of all regions of the tables, region by region."""
+    regions: dict[str, dict[Any, None]] = {}
+    for margin in margins:
+        columns = (margin.frame[column].astype(object) for column in (within, name))
+        for region, area in zip(*columns, strict=True):
+            regions.setdefault(level_text(region), {})[area] = None
+    return list(dict.fromkeys(area for areas in regions.values() for area in areas))
+
+
+def note_absent(label: str, faults: Faults) -> None:
+    """Note totals of a region that the population does not have."""
+    remedy = "Leave it out, or rename the region."
+    faults.add(label, "no such region in the data", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,17 +55,17 @@ class Finished:
     rows : int64 array, shape (n_persons of the result,), or None
         Row of the input that each person is a copy of, members of a household side by side; None
         where the persons stay as they are.
-    columns : dict of Series or arrays
+    columns : dict of (Field, array)
         New columns, in the order of the input.
-    record : dict
-        For the manifest: summary, converged, tables as lists of columns.
+    result : object
+        What verifies it, for `PopulationStage.joined`.
     taken : dict of int64 arrays, shape (n_persons of the result,)
         Columns whose values come from other rows of the input than `rows`, and from which.
     """
 
     rows: np.ndarray | None
-    columns: Mapping[str, Any]
-    record: dict[str, Any]
+    columns: Mapping[str, tuple[Field, np.ndarray]]
+    result: Any
     taken: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -97,11 +97,29 @@ class PopulationStage(ABC):
         workers: int,
         seed: int,
         on_event: Listener | None,
+        part: bool = False,
     ) -> Finished:
-        """Change a whole population; one row a person."""
+        """Change a population, or whole regions of one (`part`); one row a person."""
+
+    @property
+    @abstractmethod
+    def region(self) -> str | None:
+        """Column by whose values the step works apart; None where it needs everybody."""
 
     @abstractmethod
-    def count(self, frame: pd.DataFrame, household: str | None) -> pd.DataFrame:
+    def joined(self, results: Sequence[Any], seed: int) -> Any:
+        """Return the result for the whole population from those of its parts."""
+
+    @abstractmethod
+    def record(self, result: Any) -> dict[str, Any]:
+        """Return what verifies a result: summary, converged, tables as lists of columns."""
+
+    @abstractmethod
+    def warn(self, result: Any, last: bool = True) -> None:
+        """Warn of what a result lacks; `last`: no step follows that draws anew."""
+
+    @abstractmethod
+    def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
         """Count the cells of the margins in a population, as `cell_counts` does."""
 
 
@@ -229,7 +247,7 @@ def known_levels(schema: Schema) -> dict[str, tuple[Any, ...]]:
 
 
 def cell_counts(
-    frame: pd.DataFrame, margins: Sequence[Margin], household: str | None
+    frame: pd.DataFrame, margins: Sequence[Margin], household: str | None, part: bool = False
 ) -> pd.DataFrame:
     """Count the cells of margins in a population, once more and in the plainest way.
 
@@ -239,6 +257,8 @@ def cell_counts(
     margins : sequence of Margin
     household : str or None
         Column of household ids.
+    part : bool
+        The frame is a part of the population.
 
     Returns
     -------
@@ -254,7 +274,9 @@ def cell_counts(
     """
     faults = Faults("margins")
     index = np.arange(len(frame)) if household is None else pd.factorize(frame[household])[0]
-    controls = resolve_margins(frame, margins, faults, household_index=index, keep_all=True)
+    controls = resolve_margins(
+        frame, margins, faults, household_index=index, keep_all=True, part=part
+    )
     if controls is None or faults:
         raise InputError(faults.subject, faults.found)
     first = ~pd.Series(index).duplicated().to_numpy()

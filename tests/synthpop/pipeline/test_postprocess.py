@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import synthpop.pipeline.postprocess as postprocess
 import synthpop.pipeline.run as run_module
 import synthpop.population.storage as storage
 from synthpop import (
@@ -33,7 +34,8 @@ from synthpop import (
 from synthpop.heaping import whipple_index
 from synthpop.microdata.dataset import Field
 from synthpop.microdata.errors import ConvergenceWarning, InputError, OutputError, RunFileError
-from synthpop.pipeline.postprocess import row_blocks, seed_of, threads
+from synthpop.pipeline.postprocess import seed_of
+from synthpop.pipeline.whole_strata import row_blocks, threads
 from synthpop.population.manifest import FinishRecord
 from synthpop.population.verify import verify
 from synthpop.runfiles.runfile import parse_runfile
@@ -208,6 +210,67 @@ def test_memory_and_disk_hold_the_same(fitted, population, tmp_path) -> None:
     assert len(list((tmp_path / "p").rglob("*.parquet"))) > 6
 
 
+@pytest.mark.parametrize("case", ["areas", "amounts", "numbers", "single persons"])
+def test_a_few_strata_at_a_time_give_the_same_bytes(case, tables, tmp_path, monkeypatch) -> None:
+    frame, steps = small_frame(), [*BASE]
+    sex = Margin(tables["sex"])
+    areas = tables["areas"]
+    if case == "numbers":  # strata and areas are whole numbers
+        code = {"north": 3, "south": 11, "west": 200}
+        frame["region"] = frame["region"].map(code).astype(int)
+        sex = Margin(tables["sex"].assign(region=tables["sex"]["region"].map(code).astype(int)))
+        areas = areas.assign(region=areas["region"].map(code).astype(int))
+        areas["area"] = np.arange(len(areas)) * 40
+    if case == "single persons":
+        frame = frame.drop(columns=["hid", "size", "pid"])
+        survey = Survey(frame, weight="w", strata="region")
+        areas = areas.assign(total=1)
+    else:
+        survey = Survey(frame, **ROLES)
+    north = Margin(areas[:2].assign(total=200)[["region", "total"]][:1], name="north only")
+    level = "person" if case == "single persons" else "household"
+    within = Distribute(
+        "area", within="region", margins=Margin(areas, level=level), max_proposals=20_000
+    )
+    exchange = Anneal([sex], split="region", tolerance=0.002, max_proposals=20_000)
+    steps += {
+        "areas": [
+            within,
+            Anneal([sex, north], split="region", tolerance=0.01, max_proposals=20_000),
+        ],
+        "amounts": [exchange, Continuous("income", predictors=["age"]), within],
+        "numbers": [exchange, within],
+        "single persons": [exchange, within],
+    }[case]
+    fitted = Pipeline(steps).fit(survey, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted.simulate(rows_per_block=ROWS, out=tmp_path / "together")
+        monkeypatch.setattr(postprocess, "PERSONS_AT_ONCE", 1)
+        seen: list[int] = []
+        frame_of = postprocess.WholeStrata.frame
+        monkeypatch.setattr(
+            postprocess.WholeStrata, "frame",
+            lambda strata: (seen.append(strata.n_persons), frame_of(strata))[1],
+        )  # fmt: skip
+        apart = fitted.simulate(rows_per_block=ROWS, out=tmp_path / "apart")
+    assert max(seen) < 0.6 * apart.n_persons
+    assert contents(tmp_path / "together") == contents(tmp_path / "apart")
+    assert len(set(apart.frame()["region"])) == 3
+
+
+def test_totals_that_no_part_has_are_a_fault_of_the_whole(tables, monkeypatch, tmp_path) -> None:
+    strong = tables["sex"].assign(total=tables["sex"]["total"] * 1.4)
+    step = Anneal(Margin(strong), split="region")
+    fitted = Pipeline([*BASE, step]).fit(small_survey(), seed=1)
+    with pytest.raises(InputError) as whole:
+        fitted.simulate()
+    monkeypatch.setattr(postprocess, "PERSONS_AT_ONCE", 1)
+    with pytest.raises(InputError) as apart:
+        fitted.simulate(out=tmp_path / "p")
+    assert str(apart.value) == str(whole.value)
+
+
 def test_seed_scale_and_rows_matter(fitted, population) -> None:
     other = fitted.simulate(seed=2, rows_per_block=ROWS)
     assert not other.frame().equals(population.frame())
@@ -243,7 +306,7 @@ def test_a_complete_run_is_recognised_and_an_unfinished_one_starts_again(
         raise AssertionError("finished again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "finish_population", never)
+        patch.setattr(run_module.PopulationSteps, "run", never)
         again = fitted.simulate(rows_per_block=ROWS, out=whole)
     assert again.n_persons > 0
     next(whole.rglob("part-0001.parquet")).unlink()

@@ -9,7 +9,7 @@ import pytest
 
 from synthpop import Categorical, Pipeline, Structure, Survey, open_population
 from synthpop.microdata.dataset import Field, storable_levels
-from synthpop.pipeline.postprocess import row_blocks
+from synthpop.pipeline.whole_strata import row_blocks
 from synthpop.population.folders import stratum_folders
 from synthpop.population.verify import verify
 from synthpop.stages.id_columns import IdColumns
