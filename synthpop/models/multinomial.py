@@ -123,13 +123,13 @@ def predict_multinomial(
         False where the model has no answer: a level that the sample did not have, or levels of
         which each excludes what the others allow. Such rows are zero.
     """
-    levels = _stacked(digits, model.offsets)
-    probabilities = model.factors[levels[:, 0]].copy()
-    known = model.seen[levels].all(axis=1)
-    for j in range(1, levels.shape[1]):
-        probabilities *= model.factors[levels[:, j]]
-        largest = probabilities.max(axis=1, keepdims=True)
-        probabilities /= np.where(largest > 0, largest, 1.0)
+    from synthpop.kernels.predictions import multiply_factors
+
+    probabilities = np.empty((len(digits), model.factors.shape[1]))
+    known = np.empty(len(digits), dtype=np.bool_)
+    multiply_factors(
+        np.ascontiguousarray(digits), model.offsets, model.seen, model.factors, probabilities, known
+    )
     total = probabilities.sum(axis=1)
     known &= total > 0
     probabilities /= np.where(total > 0, total, 1.0)[:, None]

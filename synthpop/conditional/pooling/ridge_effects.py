@@ -21,7 +21,6 @@ from synthpop.conditional.design import (
     Terms,
     lay_out,
     margins_of,
-    term_codes,
 )
 from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import in_classes
@@ -162,40 +161,6 @@ def fit_ridge_effects(
     return effects_of(layout, state.effects, *outcome)[0]
 
 
-def level_rows(effects: RidgeEffects, digits: np.ndarray) -> np.ndarray:
-    """Return the row of `effects` of each term, -1 for a level without one; shape (c, terms)."""
-    rows = np.full((len(digits), len(effects.terms)), -1, dtype=np.int64)
-    start, digits = 0, in_classes(digits, effects.tables)
-    for t, (term, codes) in enumerate(zip(effects.terms, effects.codes, strict=True)):
-        code = term_codes(term, effects.sizes, digits)
-        place = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
-        rows[:, t] = np.where(codes[place] == code, start + place, -1)
-        start += len(codes)
-    return rows
-
-
-def moved(base: np.ndarray, effects: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Return probabilities with effects added to their logarithms, rows scaled to sum 1.
-
-    Parameters
-    ----------
-    base : float array, shape (c, R)
-    effects : float array, shape (L, R)
-    levels : int array, shape (c, terms)
-        Row of `effects` of each term, -1 for none. Rows of `base` that are zero stay zero.
-    """
-    rows = np.vstack([effects, np.zeros(effects.shape[1])])
-    change = np.zeros_like(base)
-    for level in levels.T:  # term by term: all terms at once take too much memory
-        change += rows[level]
-    change[base <= 0] = -np.inf
-    top = change.max(axis=1, keepdims=True)
-    probabilities: np.ndarray = base * np.exp(change - np.where(np.isfinite(top), top, 0.0))
-    total = probabilities.sum(axis=1, keepdims=True)
-    probabilities /= np.where(total > 0, total, 1.0)
-    return probabilities
-
-
 def shifted(
     effects: RidgeEffects, base: np.ndarray, digits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +169,7 @@ def shifted(
     Parameters
     ----------
     base : float array, shape (c, R)
+        Rows that are zero stay zero.
     digits : int array, shape (c, m)
 
     Returns
@@ -212,8 +178,27 @@ def shifted(
         A level without an effect leaves the probabilities as they are.
     known : bool array, shape (c,)
     """
-    rows = level_rows(effects, digits)
+    from synthpop.kernels.predictions import sum_effects
+
     tables = effects.tables or (None,) * digits.shape[1]
-    single = [len(term) == 1 and tables[term[0]] is None for term in effects.terms]
-    known: np.ndarray = np.all(rows[:, single] >= 0, axis=1)
-    return moved(base, effects.effects, rows), known
+    needed = [len(term) == 1 and tables[term[0]] is None for term in effects.terms]
+    sums, known = np.zeros_like(base), np.ones(len(base), dtype=np.bool_)
+    sum_effects(
+        np.ascontiguousarray(in_classes(digits, effects.tables)),
+        np.array([column for term in effects.terms for column in term], dtype=np.int64),
+        ends_of(effects.terms),
+        np.array(effects.sizes, dtype=np.int64),
+        np.concatenate(effects.codes),
+        ends_of(effects.codes),
+        np.array(needed, dtype=np.bool_),
+        effects.effects, base, sums, known,
+    )  # fmt: skip
+    probabilities: np.ndarray = base * np.exp(sums, out=sums)
+    total = probabilities.sum(axis=1, keepdims=True)
+    probabilities /= np.where(total > 0, total, 1.0)
+    return probabilities, known
+
+
+def ends_of(parts: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Return where each part starts in the parts one after another, and where the last ends."""
+    return np.cumsum([0, *(len(part) for part in parts)])

@@ -1,0 +1,70 @@
+"""Class probabilities of cells from the factors and effects of the levels of their predictors.
+
+c cells, m predictors, R classes, L levels of all predictors or terms stacked.
+"""
+
+import numpy as np
+
+from synthpop.microdata.kernel import kernel
+
+
+@kernel
+def multiply_factors(digits, offsets, seen, factors, products, known):
+    """Multiply the factors of the levels of each cell; the largest product of a cell is 1.
+
+    digits (c, m); offsets (m + 2,): row of the constant, then of the first level of each
+    predictor; seen (L,): levels of the sample; factors (L, R). products (c, R) are written;
+    known (c,) becomes False where a level is not of the sample.
+    """
+    n_cells, m = digits.shape
+    n_classes = factors.shape[1]
+    for c in range(n_cells):
+        for r in range(n_classes):
+            products[c, r] = factors[0, r]
+        known[c] = seen[0]
+        for j in range(m):
+            level, largest = offsets[j + 1] + digits[c, j], 0.0
+            known[c] &= seen[level]
+            for r in range(n_classes):
+                products[c, r] *= factors[level, r]
+                if products[c, r] > largest:
+                    largest = products[c, r]
+            if largest > 0.0 and largest != 1.0:
+                for r in range(n_classes):
+                    products[c, r] /= largest
+
+
+@kernel
+def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, base, sums, known):
+    """Add up the effects of the levels of each cell, less the largest sum of a possible class.
+
+    digits (c, m); columns, ends (terms + 1,): term t has the columns columns[ends[t]:ends[t + 1]];
+    sizes (m,): levels of each column; codes (L,): those of the levels that have effects, sorted
+    within a term, whose rows are starts[t] ... starts[t + 1] - 1; needed (terms,); effects (L, R);
+    base (c, R): a class of probability 0 is impossible. sums (c, R), zeros, are changed: minus
+    infinity for an impossible class. known (c,) becomes False where a needed term has no effect.
+    """
+    n_cells, n_classes = sums.shape
+    for c in range(n_cells):
+        for t in range(len(needed)):
+            code = 0
+            for k in range(ends[t], ends[t + 1]):
+                code = code * sizes[columns[k]] + digits[c, columns[k]]
+            low, high = starts[t], starts[t + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if codes[middle] < code:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < starts[t + 1] and codes[low] == code:
+                for r in range(n_classes):
+                    sums[c, r] += effects[low, r]
+            elif needed[t]:
+                known[c] = False
+        largest = -np.inf
+        for r in range(n_classes):
+            if base[c, r] > 0.0:
+                largest = max(largest, sums[c, r])
+        for r in range(n_classes):
+            sums[c, r] = sums[c, r] - largest if base[c, r] > 0.0 else -np.inf
