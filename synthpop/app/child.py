@@ -24,12 +24,18 @@ from synthpop.microdata.errors import MicrodataError, MicrodataWarning
 from synthpop.microdata.events import Event
 from synthpop.microdata.language import use_language
 
+WARM = "warm up"  # name of the thread that compiles kernels; its warnings are nobody's
 Send = Callable[[dict[str, Any]], None]
 
 
 def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
     """Run one job and send its result, or what was wrong."""
     number = request["number"]
+    notes: list[str] = []
+
+    def note(message: Warning | str, category: type[Warning], *place: object) -> None:
+        if issubclass(category, MicrodataWarning) and threading.current_thread().name != WARM:
+            notes.append(str(message))
 
     def listen(event: Event) -> None:
         send(
@@ -44,8 +50,9 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
         )
 
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings():
             warnings.simplefilter("always", MicrodataWarning)
+            warnings.showwarning = note  # type: ignore[assignment]
             project = Project.model_validate(request["project"])
             job = JOBS[request["job"]]
             with use_language(project.language):
@@ -59,7 +66,6 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
         message = f"This is a fault of the program ({type(problem).__name__}: {problem})."
         send({"number": number, "event": "fault", "message": message})
     else:
-        notes = [str(one.message) for one in caught if issubclass(one.category, MicrodataWarning)]
         send(
             {
                 "number": number,
@@ -89,12 +95,12 @@ def finite(value: Any) -> Any:
     return value
 
 
-def warm_up() -> None:
-    """Compile the kernels that the first clicks need, while the user still reads."""
-    from synthpop.app.protect.warm import compile_kernels
+def warm_up(journey: str, folder: Path) -> None:
+    """Compile the kernels that the first clicks need, while the user still assigns roles."""
+    from synthpop.app.warm import compile_kernels
 
     try:
-        compile_kernels()
+        compile_kernels(journey, folder)
     except Exception:  # noqa: BLE001  (only time is lost)
         return
 
@@ -114,12 +120,16 @@ def serve(folder: Path) -> None:
 
     def read() -> None:
         for line in sys.stdin:
-            requests.put(json.loads(line))
+            request = json.loads(line)
+            if "warm" in request:
+                arguments = (request["warm"], folder)
+                threading.Thread(target=warm_up, args=arguments, name=WARM, daemon=True).start()
+            else:
+                requests.put(request)
         os._exit(0)  # the parent is gone
 
     workspace = Workspace(folder)
     threading.Thread(target=read, daemon=True).start()
-    threading.Thread(target=warm_up, daemon=True).start()
     while True:
         run_job(workspace, requests.get(), send)
 

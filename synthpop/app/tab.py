@@ -46,6 +46,7 @@ class Tab:
         self.download = ""
         self.listener: Listener = lambda part: None
         self.worker = Worker(folder)
+        self.worker.warm(self.project.journey)
         self._waiting: list[Need] = []
         self._task: asyncio.Task[None] | None = None
         self._usual: dict[str, float] = {}
@@ -107,6 +108,8 @@ class Tab:
         """Carry out a command, save the project and compute what follows."""
         self.project = perform(self.project, name, arguments)
         save(self.project, self.folder)
+        if name == "choose_journey":
+            self.worker.warm(self.project.journey)
         if self.notice is not None and self.notice.kind == "fault":
             self.notice = None
             self.listener("notice")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,12 @@ class Worker:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._journey = ""
         self._process: subprocess.Popen[str] | None = None
         self._number = 0
         self._cancelled = False
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
 
     @property
     def pid(self) -> int | None:
@@ -73,6 +76,20 @@ class Worker:
             encoding="utf-8",
             env=environment,
         )
+        self.warm(self._journey)
+
+    def warm(self, journey: str) -> None:
+        """Let the child, and those that follow it, compile what a journey needs first."""
+        self._journey = journey
+        if journey and self._process is not None:
+            with suppress(OSError, ValueError):  # it was killed: the next one is told
+                self._send(self._process, {"warm": journey})
+
+    def _send(self, process: subprocess.Popen[str], request: Mapping[str, Any]) -> None:
+        assert process.stdin is not None
+        with self._writing:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
 
     def call(
         self,
@@ -94,7 +111,6 @@ class Worker:
             self.start()
             process = self._process
             assert process is not None
-            assert process.stdin is not None
             assert process.stdout is not None
             self._number += 1
             self._cancelled = False
@@ -105,8 +121,7 @@ class Worker:
                 "arguments": arguments,
             }
             try:
-                process.stdin.write(json.dumps(request) + "\n")
-                process.stdin.flush()
+                self._send(process, request)
                 for line in process.stdout:
                     message = json.loads(line)
                     if message["number"] != self._number:

@@ -70,7 +70,7 @@ def check(
     return {"text": survey.summary(), "stages": [str(stage) for stage in plan.stages]}
 
 
-def _made(workspace: Workspace, state: CreateState, listen: Listener) -> dict[str, Any]:
+def made_population(workspace: Workspace, state: CreateState, listen: Listener) -> dict[str, Any]:
     """Return plan, survey, fit and population of a recipe; a run that was stopped resumes."""
 
     def make() -> dict[str, Any]:
@@ -98,7 +98,7 @@ def run(workspace: Workspace, project: Project, arguments: dict[str, Any], liste
     from synthpop.figures.gallery import draw_all
     from synthpop.microdata.pictures import to_svg
 
-    made = _made(workspace, project.create, listen)
+    made = made_population(workspace, project.create, listen)
     survey, population = made["survey"], made["population"]
     listen(Event("progress", "fit report", 0, 2, ""))
     fit = workspace.once(
@@ -126,7 +126,7 @@ def scenarios(
     if not state.keys or not state.target:
         faults.add("keys and target", "are not chosen", remedy="Choose what the intruder knows.")
     faults.raise_if_any()
-    made = _made(workspace, state, listen)
+    made = made_population(workspace, state, listen)
     survey = made["survey"]
     result = intruder_scenarios(
         survey.frame,
@@ -151,7 +151,7 @@ def report(
     from synthpop import write_report
 
     audience = "external" if arguments.get("audience") == "external" else "internal"
-    made = _made(workspace, project.create, listen)
+    made = made_population(workspace, project.create, listen)
     name = f"population-{audience}.html"
     write_report(workspace.target(name), made["survey"], made["population"], audience=audience)
     return {"file": name}
@@ -169,7 +169,7 @@ def export(
     if suffix not in FORMATS:
         faults.add("format", f"{suffix!r} is not written", remedy=f"There are: {FORMATS}.")
     faults.raise_if_any()
-    population = _made(workspace, project.create, listen)["population"]
+    population = made_population(workspace, project.create, listen)["population"]
     n = arguments.get("n")
     if n:
         household = population.roles.household

@@ -13,9 +13,10 @@ from tests.synthpop.app.helpers import people
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     pytest.importorskip("shiny")
-    from synthpop.app.protect.warm import compile_kernels
+    from synthpop.app.warm import JOURNEYS, compile_kernels
 
-    compile_kernels()
+    for journey in JOURNEYS:
+        compile_kernels(journey)
     running = Server()
     yield running
     running.stop()

@@ -27,6 +27,9 @@ class InProcess:
     def start(self) -> None:
         """Nothing has to be started."""
 
+    def warm(self, journey: str) -> None:
+        """Kernels are compiled when they are used."""
+
     def call(
         self, job: str, project: Mapping[str, Any], arguments: Mapping[str, Any],
         progress: Progress = lambda event: None,

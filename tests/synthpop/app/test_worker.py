@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,11 @@ def test_a_job_can_be_cancelled_and_the_next_one_runs(tmp_path: Path) -> None:
     plain = project.model_dump(mode="json")
     worker = Worker(tmp_path)
     try:
+        worker.warm("create")  # before the child is there
         answer = worker.call("protect.columns", plain, {})
         assert answer.value["records"] == 240
+        assert answer.notes == ()
+        wait_for(lambda: any(tmp_path.glob("tmp*/data-1.parquet")))  # a survey to compile with
         fault = worker.call("protect.quick_risk", plain, {})
         assert "key" in fault.fault  # and the child lives on
         first = worker.pid
@@ -45,6 +49,13 @@ def test_a_job_can_be_cancelled_and_the_next_one_runs(tmp_path: Path) -> None:
         worker.stop()
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     worker = Worker(tmp_path)
     worker.start()
@@ -52,8 +63,5 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     assert process is not None
     assert process.stdin is not None
     process.stdin.close()
-    deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert process.poll() is not None
+    wait_for(lambda: process.poll() is not None)
     worker.stop()

@@ -1,0 +1,93 @@
+"""Kernels compiled ahead: the first jobs of a journey on a small made-up file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from synthpop.app.project import Project, perform
+from synthpop.app.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def small_file() -> pd.DataFrame:
+    """Return sixty persons in households of two."""
+    import numpy as np
+    import pandas as pd
+
+    n = 60
+    person = np.arange(n)
+    return pd.DataFrame(
+        {
+            "home": person // 2,
+            "a": person % 3,
+            "b": person % 4,
+            "sex": np.where(person % 2, "f", "m"),
+            "age": 20 + person * 7 % 50,
+            "x": np.linspace(1.0, 9.0, n) ** 2,
+            "y": np.cos(person),
+            "w": 1.0 + person // 2 % 5,
+        }
+    )
+
+
+def protect(workspace: Workspace) -> None:
+    """Run the commonest methods and measures."""
+    from riskeval import ProtectionSession
+
+    for household in (None, "home"):
+        session = ProtectionSession(
+            small_file(), keys=["a", "b", "sex"], numeric=["x", "y"], weights="w",
+            household=household,
+        )  # fmt: skip
+        session.risk()
+        session.local_suppression(k=2)
+        session.risk()
+    session.microaggregate(k=3, household=None)
+    session.utility()
+
+
+def judge(workspace: Workspace) -> None:
+    """Compare a release with its original, and attack it."""
+    from riskeval import assess_synthetic, compare
+
+    original = small_file()
+    release = original[::-1].reset_index(drop=True)
+    keys = ["a", "b", "sex"]
+    compare(
+        original, {"release": release}, keys=keys, numeric=["x", "y"], sensitive=["age"], seed=1
+    )
+    assess_synthetic(original, release, keys, ["x"], attacks=["distance_screen"], seed=1)
+
+
+def create(workspace: Workspace) -> None:
+    """Create a population with the first recipe of a survey, and compare it with the survey."""
+    from synthpop import assess_fit
+    from synthpop.app.create.jobs import made_population, starter
+
+    small_file().drop(columns="y").to_parquet(workspace.folder / "data-1.parquet")
+
+    file = {"name": "survey.parquet", "file": "data-1.parquet"}
+    project = perform(Project(), "create.open_survey", file)
+    first = starter(workspace, project, {}, lambda event: None)
+    recipe = {name: first[name] for name in ("roles", "stages")}
+    project = perform(project, "create.take_recipe", recipe)
+    made = made_population(workspace, project.create, lambda event: None)
+    assess_fit(made["survey"], made["population"])
+
+
+JOURNEYS: dict[str, Callable[[Workspace], None]] = {
+    "protect": protect,
+    "judge": judge,
+    "create": create,
+}
+
+
+def compile_kernels(journey: str, folder: Path | None = None) -> None:
+    """Let the first jobs of a journey compile what they need, in a folder that is removed."""
+    with TemporaryDirectory(dir=folder) as temporary:
+        JOURNEYS[journey](Workspace(Path(temporary)))
