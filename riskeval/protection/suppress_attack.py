@@ -12,12 +12,13 @@ from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery
+from riskeval.recovery.rules import RULES
 from synthpop.microdata.codes import cell_ids
 
 MOST_ROUNDS = 60
 FEW = 20
 NEARLY_ALL = 0.95
-RULES = ("household", "household size", "weights", "sums", "classes", "dependency", "order")
+ATTACK_RULES = tuple(name for name in RULES if name != "earlier")
 
 Suppress = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Short = Callable[[np.ndarray], np.ndarray]
@@ -75,7 +76,7 @@ class Attack:
             original=self.frame,
             suppressed=pd.DataFrame(hidden, columns=list(self.names)),
             household_variables=[] if self.homes is None else self.homes.variables,
-            rules=list(RULES),
+            rules=ATTACK_RULES,
         )
 
     def believed(self, codes: np.ndarray, result: np.ndarray, recovery: Recovery) -> np.ndarray:
@@ -128,7 +129,8 @@ def suppress_under_attack(
     locked, shared = _locks(codes, attack)
     start = start.copy()
     telling: dict[str, set[str]] = {}
-    fixed = np.zeros(codes.shape, dtype=bool)
+    fixed, roles = np.zeros((2, *codes.shape), dtype=bool)
+    pairs: dict[tuple[int, int], int] = {}
     result, fresh = start, True
     for _ in range(MOST_ROUNDS):
         # 1. suppress where it is not locked: from the start, or on top of the last result
@@ -138,7 +140,13 @@ def suppress_under_attack(
         if short.any() and _open(start, result, short, shared & ~fixed, attack.homes):
             fresh = True
             continue
-        # 3. attack; a value that is read back might as well be shown: lock it and go on
+        # 3. nothing to hide: a role that the visible members tell goes with that of one of them
+        if _hide_pairs(start, result, short, roles, pairs, attack.homes):
+            for row, j in pairs:
+                locked[row, j] = fixed[row, j] = not roles[row, j]
+            fresh = True
+            continue
+        # 4. attack; a value that is read back might as well be shown: lock it and go on
         hidden = (result < 0) & (codes >= 0)
         recovery = attack.run(hidden)
         right = recovery.cells[recovery.cells["right"]]
@@ -151,6 +159,12 @@ def suppress_under_attack(
         columns = right["column"].map(attack.place).to_numpy(dtype=np.int64)
         for j, source in zip(columns, right["source"], strict=True):
             telling.setdefault(attack.names[int(j)], set()).add(source)
+        by_role = (right["rule"] == "role").to_numpy()
+        roles[rows[by_role], columns[by_role]] = True
+        for cell in zip(rows.tolist(), columns.tolist(), strict=True):
+            if cell in pairs:  # something else tells it: its partner may be shown again
+                roles[cell] = False
+                start[pairs[cell], cell[1]] = codes[pairs[cell], cell[1]]
         tied = _with_members(rows, columns, shared, attack.homes, codes.shape)
         tied |= _told_keys(tied, hidden)
         fixed |= tied
@@ -158,6 +172,34 @@ def suppress_under_attack(
         start[tied], result[tied] = codes[tied], codes[tied]
         fresh = False
     return Outcome(result, attack.believed(codes, result, recovery), recovery, telling)
+
+
+def _hide_pairs(
+    start: np.ndarray, result: np.ndarray, short: np.ndarray, roles: np.ndarray,
+    pairs: dict[tuple[int, int], int], homes: HouseholdRoles | None,
+) -> bool:  # fmt: skip
+    """Hide values that the visible members of a household tell, each with that of one member.
+
+    This is done for records that are still rare, and where a member has lost the value anyway.
+    `start` and `pairs` (record and key -> the other record) are changed; returns whether there
+    was such a value.
+    """
+    n_before = len(pairs)
+    lossy = short | (result < 0).any(axis=1)
+    for row, j in np.argwhere(roles & lossy[:, None]).tolist():
+        if homes is None or (row, j) in pairs:
+            continue
+        others = np.flatnonzero(homes.number == homes.number[row])
+        others = others[(others != row) & (start[others, j] >= 0)]
+        gone = others[result[others, j] < 0]
+        if len(gone):
+            pairs[row, j] = int(gone[0])
+        elif len(others) and short[row]:
+            pairs[row, j] = int(others[0])
+            start[row, j] = -1
+        if (row, j) in pairs:
+            start[pairs[row, j], j] = -1
+    return len(pairs) > n_before
 
 
 def _told_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:

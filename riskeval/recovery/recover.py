@@ -52,7 +52,8 @@ def recover(
 ) -> Recovery:
     """Fill the holes of a released file as a careful intruder does, and name the source of each.
 
-    The rules use the file alone: the other members of a household, the number of its rows, weights
+    The rules use the file alone: the other members of a household, the number of its rows, the
+    place among its members, a category that one member of each household has (the head), weights
     that occur in one stratum only, sums, other columns that determine a value, numbers beside
     their classes, the order of the records, an earlier state of the file. They are repeated until
     nothing more follows. Nothing is drawn at random.
@@ -88,8 +89,8 @@ def recover(
     columns : sequence of str, optional
         Columns that the intruder uses. Default: all.
     rules : sequence of str, optional
-        Names among "household", "household size", "weights", "sums", "earlier", "classes",
-        "dependency", "order". Default: all.
+        Names among "household", "household size", "role", "place", "weights", "sums", "earlier",
+        "classes", "dependency", "order". Default: all.
     certainty : float, above 0.5 and at most 1
         Share of the visible cells on which a rule must be right before the intruder relies on it;
         it must also make at most a tenth of the errors of guessing the commonest value, and say
@@ -146,14 +147,15 @@ def recover(
 def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fill]:
     """Apply the rules until no hole is filled any more; the evidence is changed in place.
 
-    Of several sources for one cell that with the highest agreement wins.
+    Of several sources for one cell that with the best evidence wins: (r + 1) / (c + 2) with r of
+    its c cases right, so that a rule without an error in 20 cases stands behind one in 20,000.
     """
     fills: list[Fill] = []
     if not evidence.targets():
         return fills
     for number in range(1, MOST_ROUNDS + 1):
         deductions = [one for name in rules for one in RULES[name](evidence, ways)]
-        deductions.sort(key=lambda one: -one.agreement if one.cases else 0.0)
+        deductions.sort(key=_evidence_of, reverse=True)
         before = len(fills)
         for deduction in deductions:
             rows, values = apply(evidence, deduction)
@@ -162,6 +164,11 @@ def fill_holes(evidence: Evidence, ways: Ways, rules: Sequence[str]) -> list[Fil
         if len(fills) == before:
             break
     return fills
+
+
+def _evidence_of(deduction: Deduction) -> float:
+    right = deduction.agreement * deduction.cases if deduction.cases else 0.0
+    return (right + 1) / (deduction.cases + 2)
 
 
 def _evidence(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from riskeval.recovery.columns import Column, Evidence, can_determine, group_rows
-from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, trial_of, unanimous
+from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, make_trial, trial_of, unanimous
 
 TOLERANCE = 1e-6
 FEW_CLASSES = 200
@@ -126,6 +126,49 @@ def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
 
 def _is_size(target: Column, ways: Ways, same: Trial) -> bool:
     return target.name == ways.household_size and (same.cases == 0 or same.agreement == 1.0)
+
+
+def from_places(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """The place among the members tells the value: the first one is the head."""
+    if evidence.household is None:
+        return
+    members = group_rows(evidence.household)
+    place = np.full(evidence.n, -1, dtype=np.int64)
+    place[members.order] = np.arange(len(members.order)) - np.repeat(
+        np.append(0, np.cumsum(members.sizes)[:-1]), members.sizes
+    )
+    by_place = group_rows(place)
+    for target in evidence.targets():
+        answer = unanimous(by_place, target.codes, target.hidden).convincing(ways.certainty)
+        yield from _answered("place", "place in the household", target, answer)
+
+
+def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
+    """Every household has exactly one member of a category, and the visible ones are not it."""
+    if evidence.household is None:
+        return
+    home = np.where(evidence.household >= 0, evidence.household, evidence.household.max() + 1)
+    size = np.bincount(home)
+    for target in evidence.targets():
+        filled = target.codes >= 0
+        n_unknown = size - np.bincount(home[filled], minlength=len(size))
+        open_ = target.holes[n_unknown[home[target.holes]] == 1]
+        open_ = open_[evidence.household[open_] >= 0]
+        complete = n_unknown == 0
+        counts = np.bincount(target.codes[filled & complete[home]], minlength=len(target.levels))
+        for level in np.flatnonzero(np.abs(counts / max(complete.sum(), 1) - 1) < 0.5):
+            # each member of a complete household left out in turn
+            n_level = np.bincount(home[target.codes == level], minlength=len(size))
+            right = int((complete & (n_level == 1)).sum())
+            wrong = int(size[complete & (n_level == 0)].sum())
+            trial = make_trial(right, wrong, target.codes)
+            rows = open_[n_level[home[open_]] == 0]
+            if len(rows) and trial.convinces(ways.certainty):
+                source = f"one {target.levels[level]} in each household"
+                yield Deduction(
+                    "role", source, target.name, rows, np.full(len(rows), level), None,
+                    size[home[rows]], trial.cases, trial.agreement,
+                )  # fmt: skip
 
 
 def from_weights(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
@@ -306,6 +349,8 @@ Rule = Callable[[Evidence, Ways], Iterator[Deduction]]
 RULES: dict[str, Rule] = {
     "household": from_members,
     "household size": from_rows,
+    "role": from_roles,
+    "place": from_places,
     "weights": from_weights,
     "sums": from_sums,
     "earlier": from_earlier,

@@ -94,18 +94,19 @@ def unanimous(groups: Groups, codes: np.ndarray, hidden: np.ndarray) -> Answer:
     at_lowest = np.add.reduceat(sorted_codes == lowest[group_of], groups.starts)
     at_highest = np.add.reduceat(sorted_codes == highest[group_of], groups.starts)
     deviates = ~pure & (at_lowest + at_highest == filled) & (np.minimum(at_lowest, at_highest) == 1)
-    by_guessing = _error_of_guessing(codes)
     trials = [
-        _trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, by_guessing)
+        make_trial(int(filled[pure & size].sum()), int((deviates & size).sum()) * wrong, codes)
         for size, wrong in ((filled == 2, 2), (filled > 2, 1))
     ]
     return Answer(rows, lowest[which], filled[which], *trials)
 
 
-def _trial(right: int, wrong: int, by_guessing: float) -> Trial:
+def make_trial(right: int, wrong: int, codes: np.ndarray) -> Trial:
+    """Compare right and wrong predictions with always guessing the commonest code."""
     cases = right + wrong
     if not cases:
         return Trial(0, float("nan"), float("nan"))
+    by_guessing = _error_of_guessing(codes)
     gain = wrong / cases / by_guessing if by_guessing > 0 else float("nan")
     return Trial(cases, right / cases, gain)
 
@@ -120,7 +121,7 @@ def trial_of(predicted: np.ndarray, codes: np.ndarray) -> Trial:
     """
     both = (predicted >= 0) & (codes >= 0)
     right = int((predicted[both] == codes[both]).sum())
-    return _trial(right, int(both.sum()) - right, _error_of_guessing(codes))
+    return make_trial(right, int(both.sum()) - right, codes)
 
 
 def _error_of_guessing(codes: np.ndarray) -> float:

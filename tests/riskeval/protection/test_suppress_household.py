@@ -9,11 +9,13 @@ import pytest
 from riskeval import recover
 from riskeval.protection.household import read_households
 from riskeval.protection.recode import global_recode
+from riskeval.protection.release import release_file
 from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_households import rare_households
 from synthpop.microdata.codes import encode_keys
 from synthpop.microdata.errors import Faults, InputError
 from tests.reference_data import survey_data
+from tests.riskeval.protection.attacker import filled_in, smallest_count
 
 AGES = [-1, 15, 29, 44, 64, 120]
 EUSILC = ["db040", "hsize", "age", "rb090", "pl030", "pb220a"]
@@ -30,7 +32,7 @@ SURVEYS = [
 def test_no_record_is_rare_after_recovery_and_few_more_cells_are_gone(
     name, keys, household, weights, cells
 ):
-    people = survey_data(name)
+    people = release_file(survey_data(name), household=household, seed=1)
     if "age" in keys:
         people = global_recode(people, "age", breaks=AGES).data
     result = local_suppression(people, keys, k=3, household=household, weights=weights)
@@ -38,6 +40,8 @@ def test_no_record_is_rare_after_recovery_and_few_more_cells_are_gone(
     assert attack.n_right == 0
     assert attack.below == (0, 0)
     assert result.details["below_after_recovery"] == 0
+    assert filled_in(result.data, people, keys, household) == {}
+    assert smallest_count(result.data, keys) >= 3
     assert result.cells_suppressed <= 1.5 * cells
     hidden = result.details["suppressed"]
     for key in read_households(Faults("t"), people, household, candidates=keys).variables:
@@ -76,6 +80,68 @@ def test_a_household_variable_is_hidden_for_all_members_where_persons_do_not_suf
     result = local_suppression(people, ["street", "sex"], k=5, household="home")
     assert result.data.loc[rare, "street"].isna().all()
     assert recover(result.data, household="home", original=people).n_right == 0
+
+
+def headed() -> pd.DataFrame:
+    """Households whose first row is the head; few heads are children."""
+    people = flats().drop(columns=["street", "size"])
+    first = ~people["home"].duplicated()
+    role = np.random.default_rng(3).choice(["partner", "child", "parent"], len(people))
+    grown = first & (people["age"] == "child") & (people["home"] > 30)
+    return people.assign(role=np.where(first, "head", role), age=people["age"].mask(grown, "old"))
+
+
+def test_the_place_of_the_head_in_the_household_and_its_absence_are_attacked():
+    people = headed()
+    keys = ["role", "age", "sex"]
+    blind = local_suppression(people, keys, k=8, importance={"role": 3, "age": 1, "sex": 2})
+    heads = blind.data["role"].isna() & (people["role"] == "head")
+    assert heads.sum() >= 4
+    by_place = recover(blind.data, household="home", original=people, columns=keys, rules=["place"])
+    by_role = recover(blind.data, household="home", original=people, columns=keys, rules=["role"])
+    assert by_place.n_right == heads.sum()
+    assert 0 < by_role.n_right <= heads.sum()
+    assert "one head in each household" in by_role.sources["source"].tolist()
+    mixed = release_file(blind.data, household="home", seed=1)
+    assert recover(mixed, household="home", rules=["place"], columns=keys).n_filled == 0
+    assert recover(mixed, household="home", rules=["role"], columns=keys).n_filled > 0
+    safe = local_suppression(
+        people, keys, k=8, importance={"role": 3, "age": 1, "sex": 2}, household="home"
+    )
+    assert filled_in(safe.data, people, keys, "home") == {}
+    assert safe.details["below_after_recovery"] == 0
+
+
+def test_a_role_that_nothing_else_replaces_is_hidden_with_that_of_another_member():
+    roles = ["head", *["child"] * 6, *["parent"] * 6]
+    big = pd.DataFrame({"home": 999, "role": roles, "sex": "f", "age": "old"})
+    people = pd.concat([headed(), big], ignore_index=True)
+    people["rows"] = people.groupby("home")["home"].transform("size")
+    people = release_file(people, household="home", seed=1)
+    result = local_suppression(people, ["role", "rows"], k=3, household="home")
+    gone = result.data["role"].isna()
+    assert gone.sum() == 2
+    assert "head" in set(people.loc[gone, "role"])
+    assert result.details["below_after_recovery"] == 0
+    assert filled_in(result.data, people, ["role", "rows"], "home") == {}
+    as_it_stands = people.sort_values(["home", "role"], key=lambda x: x.replace("head", "a")
+                                      if x.name == "role" else x, ignore_index=True)  # fmt: skip
+    told = local_suppression(as_it_stands, ["role", "rows"], k=3, household="home")
+    assert told.details["below_after_recovery"] == 1
+    assert "place in the household" in told.summary()
+
+
+def test_a_rule_with_few_cases_does_not_overrule_one_with_many():
+    """Six households of 21 lie in two regions: 120 cases; the weight tells the region in 900."""
+    people = flats().drop(columns=["size"]).assign(street=lambda x: x["home"] % 3)
+    big = pd.DataFrame({"home": np.repeat(np.arange(1000, 1006), 21), "age": "old", "sex": "f"})
+    big["street"] = np.where(big["home"] == 1005, 2, 1)
+    people = pd.concat([people, big], ignore_index=True)
+    people["weight"] = people["street"] * 10.0 + people["home"] % 2
+    holes = people.assign(street=people["street"].mask(people["home"] == 1005).astype("Int64"))
+    attack = recover(holes, household="home", weights="weight", original=people,
+                     household_variables=["street"])  # fmt: skip
+    assert (attack.n_holes, attack.n_right) == (21, 21)
 
 
 def test_weights_that_tell_a_key_leave_it_visible():
