@@ -66,9 +66,9 @@ def select(
     *,
     message: Mapping[str, Any] | None = None,
     argument: str = "value",
-    name: str = "",
     hidden_label: bool = False,
     help_text: str = "",
+    **more: Any,
 ) -> Tag:
     """Return a labelled selection; with a message it is sent at each change."""
     return _labelled(
@@ -80,10 +80,10 @@ def select(
                 for one, text in options
             ],
             id=key,
-            name=name or None,
             data_send=None if message is None else sending(message),
             data_argument=argument,
             aria_describedby=f"{key}-help" if help_text else None,
+            **more,
         ),
         hidden_label,
         help_text,
@@ -95,13 +95,10 @@ def entry(
     label: str,
     value: Any = "",
     *,
-    name: str = "",
     kind: str = "text",
     message: Mapping[str, Any] | None = None,
     argument: str = "value",
     help_text: str = "",
-    placeholder: str = "",
-    required: bool = False,
     hidden_label: bool = False,
     **more: Any,
 ) -> Tag:
@@ -112,10 +109,7 @@ def entry(
         tags.input(
             id=key,
             type=kind,
-            name=name or None,
             value="" if value is None else str(value),
-            placeholder=placeholder or None,
-            required="" if required else None,
             data_send=None if message is None else sending(message),
             data_argument=argument,
             aria_describedby=f"{key}-help" if help_text else None,
@@ -279,12 +273,10 @@ def _option_field(
     if pairs:
         return select(key, label, pairs, str(value), name=name, help_text=help_text)
     kind = "number" if option.kind in ("integer", "number") else "text"
-    step: dict[str, Any] = (
-        {"step": "1" if option.kind == "integer" else "any"} if kind == "number" else {}
-    )
+    step = ("1" if option.kind == "integer" else "any") if kind == "number" else None
     return entry(
-        key, label, value, name=name, kind=kind, help_text=help_text, required=option.required,
-        **step,
+        key, label, value, name=name, kind=kind, help_text=help_text, step=step,
+        required="" if option.required else None,
     )  # fmt: skip
 
 

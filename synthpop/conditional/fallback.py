@@ -15,7 +15,7 @@ import numpy as np
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
 from synthpop.models.empirical import fit_empirical, predict_empirical
-from synthpop.models.learners import fit_learner, predict_learner
+from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.models.numeric_predictors import with_numbers
@@ -103,9 +103,8 @@ def fit_model(model: Any, design: ModelDesign, seed: int) -> Any:
         )
     if isinstance(model, str) and model in MODELS:
         return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
-    return fit_learner(
-        model, d.digits, d.classes, d.weights, d.sizes, d.ordered, d.n_classes, seed, d.numbers
-    )
+    predictors = PredictorCodes(d.digits, d.sizes, d.ordered, d.numbers)
+    return fit_learner(model, predictors, d.classes, d.weights, d.n_classes, seed)
 
 
 def predict_model(model: Any, fitted: Any, digits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

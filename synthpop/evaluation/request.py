@@ -91,25 +91,23 @@ def make_request(
     parts = _components(faults, components, source, common)
     strata = survey.roles.strata if survey.roles.strata in common else None
     faults.raise_if_any()
-    read = dict.fromkeys([*chosen, *(groups or ()), *([strata] if strata else [])])
-    read |= dict.fromkeys([size] if size in common else [])
-    for total, names in parts.items():
-        read |= dict.fromkeys([total, *names]) if total in chosen else {}
-    return _resolve(faults, survey, source, frame, list(read), chosen, groups, parts, strata, size)
+    size = size if size in common else None
+    return _resolve(survey, source, frame, chosen, groups, parts, strata, size)
 
 
 def _resolve(
-    faults: Faults,
     survey: Survey,
     source: PopulationChunks,
     frame: pd.DataFrame,
-    read: list[str],
     chosen: Sequence[str],
     groups: Sequence[str] | None,
     parts: Mapping[str, tuple[str, ...]],
     strata: str | None,
     size: str | None,
 ) -> FitRequest:
+    read = dict.fromkeys([*chosen, *(groups or ()), *filter(None, [strata, size])])
+    for total, names in parts.items():
+        read |= dict.fromkeys([total, *names]) if total in chosen else {}
     is_factor = {name: _is_factor(frame[name], source.fields.get(name)) for name in read}
     factors = {}
     for name in read:
@@ -128,8 +126,7 @@ def _resolve(
         keys = [*first, *(k for k in small if k != strata)]
     numbers = [name for name in read if not is_factor[name]]
     columns = {name: numbers_of(frame[name]) for name in numbers}
-    _check_numbers(faults, source, numbers)
-    faults.raise_if_any()
+    _check_numbers(source, numbers)
     numeric_parts = {t: p for t, p in parts.items() if {t, *p} <= set(numbers)}
     grids = {name: make_grid(columns[name], survey.weights) for name in numbers}
     centres = {name: _centre(columns[name], survey.weights) for name in numbers}
@@ -255,13 +252,15 @@ def _is_factor(values: pd.Series, field: Field | None) -> bool:
     return 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
 
 
-def _check_numbers(faults: Faults, source: PopulationChunks, numbers: Sequence[str]) -> None:
+def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:
+    faults = Faults("assess_fit")
     if not isinstance(source.data, pd.DataFrame):
         return
     for name in numbers:
         if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
             what = f"is a number in the survey and {source.data[name].dtype} in the population"
             faults.add(name, what, remedy="Convert one of them.")
+    faults.raise_if_any()
 
 
 __all__ = ["Factor", "FitRequest", "make_request"]

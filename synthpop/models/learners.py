@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,28 +99,38 @@ def make_estimator(model: Any, n_predictors: int, seed: int) -> Any:
     return estimator
 
 
-def fit_learner(
-    model: Any,
-    digits: np.ndarray,
-    classes: np.ndarray,
-    weights: np.ndarray,
-    sizes: Sequence[int],
-    ordered: Sequence[bool],
-    n_classes: int,
-    seed: int,
-    numbers: Numbers = (),
-) -> LearnerModel:
-    """Fit a classifier; arguments as in `fit_multinomial`.
+class PredictorCodes(NamedTuple):
+    """Predictors of the persons of a sample.
 
-    Parameters
+    Attributes
     ----------
+    digits : int array, shape (n, m)
+    sizes : sequence of m ints
+        Number of levels of each predictor.
     ordered : sequence of bool
         Which predictors have digits in a meaningful order.
     numbers : for each predictor None, or the values of its digits
         A number is a column of its values; one that is missing somewhere has a further column.
     """
+
+    digits: np.ndarray
+    sizes: Sequence[int]
+    ordered: Sequence[bool]
+    numbers: Numbers = ()
+
+
+def fit_learner(
+    model: Any,
+    predictors: PredictorCodes,
+    classes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    seed: int,
+) -> LearnerModel:
+    """Fit a classifier; arguments as in `fit_multinomial`."""
     from threadpoolctl import threadpool_limits
 
+    digits, sizes, ordered, numbers = predictors
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
     fitted = LearnerModel(

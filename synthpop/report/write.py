@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -131,6 +131,15 @@ def write_report(
     return write_stored(path, source, population, audience=audience, language=language)
 
 
+class ReportTexts(TypedDict, total=False):
+    """What a report is told about names; see `write_report`."""
+
+    title: str | None
+    labels: Mapping[str, str] | None
+    units: Mapping[str, str] | None
+    provenance: Mapping[str, str] | None
+
+
 def report_source(
     survey: Survey,
     population: Any,
@@ -139,10 +148,7 @@ def report_source(
     risk: Any = None,
     copies: pd.DataFrame | None = None,
     calibration: Calibration | None = None,
-    title: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    provenance: Mapping[str, str] | None = None,
+    **texts: Unpack[ReportTexts],
 ) -> StoredReport:
     """Return everything that a report is made from but the population; see `write_report`."""
     return StoredReport(
@@ -150,10 +156,10 @@ def report_source(
         SurveySize(survey.n_households, float(survey.weights.sum())),
         stored_risk(risk, survey.frame, copies),
         None if calibration is None else StoredCalibration.of(calibration),
-        title,
-        dict(labels or {}),
-        dict(units or {}),
-        dict(provenance or {}),
+        texts.get("title"),
+        dict(texts.get("labels") or {}),
+        dict(texts.get("units") or {}),
+        dict(texts.get("provenance") or {}),
     )
 
 

@@ -18,11 +18,7 @@ import numpy as np
 from synthpop.conditional.design import (
     Margins,
     TermLayout,
-    Terms,
-    lay_out,
-    margins_of,
 )
-from synthpop.models.encoding import distinct_cells
 from synthpop.models.numeric_predictors import in_classes
 
 TOLERANCE = 1e-5  # of class probabilities, in the mean over persons
@@ -114,51 +110,6 @@ def effects_of(
         outcome = int(n_sweeps), float(gap)
         found.append(RidgeEffects(layout.terms, layout.sizes, codes, own, *outcome, layout.tables))
     return tuple(found)
-
-
-def fit_ridge_effects(
-    base: np.ndarray,
-    digits: np.ndarray,
-    classes: np.ndarray,
-    weights: np.ndarray,
-    sizes: Sequence[int],
-    *,
-    terms: Terms,
-    amount: float,
-    tolerance: float = TOLERANCE,
-    max_sweeps: int = MAX_SWEEPS,
-) -> RidgeEffects:
-    """Fit the effects by which a sample differs from given probabilities.
-
-    Parameters
-    ----------
-    base : float array, shape (n, R)
-        Class probabilities of each person to start from, the same for persons with the same digits.
-    digits : int array, shape (n, m)
-    classes : int array, shape (n,)
-    weights : float array, shape (n,)
-        Scaled to a mean of one, so that `amount` counts in persons.
-    sizes : number of levels of each predictor
-    terms : columns of each term
-        The empty term, a constant, is not penalised; it comes first.
-    amount : float
-        Penalty k above; infinity leaves all effects but the constant at zero.
-
-    Examples
-    --------
-    >>> digits = np.array([[1], [1], [1], [2]])
-    >>> base, one = np.full((4, 2), 0.5), np.ones(4)
-    >>> classes = np.array([0, 0, 1, 1])
-    >>> effects = fit_ridge_effects(base, digits, classes, one, [3], terms=[(0,)], amount=0.0)
-    >>> shifted(effects, base[:1], digits[:1])[0].round(3).tolist()
-    [[0.667, 0.333]]
-    """
-    first, inverse = distinct_cells(digits, sizes)
-    layout = lay_out(digits[first], np.array([0, len(first)]), sizes, terms)
-    margins = margins_of(layout, inverse, classes, weights, base.shape[1])
-    state = State.without_effects(layout, base[first])
-    outcome = shrink(layout, margins, amount, state, tolerance=tolerance, max_sweeps=max_sweeps)
-    return effects_of(layout, state.effects, *outcome)[0]
 
 
 def shifted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,17 +55,18 @@ def value_classes(
     *,
     zeros: bool,
     breaks: Sequence[float] | None,
-    tail: str | None,
-    threshold: float | None,
+    tail: Any,
     upper: float | None,
     label: str,
     where: np.ndarray,
 ) -> Classes:
     """Cut values at limits that are given, or at weighted quantiles (book eq. 6.4, 6.5).
 
+    `tail` is None or the options of a tail, with ``type`` and ``threshold``.
     Values above `upper` count as `upper`. `where` are the rows of the survey's file, for messages.
     A constant is a class without width.
     """
+    threshold = None if tail is None else tail.threshold
     _check_ends(values, threshold, upper, label)
     if upper is not None:
         values = np.minimum(values, upper)
@@ -74,7 +76,7 @@ def value_classes(
             limits = np.asarray(breaks, dtype=np.float64)
         else:
             limits = quantile_breaks(values, weights, zeros=zeros, probs=DECILES_AND_TAILS)
-            limits = _for_tail(values, weights, limits, tail, threshold)
+            limits = _for_tail(values, weights, limits, tail.type if tail else None, threshold)
         if upper is not None:
             inner = limits[:-1]
             limits = np.append(inner[inner < upper], upper)

@@ -191,14 +191,12 @@ class Binned(ValueMethod):
         self, values: np.ndarray, weights: np.ndarray, rows: np.ndarray, label: str
     ) -> Classes:
         """Return classes at the limits that are given, or at weighted quantiles."""
-        tail = self.fitted_tail
         return value_classes(
             values,
             weights,
             zeros=with_zeros(values, weights, self.zeros),
             breaks=self.breaks,
-            tail=None if tail is None else tail.type,
-            threshold=None if tail is None else tail.threshold,
+            tail=self.fitted_tail,
             upper=self.bound,
             label=label,
             where=rows,

@@ -28,7 +28,7 @@ from synthpop.models.encoding import (
     numeric_digits,
     split_cells,
 )
-from synthpop.models.learners import fit_learner, make_estimator, predict_learner
+from synthpop.models.learners import PredictorCodes, fit_learner, make_estimator, predict_learner
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 
 
@@ -234,7 +234,9 @@ def test_learners_follow_the_data_and_their_weights(model: str) -> None:
     rng = np.random.default_rng(0)
     classes = np.where(digits[:, 0] == digits[:, 1], 2, rng.integers(0, 2, len(digits)))
     weights = np.where(classes == 0, 9.0, 1.0)
-    fitted = fit_learner(model, digits, classes, weights, [3, 3], [True, False], 4, 1)
+    fitted = fit_learner(
+        model, PredictorCodes(digits, [3, 3], [True, False]), classes, weights, 4, 1
+    )
     grid = np.array([[1, 1], [1, 2], [2, 1], [0, 1]])
     p, known = predict_learner(fitted, grid)
     assert known.tolist() == [True, True, True, False]
@@ -242,7 +244,9 @@ def test_learners_follow_the_data_and_their_weights(model: str) -> None:
     assert p[0, 2] > 0.95
     assert 0.8 < p[1, 0] < 0.97
     assert (p[:, 3] == 0).all()
-    again = fit_learner(model, digits, classes, weights, [3, 3], [True, False], 4, 1)
+    again = fit_learner(
+        model, PredictorCodes(digits, [3, 3], [True, False]), classes, weights, 4, 1
+    )
     assert np.array_equal(p, predict_learner(again, grid)[0])
 
 
@@ -262,7 +266,9 @@ def test_a_classifier_of_the_user_is_copied_and_seeded() -> None:
 
 
 def test_one_class_needs_no_classifier() -> None:
-    fitted = fit_learner("tree", np.array([[1]]), np.array([2]), np.ones(1), [2], [True], 3, 0)
+    fitted = fit_learner(
+        "tree", PredictorCodes(np.array([[1]]), [2], [True]), np.array([2]), np.ones(1), 3, 0
+    )
     assert predict_learner(fitted, np.array([[1]]))[0].tolist() == [[0.0, 0.0, 1.0]]
 
 
@@ -273,7 +279,9 @@ def test_learners_keep_who_has_a_value_at_all(model: str) -> None:
     level = np.repeat([1, 2, 3], [60, 200, 12])
     digits = np.column_stack([level, rng.integers(1, 3, len(level))])
     classes = np.where(level == 1, 0, rng.integers(1, 4, len(level)))
-    fitted = fit_learner(model, digits, classes, np.ones(len(level)), [4, 3], [True, False], 4, 1)
+    fitted = fit_learner(
+        model, PredictorCodes(digits, [4, 3], [True, False]), classes, np.ones(len(level)), 4, 1
+    )
     grid = np.array([[1, 1], [1, 2], [2, 1], [2, 2], [3, 1]])
     p, _ = predict_learner(fitted, grid)
     assert p[:2].tolist() == [[1.0, 0.0, 0.0, 0.0]] * 2
@@ -292,7 +300,9 @@ def test_rare_values_and_rare_gaps_keep_their_share(model: str, share: float) ->
     rng = np.random.default_rng(5)
     digits = rng.integers(0, 40, (2_000, 3))
     classes = np.where(rng.random(2_000) < share, rng.integers(1, 3, 2_000), 0)
-    fitted = fit_learner(model, digits, classes, np.ones(2_000), [40] * 3, [True] * 3, 3, 1)
+    fitted = fit_learner(
+        model, PredictorCodes(digits, [40] * 3, [True] * 3), classes, np.ones(2_000), 3, 1
+    )
     rare = 0.03 * 2_000
     gap = predict_learner(fitted, digits)[0][:, 0].sum() - (classes == 0).sum()
     assert abs(gap) < 0.1 * rare
@@ -301,7 +311,9 @@ def test_rare_values_and_rare_gaps_keep_their_share(model: str, share: float) ->
 def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
     digits = np.repeat([[1, 1], [2, 2]], 30, axis=0)
     classes = np.repeat([0, 1], 30)
-    fitted = fit_learner("tree", digits, classes, np.ones(60), [3, 3], [True, True], 2, 1)
+    fitted = fit_learner(
+        "tree", PredictorCodes(digits, [3, 3], [True, True]), classes, np.ones(60), 2, 1
+    )
     apart = predict_learner(fitted, np.array([[1, 2]]))[0]
     assert (
         apart.tolist()
@@ -312,7 +324,7 @@ def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
 def test_a_boosting_that_diverges_gives_way_to_a_forest(monkeypatch) -> None:
     """With steps far too long the shares of classes are missed; they are told and not used."""
     digits, classes, weights = some_data(600)
-    fit = ("boosting", digits, classes, weights, (4, 3), (True, True), 3, 1)
+    fit = ("boosting", PredictorCodes(digits, (4, 3), (True, True)), classes, weights, 3, 1)
     good = fit_learner(*fit)
     assert good.note == ""
     monkeypatch.setitem(learners.BOOSTING, "learning_rate", 40.0)
@@ -329,6 +341,8 @@ def test_a_boosting_that_diverges_gives_way_to_a_forest(monkeypatch) -> None:
 def test_a_classifier_that_misses_the_shares_of_its_sample_is_told_of() -> None:
     digits, classes, weights = some_data(600)
     constant = DummyClassifier(strategy="constant", constant=1)
-    model = fit_learner(constant, digits, classes, weights, (4, 3), (True, True), 3, 1)
+    model = fit_learner(
+        constant, PredictorCodes(digits, (4, 3), (True, True)), classes, weights, 3, 1
+    )
     assert isinstance(model.estimator, DummyClassifier)
     assert "miss those of the sample by" in model.note

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from synthpop.conditional.fallback import ModelDesign, fit_with_fallback, predict_with_fallback
 from synthpop.models.encoding import cell_codes, split_cells, value_digits
-from synthpop.models.learners import fit_learner, predict_learner
+from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
 from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.models.numeric_predictors import level_terms, model_columns, scaled_numbers
@@ -18,6 +18,10 @@ from synthpop.models.regression import fit_regression, fit_regressor, predict_re
 from tests.reference_data import golden, survey_data
 
 AGES = np.concatenate([[np.nan], np.arange(16.0, 96)])
+
+
+def codes(digits: np.ndarray, ages: np.ndarray) -> PredictorCodes:
+    return PredictorCodes(digits, [len(AGES), 3], [True, False], [ages, None])
 
 
 def some_data(n: int = 600, seed: int = 0):
@@ -236,22 +240,22 @@ def test_learners_see_the_values() -> None:
     )
     assert abs(predict_regression(by_digit, np.array([[70, 1]]))[0][0] - found[0]) > 0.1
     classifier = LogisticRegression(max_iter=1000)
-    options = ([len(AGES), 3], [True, False], 3, 1)
-    a = fit_learner(classifier, digits, classes, weights, *options, [AGES, None])
-    b = fit_learner(classifier, digits, classes, weights, *options, [AGES**2, None])
+    a, b = (
+        fit_learner(classifier, codes(digits, ages), classes, weights, 3, 1)
+        for ages in (AGES, AGES**2)
+    )
     grid = np.array([[10, 1], [70, 1]])
     assert np.abs(predict_learner(a, grid)[0] - predict_learner(b, grid)[0]).max() > 1e-3
 
 
 def test_a_learner_knows_missing_numbers_where_it_saw_them() -> None:
     digits, classes, weights = some_data(500)
-    options = ([len(AGES), 3], [True, False], 3, 1, [AGES, None])
     grid = np.array([[0, 1], [40, 1]])
-    model = fit_learner("tree", digits, classes, weights, *options)
+    model = fit_learner("tree", codes(digits, AGES), classes, weights, 3, 1)
     assert predict_learner(model, grid)[1].tolist() == [False, True]
     digits[:250, 0] = 0
     classes[:250] = 2
-    model = fit_learner("tree", digits, classes, weights, *options)
+    model = fit_learner("tree", codes(digits, AGES), classes, weights, 3, 1)
     p, known = predict_learner(model, grid)
     assert known.all()
     assert p[0].tolist() == [0, 0, 1]

@@ -38,11 +38,11 @@ from synthpop.conditional.pooling.partial import (
 from synthpop.conditional.pooling.ridge_effects import (
     State,
     effects_of,
-    fit_ridge_effects,
     shifted,
     shrink,
 )
 from synthpop.models.empirical import fit_empirical
+from synthpop.models.encoding import distinct_cells
 
 SIZES = (4, 3)
 
@@ -58,6 +58,16 @@ def some_design(n: int = 600, spread: float = 1.0, seed: int = 0, n_strata: int 
     classes = (p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     weights = rng.uniform(1, 5, n)
     return ModelDesign(digits, classes, weights, strata, SIZES, (False, False), 3, n_strata)
+
+
+def fit_ridge_effects(design: ModelDesign, base: np.ndarray, terms, amount: float, **options):
+    """Effects of one sample by which it differs from given probabilities."""
+    first, inverse = distinct_cells(design.digits, design.sizes)
+    layout = lay_out(design.digits[first], np.array([0, len(first)]), design.sizes, terms)
+    margins = margins_of(layout, inverse, design.classes, design.weights, base.shape[1])
+    state = State.without_effects(layout, base[first])
+    outcome = shrink(layout, margins, amount, state, **options)
+    return effects_of(layout, state.effects, *outcome)[0]
 
 
 def naive_ridge_effects(base, digits, classes, weights, terms, amount):
@@ -98,10 +108,7 @@ def base_of(digits: np.ndarray) -> np.ndarray:
 def test_scaling_finds_the_penalised_maximum(amount: float, terms) -> None:
     d = some_design(150)
     base = base_of(d.digits)
-    effects = fit_ridge_effects(
-        base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=amount, tolerance=1e-12,
-        max_sweeps=20_000,
-    )  # fmt: skip
+    effects = fit_ridge_effects(d, base, terms, amount, tolerance=1e-12, max_sweeps=20_000)
     found, known = shifted(effects, base, d.digits)
     assert known.all()
     assert np.allclose(
@@ -118,10 +125,7 @@ def test_strata_in_one_call_are_as_one_by_one() -> None:
     told = shrink(layout, cells.margins(layout, d, rows), 7.0, state)
     for stratum, effects in enumerate(effects_of(layout, state.effects, *told)):
         part = d.rows(np.flatnonzero(d.strata == stratum))
-        alone = fit_ridge_effects(
-            base_of(part.digits), part.digits, part.classes, part.weights, SIZES, terms=terms,
-            amount=7.0,
-        )  # fmt: skip
+        alone = fit_ridge_effects(part, base_of(part.digits), terms, 7.0)
         assert [codes.tolist() for codes in effects.codes] == [
             codes.tolist() for codes in alone.codes
         ]
@@ -229,13 +233,9 @@ def test_more_pull_is_nearer_to_the_pooled_model() -> None:
 def test_weights_matter() -> None:
     d = some_design(200)
     base, terms = base_of(d.digits), single_terms(2)
-    one = fit_ridge_effects(base, d.digits, d.classes, d.weights, SIZES, terms=terms, amount=5.0)
-    same = fit_ridge_effects(
-        base, d.digits, d.classes, 7 * d.weights, SIZES, terms=terms, amount=5.0
-    )
-    other = fit_ridge_effects(
-        base, d.digits, d.classes, np.ones(200), SIZES, terms=terms, amount=5.0
-    )
+    one = fit_ridge_effects(d, base, terms, 5.0)
+    same = fit_ridge_effects(replace(d, weights=7 * d.weights), base, terms, 5.0)
+    other = fit_ridge_effects(replace(d, weights=np.ones(200)), base, terms, 5.0)
     assert np.allclose(one.effects, same.effects, atol=1e-9)
     assert np.abs(one.effects - other.effects).max() > 1e-2
 
@@ -244,7 +244,10 @@ def test_classes_that_a_level_never_has_stay_possible() -> None:
     digits = np.repeat([[1], [2]], 20, axis=0)
     classes = np.repeat([0, 1], 20)  # separated
     base = np.full((40, 2), 0.5)
-    effects = fit_ridge_effects(base, digits, classes, np.ones(40), [3], terms=[(0,)], amount=2.0)
+    design = ModelDesign(
+        digits, classes, np.ones(40), np.zeros(40, dtype=np.int64), (3,), (False,), 2, 1
+    )
+    effects = fit_ridge_effects(design, base, [(0,)], 2.0)
     p, _ = shifted(effects, base[:1], digits[:1])
     assert 0.0 < p[0, 1] < 0.2
     assert np.isfinite(effects.effects).all()
