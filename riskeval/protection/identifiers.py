@@ -52,6 +52,10 @@ def create_new_id(
     InputError
         Unknown columns, a column named in two roles.
 
+    Notes
+    -----
+    Equal ids stay equal, so that members keep one household id: `household` has no meaning here.
+
     Examples
     --------
     >>> people = pd.DataFrame({"hid": [1001, 1001, 1007], "mother": [None, 1001, None]})

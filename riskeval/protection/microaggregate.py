@@ -174,7 +174,7 @@ def microaggregate(
     resolved = read_seed(faults, seed)
     order, homes = read_order(
         faults, frame, names, household=household, household_variables=household_variables,
-        components=components, strata=strata, keep_signs=keep_signs, signs_by_strata=True,
+        components=components, strata=strata, keep_signs=keep_signs, verb_keeps_signs=True,
     )  # fmt: skip
     read_strata(faults, frame, strata)
     if not mixed:

@@ -34,8 +34,8 @@ class Order:
     household_variables, strata, keep_signs : tuple of str
     components : mapping of str to list of str
         Total -> its parts.
-    signs_by_strata : bool
-        Whether the verb keeps signs itself, by never mixing values of different sign.
+    verb_keeps_signs : bool
+        Whether the verb keeps signs itself, as by never mixing values of different sign.
     """
 
     household: str | None = None
@@ -43,7 +43,7 @@ class Order:
     strata: tuple[str, ...] = ()
     keep_signs: tuple[str, ...] = ()
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    signs_by_strata: bool = False
+    verb_keeps_signs: bool = False
 
     @property
     def asks(self) -> bool:
@@ -70,13 +70,13 @@ def read_order(
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
-    signs_by_strata: bool = False,
+    verb_keeps_signs: bool = False,
 ) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
     order = Order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
-        tuple(names_of(keep_signs)), parts, signs_by_strata,
+        tuple(names_of(keep_signs)), parts, verb_keeps_signs,
     )  # fmt: skip
     for total, columns in parts.items():
         check_numeric(faults, frame, [total, *columns], "components")
@@ -142,8 +142,8 @@ def once_a_household(
         details |= result.details
     assert result is not None
     # 3. signs, sums
-    if not order.signs_by_strata:
-        released = _signs_kept(frame, released, order.keep_signs)
+    if not order.verb_keeps_signs:
+        released = with_signs_of(frame, released, order.keep_signs)
     signs = _signs_note(frame, released, order.keep_signs)
     released, touched, sums = sums_kept(frame, released, names, order.components)
     sizes = magnitude_note(frame, released, names)
@@ -170,9 +170,10 @@ def _one_row_each(
     return table
 
 
-def _signs_kept(
+def with_signs_of(
     frame: pd.DataFrame, released: pd.DataFrame, keep_signs: Sequence[str]
 ) -> pd.DataFrame:
+    """Give values the sign of the original, 0 included; frames of n records."""
     released = released.copy(deep=False)
     for name in keep_signs:
         before = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)

@@ -58,7 +58,8 @@ def global_recode(
 
     Notes
     -----
-    Templ (2017), section 4.2.1. Nothing is drawn at random.
+    Templ (2017), section 4.2.1. Nothing is drawn at random. Equal values stay equal, so that
+    members of a household who shared a value share its class: `household` has no meaning here.
 
     Examples
     --------
@@ -255,7 +256,8 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
 
     Notes
     -----
-    Templ (2017), section 4.2.1. Nothing is drawn at random.
+    Templ (2017), section 4.2.1. Nothing is drawn at random. Equal values stay equal, so that
+    members of a household who shared a value share its class: `household` has no meaning here.
 
     Examples
     --------

@@ -34,6 +34,7 @@ def shuffle(
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
+    keep_signs: Sequence[str] = (),
     seed: int | None = None,
 ) -> Protected:
     """Replace confidential values by those of other records, given variables that stay.
@@ -61,6 +62,9 @@ def shuffle(
         Confidential variables that must be the same for all members.
     components : mapping of total to parts, optional
         Sums that hold before hold afterwards: a total whose parts were shuffled is their sum.
+    keep_signs : sequence of str, optional
+        Confidential variables whose values move among records of the same sign (negative, 0,
+        positive) only.
     seed : int, optional
         Recorded in the result.
 
@@ -110,7 +114,7 @@ def shuffle(
     faults.raise_if_any()
     order, homes = read_order(
         faults, frame, responses, household=household, household_variables=household_variables,
-        components=components,
+        components=components, keep_signs=keep_signs, verb_keeps_signs=True,
     )  # fmt: skip
     faults.raise_if_any()
 
@@ -120,7 +124,7 @@ def shuffle(
         part = replace(model, responses=tuple(f for f in model.responses if f.column in some))
         shared = [] if members is None else [name for name in responses if name not in some]
         given = tuple(_household_scores(one, shared) for one in (frame if shared else table, table))
-        released = _shuffled(table, part, formula, method, resolved, given)
+        released = _shuffled(table, part, formula, method, resolved, given, order.keep_signs)
         explained.append(released.details["explained"])
         return released
 
@@ -134,7 +138,6 @@ def shuffle(
     parameters = {"formula": formula, "method": method, "seed": resolved}
     if order.asks:
         parameters |= order.parameters()
-        parameters.pop("keep_signs")
     return replace(result, parameters=parameters, details=details)
 
 
@@ -146,7 +149,7 @@ def _household_scores(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 
 def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, seed: int,
-    given: tuple[np.ndarray, ...],
+    given: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
     """Shuffle the responses of a model, one row a unit.
 
@@ -164,7 +167,11 @@ def _shuffled(
     scores, explained = _scores(faults, values, both, continuous, method, rng)
     released = frame.copy(deep=False)
     for j, name in enumerate(responses):
-        source = _sources(values[:, j], scores[:, j])
+        source = np.arange(len(frame))
+        signs = np.sign(values[:, j]) if name in keep_signs else np.zeros(len(frame))
+        for sign in np.unique(signs[~np.isnan(values[:, j])]):
+            some = np.flatnonzero(signs == sign)
+            source[some] = some[_sources(values[some, j], scores[some, j])]
         released[name] = taken(frame[name], source)
         _verify(frame[name], released[name])
     share = pd.Series(explained, index=responses, name="explained")

@@ -157,8 +157,8 @@ def suppress_under_attack(
             continue
         rows = right["row"].to_numpy()
         columns = right["column"].map(attack.place).to_numpy(dtype=np.int64)
-        for j, source in zip(columns, right["source"], strict=True):
-            telling.setdefault(attack.names[int(j)], set()).add(source)
+        for column, source in zip(columns, right["source"], strict=True):
+            telling.setdefault(attack.names[int(column)], set()).add(source)
         by_role = (right["rule"] == "role").to_numpy()
         roles[rows[by_role], columns[by_role]] = True
         for cell in zip(rows.tolist(), columns.tolist(), strict=True):

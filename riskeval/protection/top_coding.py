@@ -16,7 +16,7 @@ from riskeval.protection.numeric import (
     read_numbers,
     type_notes,
 )
-from riskeval.protection.once import once_a_household, read_order
+from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, own_frame, protected
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults
@@ -35,7 +35,9 @@ def mv_top_code(
     covariance: str = "robust",
     integers: str = "real",
     household: str | None = None,
+    household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
+    keep_signs: Sequence[str] = (),
 ) -> Protected:
     """Move records with a large (robust) distance to the edge of the tolerance ellipsoid.
 
@@ -55,8 +57,13 @@ def mv_top_code(
     household : str, optional
         Column of household ids. Variables that are the same for all members are coded together
         once a household and copied to all members; the other variables person by person.
+    household_variables : sequence of str
+        Variables that must be the same for all members. Others are found.
     components : mapping, optional
         Total -> its parts. Where they add up before they add up afterwards.
+    keep_signs : sequence of str, optional
+        Variables whose values keep their sign, 0 included: a value that would change its sign has
+        the sign of the original, and the distance may then exceed the limit.
 
     Returns
     -------
@@ -96,19 +103,22 @@ def mv_top_code(
     check_integers(faults, integers)
     read_numbers(faults, frame, names, "variable")
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=(), components=components
-    )
+        faults, frame, names, household=household, household_variables=household_variables,
+        components=components, keep_signs=keep_signs, verb_keeps_signs=True,
+    )  # fmt: skip
     faults.raise_if_any()
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        return _coded(table, some, alpha, covariance, integers)
+        signs = [name for name in order.keep_signs if name in some]
+        return _coded(table, some, alpha, covariance, integers, signs)
 
     return once_a_household(frame, names, order, homes, run)
 
 
 def _coded(
-    frame: pd.DataFrame, names: Sequence[str], alpha: float, covariance: str, integers: str
-) -> Protected:
+    frame: pd.DataFrame, names: Sequence[str], alpha: float, covariance: str, integers: str,
+    signs: Sequence[str],
+) -> Protected:  # fmt: skip
     from scipy.stats import chi2
 
     values = read_numbers(Faults("mv_top_code"), frame, names, "variable")
@@ -126,6 +136,7 @@ def _coded(
     for j, name in enumerate(names):
         rows = far & (new[:, j] != values[:, j])
         released[name] = put_numbers(frame[name], new[:, j], rows, integers=integers)
+    released = with_signs_of(frame, released, signs)
     after = np.column_stack(
         [released[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
     )
@@ -134,7 +145,7 @@ def _coded(
     notes = [
         f"{int(far.sum())} of {int(complete.sum())} complete records had a squared distance above "
         f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
-        _verified(reached, limit, frame, released, names, integers),
+        _verified(reached, limit, frame, released, names, integers == "real" and not signs),
         MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",
         f"{plural(left, 'record')} with missing values stayed as they were." if left else "",
         f"Classical covariance: {cloud.fallback}." if cloud.fallback else "",
@@ -164,13 +175,13 @@ def _coded(
 
 def _verified(
     reached: np.ndarray, limit: float, frame: pd.DataFrame, released: pd.DataFrame,
-    names: Sequence[str], integers: str,
+    names: Sequence[str], exact: bool,
 ) -> str:  # fmt: skip
     """Sentence about the distances that the released values of outliers have."""
     if len(reached) == 0:
         return ""
     largest = float(reached.max())
-    wide = integers == "real" and all(str(released[n].dtype).lower() == "float64" for n in names)
+    wide = exact and all(str(released[n].dtype).lower() == "float64" for n in names)
     if wide and largest > limit * (1 + 1e-6):  # nothing is claimed that does not hold
         raise AssertionError(f"an outlier is still {largest:.6g} away")
     return f"Afterwards the largest squared distance of these records is {largest:.4g}."

@@ -11,6 +11,7 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from synthpop.microdata.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.formula import Allowed, read_formula
 from synthpop.microdata.methods import method_type
 
 FROM_ROLES: dict[str, dict[str, str]] = {
@@ -31,7 +32,7 @@ FROM_ROLES: dict[str, dict[str, str]] = {
     "record_swap": {
         "household": "household", "risk_keys": "keys", "household_keys": "household_keys",
     },
-    "top_bottom_code": {"household": "household"},
+    "top_bottom_code": {"household": "household", "components": "components"},
     "microaggregate": {
         "variables": "numeric", "strata": "strata", "household": "household",
         "household_variables": "household_variables", "components": "components",
@@ -50,14 +51,15 @@ FROM_ROLES: dict[str, dict[str, str]] = {
     },
     "minimal_generalization": {"household": "household"},
     "mv_top_code": {
-        "variables": "numeric", "household": "household", "components": "components",
+        "variables": "numeric", "household": "household",
+        "household_variables": "household_variables", "components": "components",
     },
     "merge_household_file": {"household": "household"},
     "weights": {"column": "weights", "strata": "strata", "household": "household"},
 }  # fmt: skip
 """Arguments of verbs that a role fills when they are not given."""
 
-SUBJECTS = ("keys", "columns", "variables")
+SUBJECTS = ("keys", "columns", "variables", "column", "formula")
 """Arguments that name what a verb works on; household variables and sums concern only these."""
 
 
@@ -100,8 +102,7 @@ def fill_from_roles(
         value = roles.argument(role)
         if name in filled or name not in allowed or value is None:
             continue
-        subjects = next((filled[subject] for subject in SUBJECTS if subject in filled), ())
-        subjects = [subjects] if isinstance(subjects, str) else list(subjects)
+        subjects = _subjects(filled)
         if name == "household_variables":
             value = [one for one in value if one in subjects]
         elif name == "components" and verb != "local_suppression":
@@ -111,6 +112,16 @@ def fill_from_roles(
         if value:
             filled[name] = value
     return filled
+
+
+def _subjects(values: Mapping[str, Any]) -> list[str]:
+    name = next((subject for subject in SUBJECTS if subject in values), None)
+    if name is None:
+        return []
+    if name == "formula":
+        model = read_formula(Faults("formula"), values[name], Allowed(responses=(1, None)))
+        return [] if model is None else [factor.column for factor in model.responses]
+    return [values[name]] if isinstance(values[name], str) else list(values[name])
 
 
 def names(value: str | Sequence[str]) -> tuple[str, ...]:

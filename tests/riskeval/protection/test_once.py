@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,6 +128,13 @@ def test_faults_name_the_household(verb, options):
         verb(data, ["wages"], components={"income": ["wages"]}, seed=1, **options)
 
 
+def test_every_verb_takes_a_household_or_says_why_not():
+    for name in protect.VERBS:
+        verb = getattr(protect, name)
+        if "household" not in inspect.signature(verb).parameters:
+            assert "`household` has no meaning here" in verb.__doc__, name
+
+
 def test_outliers_of_a_household_variable_stay_one_value():
     data = people()
     data["assets"] = data["shared"] * 3 + (data["home"] % 7) * 100
@@ -135,6 +144,8 @@ def test_outliers_of_a_household_variable_stay_one_value():
     assert result.data["shared"].ne(data["shared"]).any()
     torn = mv_top_code(data, names, alpha=0.1)
     assert torn.data.groupby("home")["shared"].nunique().max() > 1
+    with pytest.raises(InputError, match="differs within a household"):
+        mv_top_code(data, names, household="home", household_variables=["wages"])
     sums = mv_top_code(data, ["wages", "rent"], components={"income": ["wages", "rent"]})
     np.testing.assert_allclose(sums.data["income"], sums.data["wages"] + sums.data["rent"])
 
@@ -168,6 +179,8 @@ def test_every_verb_on_amounts_keeps_signs_and_sums_and_tells_how_far_values_mov
         protect.add_noise(people, both, seed=1, **asked),
         protect.microaggregate(people, both, k=3, **asked),
         protect.rank_swap(people, both, seed=1, **asked),
+        protect.shuffle(people, formula="a + b ~ 1", seed=1, **asked),
+        protect.mv_top_code(people, both, alpha=0.2, covariance="classical", **asked),
         protect.top_bottom_code(
             people, "a", upper=300, replacement="mean", components=asked["components"]
         ),
@@ -180,6 +193,12 @@ def test_every_verb_on_amounts_keeps_signs_and_sums_and_tells_how_far_values_mov
         assert "Half of the changed values moved by at most" in result.summary()
     swapped = protect.rank_swap(people, both, seed=1)
     assert (np.sign(swapped.data["a"]) != np.sign(people["a"])).any()
+    shuffled = protect.shuffle(people, formula="a + b ~ 1", seed=1)
+    assert (np.sign(shuffled.data["a"]) != np.sign(people["a"])).any()
+    kept = protect.shuffle(people, formula="a + b ~ 1", keep_signs=["a"], seed=1).data["a"]
+    assert sorted(kept) == sorted(people["a"])
+    coded = protect.mv_top_code(people, both, alpha=0.2, covariance="classical")
+    assert (np.sign(coded.data["a"]) != np.sign(people["a"])).any()
     rare = people.assign(a=np.where(np.arange(300) == 7, -5.0, 20.0 + np.arange(300)))
     pooled = protect.microaggregate(rare, ["a"], k=3, keep_signs=["a"])
     assert "Signs of a stayed but for" in pooled.summary()

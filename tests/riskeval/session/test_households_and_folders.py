@@ -57,13 +57,22 @@ def test_roles_of_a_household_reach_every_verb():
     assert attack.below == (0, 0)
     table = job.risk().table["current"]
     assert table["below_3"] == table["below_3_after_recovery"] == 0
-    for verb, options in (("add_noise", {}), ("microaggregate", {"k": 3}), ("rank_swap", {})):
-        job.apply(verb, seed=1, **options)
+    for verb, options in (
+        ("add_noise", {"seed": 1}),
+        ("microaggregate", {"k": 3, "seed": 1}),
+        ("rank_swap", {"seed": 1}),
+        ("shuffle", {"formula": "house + wages ~ rent", "seed": 1}),
+        ("mv_top_code", {"alpha": 0.2, "covariance": "classical"}),
+    ):
+        job.apply(verb, **options)
         assert job.steps[-1].parameters["household_variables"] == ["house"]
         after = job.data
         assert after.groupby("home")["house"].nunique().max() == 1
         np.testing.assert_allclose(after["income"], after["wages"] + after["rent"])
         job.undo()
+    job.top_bottom_code("wages", upper=3000)
+    np.testing.assert_allclose(job.data["income"], job.data["wages"] + job.data["rent"])
+    job.undo()
     job.pram(seed=2, matrix={"type": "invariant", "alpha": 1.0})
     assert job.data.groupby("home")["region"].nunique().max() <= 1
     job.weights(strata=["region"])
