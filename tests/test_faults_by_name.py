@@ -1,4 +1,4 @@
-"""Faults of reading, writing and resuming that had no test of their own."""
+"""Faults of reading, writing and resuming, and values that no function can use."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ import pandas as pd
 import pytest
 
 import riskeval
-from synthpop import Cluster, SimpleRandom, simulate_study
-from synthpop.microdata.errors import InputError
+import synthpop
+from synthpop import (
+    Cluster,
+    Margin,
+    SimpleRandom,
+    Survey,
+    anneal,
+    assess_fit,
+    calibrate,
+    indicators,
+    sampling,
+    simulate_study,
+)
+from synthpop.calibration.weights import effective_sample_size
+from synthpop.heaping import correct_heaps
+from synthpop.microdata.errors import InputError, OutputError
 from tests.small import small_frame, small_pipeline, small_survey
 
 
@@ -76,3 +90,89 @@ def test_households_of_a_study_may_lie_in_a_folder(tmp_path) -> None:
     )
     assert np.allclose(result.estimates["estimate"], whole.estimates["estimate"])
     assert isinstance(result.estimates, pd.DataFrame)
+
+
+FRAME = small_frame(30)
+TWICE = pd.concat([FRAME, FRAME[["age"]]], axis=1)
+TEXTS = pd.Series(["a", "b", "c"])
+COMPLEX = pd.Series([1 + 2j, 2, 3])
+SEXES = pd.DataFrame({"sex": ["f", "m"], "total": [50.0, 50.0]})
+
+
+def gives_nothing(sample) -> None:
+    return None
+
+
+def gives_text(sample) -> str:
+    return "x"
+
+
+def two_draws(estimator):
+    return simulate_study(FRAME, SimpleRandom(5), {"bad": estimator}, repetitions=2, seed=1)
+
+
+def session(frame=FRAME, **more):
+    return riskeval.ProtectionSession(frame, keys=["sex"], **more)
+
+
+REFUSED = {
+    "nested formula": lambda: riskeval.loglinear_risk(
+        FRAME, ["age", "sex"], weights="w", formula="~ " + "(" * 20_000 + "age" + ")" * 20_000
+    ),
+    "power of a formula": lambda: riskeval.loglinear_risk(
+        FRAME, ["age", "sex"], weights="w", formula="~ (age + sex)^1000000000000"
+    ),
+    "text as sizes": lambda: sampling.inclusion_probabilities(TEXTS, 2),
+    "text as probabilities": lambda: sampling.draw_unequal(TEXTS, np.random.default_rng(1)),
+    "text as incomes": lambda: indicators.gini(TEXTS),
+    "complex incomes": lambda: indicators.gini(COMPLEX),
+    "complex values": lambda: synthpop.weighted.mean(COMPLEX, pd.Series([1.0, 1.0, 1.0])),
+    "text as bounds": lambda: riskeval.utility.overlap(TEXTS, TEXTS, TEXTS, TEXTS),
+    "an estimator without a value": lambda: two_draws(gives_nothing),
+    "an estimator of text": lambda: two_draws(gives_text),
+    "lists as keys": lambda: riskeval.k_anonymity(FRAME.assign(t=[[1]] * len(FRAME)), ["t"]),
+    "a column twice, anneal": lambda: anneal(TWICE, Margin(SEXES), household="hid", seed=1),
+    "a column twice, fit": lambda: assess_fit(small_survey(30), TWICE),
+    "a column twice, totals": lambda: Margin(pd.concat([SEXES, SEXES], axis=1)),
+    "a column twice, session": lambda: session(TWICE),
+    "columns of several rows": lambda: Survey(
+        FRAME.set_axis(pd.MultiIndex.from_product([["x"], FRAME.columns]), axis=1), weight="w"
+    ),
+    "negative dimension": lambda: riskeval.risky_cells(FRAME, ["age", "sex"], max_dimension=-5),
+    "too many classes": lambda: riskeval.protect.global_recode(FRAME, "age", breaks=10**20),
+    "an age of 1e20": lambda: correct_heaps(FRAME["age"], start=1e20, seed=1),
+    "no tolerance": lambda: calibrate(small_survey(30), Margin(100.0), tolerance=None),
+    "replicates as text": lambda: indicators.bootstrap(
+        small_survey(30), lambda s: 1.0, replicates="3", seed=1
+    ),
+    "pairs as groups": lambda: session().apply(
+        "group_categories", column="sex", groups={("n", "s"): ["f"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_with_an_error_of_ours(name) -> None:
+    with pytest.raises(InputError):
+        REFUSED[name]()
+
+
+def test_numbers_at_the_edge() -> None:
+    huge = pd.Series([1e308, 1.5e308, 1e307])
+    assert 30 < indicators.gini(huge).values[0] < 40
+    flags = pd.Series([True, False, True], dtype=object)
+    assert sampling.inclusion_probabilities(flags, 2).tolist() == [1.0, 0.0, 1.0]
+    whole = riskeval.interval_disclosure(FRAME, FRAME[::-1], ["age"], k=1e308, by="rank")
+    assert whole.rate == 1.0
+    assert effective_sample_size([1e300, 1e300]) == 2.0
+    tuples = FRAME.assign(t=[(1, 2)] * len(FRAME))
+    assert riskeval.k_anonymity(tuples, ["t"]).k == len(FRAME)
+
+
+def test_a_damaged_label_of_a_study_is_told(tmp_path) -> None:
+    people = small_frame(30)
+    study(tmp_path / "s", people, mean_age)
+    for text in ("", "[]", '{"identity": 5'):
+        (tmp_path / "s" / "study.json").write_text(text)
+        with pytest.raises(OutputError, match=r"study\.json is damaged"):
+            study(tmp_path / "s", people, mean_age)

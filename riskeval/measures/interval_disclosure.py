@@ -190,7 +190,7 @@ def _inside_ranks(x: np.ndarray, y: np.ndarray, k: float) -> np.ndarray:
     ordered = np.sort(y[~np.isnan(y)])
     if len(ordered) == 0:
         return np.zeros(len(x), dtype=np.bool_)
-    reach = int(k * len(ordered) + 1e-9)
+    reach = int(min(k, 1.0) * len(ordered) + 1e-9)
     first = np.searchsorted(ordered, y, side="left") - reach
     last = np.searchsorted(ordered, y, side="right") - 1 + reach
     top = len(ordered) - 1

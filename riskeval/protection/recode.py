@@ -15,6 +15,7 @@ from synthpop.microdata.native import same_library
 from synthpop.microdata.text import plural
 
 SPACINGS = ("equal", "log", "quantile")
+MOST_CLASSES = 1000  # of a column with fewer values
 
 
 @same_library
@@ -164,7 +165,8 @@ def _number_classes(
 
 
 def _placed(faults: Faults, filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
-    if n_classes < 1 or len(filled) == 0 or filled.min() == filled.max():
+    most = max(len(filled), MOST_CLASSES)
+    if not 1 <= n_classes <= most or len(filled) == 0 or filled.min() == filled.max():
         faults.add("breaks", f"cannot make {plural(n_classes, 'class', 'classes')} of this column")
         faults.raise_if_any()
     low, high = float(filled.min()), float(filled.max())

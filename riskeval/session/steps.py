@@ -42,6 +42,14 @@ class Step:
         return f"{self.verb}({arguments(self.parameters)})"
 
 
+def _key(where: str, key: Any) -> Any:
+    if isinstance(key, (tuple, frozenset)):
+        faults = Faults("ProtectionSession")
+        faults.add(where, f"{key!r} is no name or number", remedy="Give one value as the key.")
+        faults.raise_if_any()
+    return plain(where, key)
+
+
 def plain(where: str, value: Any) -> Any:
     """Return a value as None, bool, number, text, list, dict or DataFrame of these.
 
@@ -60,7 +68,7 @@ def plain(where: str, value: Any) -> Any:
     if isinstance(value, Method):
         return plain(where, value.plain())
     if isinstance(value, Mapping):
-        return {plain(where, key): plain(where, item) for key, item in value.items()}
+        return {_key(where, key): plain(where, item) for key, item in value.items()}
     if isinstance(value, pd.DataFrame):
         cells = [plain(where, row) for row in value.to_numpy(dtype=object).tolist()]
         return pd.DataFrame(

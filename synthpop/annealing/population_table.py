@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame, check_columns
+from synthpop.microdata.checks import as_unique_frame, check_columns
 from synthpop.microdata.codes import encode
 from synthpop.microdata.errors import Faults
 
@@ -71,7 +71,7 @@ def take_table(
     if callable(getattr(population, "frame", None)):  # a Population
         household = household or population.roles.household
         population = population.frame()
-    frame = as_frame(population, "population")
+    frame = as_unique_frame(population, "population")
     if household is not None and check_columns(faults, frame, [household], "household"):
         missing = np.flatnonzero(frame[household].isna())
         if len(missing):

@@ -20,6 +20,7 @@ from synthpop.calibration.weights import design_effect
 from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import ConvergenceWarning, Faults
 from synthpop.microdata.native import same_library
+from synthpop.microdata.parameters import POSITIVE, Whole, check
 from synthpop.microdata.survey import Survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
@@ -170,10 +171,11 @@ def _check_options(
     check_choice(faults, "method", method, METHODS)
     if distance_over is not None:
         check_choice(faults, "distance_over", distance_over, DISTANCE_LEVELS)
-    if not tolerance > 0:
-        faults.add("tolerance", f"is {tolerance}", remedy="Give a positive number.")
-    if max_iterations < 1:
-        faults.add("max_iterations", f"is {max_iterations}", remedy="Give 1 or more.")
+    check(
+        faults,
+        {"tolerance": POSITIVE, "max_iterations": Whole(1)},
+        {"tolerance": tolerance, "max_iterations": max_iterations},
+    )
     for name, pair in (("bounds", bounds), ("weight_bounds", weight_bounds)):
         if pair is not None and not _is_pair(pair):
             faults.add(name, f"{pair!r} is not a pair (low, high) with low < high")

@@ -89,6 +89,9 @@ class Margin:
         faults.raise_if_any()
 
     def _check_totals(self, faults: Faults) -> None:
+        if (self.frame.columns == self.total).sum() > 1:
+            faults.add(repr(self.total), "several columns have this name", remedy="Rename them.")
+            return
         totals, label = self.frame[self.total], f"{self.label}: {self.total}"
         if not pd.api.types.is_numeric_dtype(totals) or pd.api.types.is_bool_dtype(totals):
             faults.add(label, f"totals are not numbers ({totals.dtype})", remedy="Give numbers.")

@@ -34,6 +34,7 @@ def design_effect(weights: npt.ArrayLike) -> float:
     1.5
     """
     w = np.asarray(weights, dtype=np.float64)
+    w = w / max(float(np.abs(w).max(initial=0.0)), 1e-300)  # squares of huge weights are infinite
     return float(len(w) * np.sum(w**2) / np.sum(w) ** 2)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthpop.microdata.checks import as_frame
+from synthpop.microdata.checks import as_unique_frame
 from synthpop.microdata.chunks import open_chunks
 from synthpop.microdata.dataset import Field
 from synthpop.population.population import Population
@@ -56,7 +56,7 @@ def make_source(population: Any) -> PopulationChunks:
         It is neither.
     """
     if not isinstance(population, Population):
-        frame = as_frame(population, "population")
+        frame = as_unique_frame(population, "population")
         return PopulationChunks(frame, tuple(map(str, frame.columns)))
     roles, identity = population.roles, population.manifest.identity
     ids = frozenset(name for name in (roles.household, roles.person) if name)

@@ -75,7 +75,9 @@ def inclusion_probabilities(size: npt.ArrayLike, n: int) -> np.ndarray:
     p = np.ones(len(x))
     rest = order[n_certain:]
     if len(rest):
-        p[rest] = (n - n_certain) * x[rest] / tail[n_certain]
+        p[rest] = 0.0  # also where only units of size 0 are left
+        if tail[n_certain] > 0:
+            p[rest] = (n - n_certain) * x[rest] / tail[n_certain]
     return p
 
 

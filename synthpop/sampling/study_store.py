@@ -46,7 +46,12 @@ class StudyStore:
         self.path.mkdir(parents=True, exist_ok=True)
         label = self.path / "study.json"
         if label.exists():
-            record = json.loads(label.read_text(encoding="utf-8"))
+            try:
+                record = json.loads(label.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                record = None
+            if not isinstance(record, dict):
+                raise OutputError(f"{label} is damaged. Choose another folder, or remove this one.")
             if record.get("identity") != identity or record.get("format") != FORMAT:
                 raise OutputError(
                     f"{self.path} holds another study: its population, design, seed, functions or "

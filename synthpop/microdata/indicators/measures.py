@@ -95,7 +95,7 @@ def prepare(
 
 
 def _numeric(series: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(series.dtype)
+    return pd.api.types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
 
 
 def make_indicator(

@@ -80,6 +80,9 @@ def as_numbers(faults: Faults, values: npt.ArrayLike, name: str) -> np.ndarray:
     array([ 1., nan])
     """
     to_numpy = getattr(values, "to_numpy", None)
+    if np.iscomplexobj(values):
+        faults.add(name, "are complex numbers", remedy="Give real numbers.")
+        return np.empty(0)
     try:
         x = (
             to_numpy(dtype=np.float64, na_value=np.nan)
