@@ -33,8 +33,7 @@ def design_effect(weights: npt.ArrayLike) -> float:
     >>> design_effect([1.0, 1.0, 4.0])
     1.5
     """
-    w = np.asarray(weights, dtype=np.float64)
-    w = w / max(float(np.abs(w).max(initial=0.0)), 1e-300)  # squares of huge weights are infinite
+    w = _scaled(weights)
     return float(len(w) * np.sum(w**2) / np.sum(w) ** 2)
 
 
@@ -50,8 +49,15 @@ def effective_sample_size(weights: npt.ArrayLike) -> float:
     >>> effective_sample_size([1.0, 1.0, 4.0])
     2.0
     """
-    w = np.asarray(weights, dtype=np.float64)
+    w = _scaled(weights)
     return float(np.sum(w) ** 2 / np.sum(w**2))
+
+
+def _scaled(weights: npt.ArrayLike) -> np.ndarray:
+    """Divide weights by a power of two, so that the largest is near 1 and no square is infinite."""
+    w = np.asarray(weights, dtype=np.float64)
+    exponent = int(np.frexp(np.abs(w).max(initial=0.0))[1])
+    return np.ldexp(w, -exponent)
 
 
 @dataclass(frozen=True, slots=True)
