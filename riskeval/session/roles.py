@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from riskeval.protection.household import read_households
-from synthpop.microdata.checks import check_columns, check_numeric, check_weights
+from synthpop.microdata.checks import check_columns, check_names, check_numeric, check_weights
 from synthpop.microdata.errors import Faults
 from synthpop.microdata.formula import Allowed, read_formula
 from synthpop.microdata.methods import method_type
@@ -139,6 +139,8 @@ def pairs(
 def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
     """Raise an InputError with everything that is wrong with the roles."""
     faults = Faults("ProtectionSession")
+    check_names(faults, frame)
+    faults.raise_if_any()
     if not roles.keys:
         faults.add("keys", "no key is given", remedy="Name at least one column.")
     check_columns(faults, frame, dict.fromkeys(roles.keys), "key")

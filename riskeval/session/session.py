@@ -24,7 +24,7 @@ from riskeval.session.steps import Step, history_of
 from riskeval.session.store import FILES, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
 from synthpop._version import __version__
-from synthpop.microdata.checks import as_unique_frame, check_choice
+from synthpop.microdata.checks import check_choice
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.language import LANGUAGES
 from synthpop.microdata.native import in_library, library_of
@@ -137,7 +137,7 @@ class ProtectionSession(SessionVerbs):
             pairs(components),
         )
         self._library = library_of(data)
-        self.original_frame = own_frame(as_unique_frame(data))
+        self.original_frame = own_frame(data)
         check_roles(self.original_frame, self.roles)
         self._steps: list[Step] = []
         self._position = 0

@@ -59,10 +59,15 @@ def as_unique_frame(data: Any, subject: str = "data") -> pd.DataFrame:
     """Return a table as `as_frame` does; columns of the same name are a fault."""
     frame = as_frame(data, subject)
     faults = Faults(subject)
-    for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
-        faults.add(repr(name), "several columns have this name", remedy="Rename them.")
+    check_names(faults, frame)
     faults.raise_if_any()
     return frame
+
+
+def check_names(faults: Faults, frame: pd.DataFrame) -> None:
+    """Note names that several columns have."""
+    for name in dict.fromkeys(frame.columns[frame.columns.duplicated()]):
+        faults.add(repr(name), "several columns have this name", remedy="Rename them.")
 
 
 def _of_another_library(data: Any, subject: str) -> pd.DataFrame:
