@@ -244,15 +244,18 @@ class Cooling(ABC):
 
     def search_all(self) -> np.ndarray:
         """Search until the tolerance is reached or the budget is spent; return the best state."""
+        # 1. Descend: where that meets the tolerance, no heat is needed.
         if self.search.temperature is None:
             self._descend()
             self.heat = HEAT * self.uphill
         else:
             self.heat = self.search.temperature
+        # 2. Anneal (Kirkpatrick et al. 1983) from a temperature that keeps some increases.
         if not self.stopped:
             self._anneal()
         else:
             self.heat = 0.0
+        # 3. The best state that was met, not the last one.
         if self.good_enough or self.objective <= self.best[0]:
             self.best = self.snapshot()
         return self.best[1]
@@ -286,6 +289,7 @@ class Cooling(ABC):
         self.heated = True
         steps = max(1, int(np.ceil(np.log(COLD) / np.log(self.search.cooling))))
         self.batch = max(self.batch, (self.budget - self.proposals) // (steps + 4) + 1)
+        # Geometric schedule: T falls from `heat` to `COLD` times that in so many batches.
         temperature = self.heat
         for _ in range(steps):
             if self.stopped:

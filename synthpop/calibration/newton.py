@@ -47,13 +47,16 @@ def solve_dual(
     -------
     Solution
     """
+    # 1. Multipliers 0: every g is 1, the survey weights as they are.
     dual = _Dual(problem, distance)
     point = dual.at(np.zeros(len(problem.targets)) if multipliers is None else multipliers)
     ridge, iteration, best, stalls = RIDGE, 0, point, 0
     while point.gap > tolerance and iteration < max_iterations:
         iteration += 1
         stalls += 1
+        # 2. Newton direction: X' diag(d F'(x' lambda)) X delta = targets - achieved.
         direction = dual.direction(point, ridge)
+        # 3. Halve the step until the dual falls; a larger ridge where no step does.
         following = dual.line_search(point, direction)
         if following is None:
             if ridge >= 1.0:
@@ -64,6 +67,7 @@ def solve_dual(
         point = following
         stalls = 0 if point.gap < 0.99 * best.gap else stalls
         best = point if point.gap < best.gap else best
+        # 4. End early where the direction proves that no weights within the bounds exist.
         if stalls >= STALLED or (iteration % 10 == 0 and len(dual.proof(point))):
             break
     converged = bool(point.gap <= tolerance)

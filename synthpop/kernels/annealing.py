@@ -63,6 +63,7 @@ def exchange_households(
     step = 0
     while step < proposals:
         step += 1
+        # 1. Draw a place and a donor; sometimes a new place, or one that is given up.
         slot = int(rng.random() * active[0])
         new = int(rng.random() * n_donors)
         old = slots[slot]
@@ -74,6 +75,7 @@ def exchange_households(
                 new = -1
         if old == new or (new >= 0 and used[new] >= most):
             continue
+        # 2. Change of the objective: only cells of the two households move.
         change[:] = 0.0
         if old >= 0:
             _count(indptr, indices, counts, table, target, old, -1.0, current, change)
@@ -85,6 +87,7 @@ def exchange_households(
         if delta > 0.0:
             worse += 1
             uphill += delta
+        # 3. Metropolis rule: improvements always, others with probability exp(-delta / T).
         if delta < -1e-9 or (
             delta > 1e-9 and temperature > 0.0 and rng.random() < np.exp(-delta / temperature)
         ):
@@ -101,13 +104,14 @@ def exchange_households(
             if new >= 0:
                 used[new] += 1
             kept += 1
+            # 4. End once the gaps of all tables are within their limits.
             good = True
             for m in range(n_tables):
                 gaps[m] += change[m]
                 good = good and gaps[m] <= limit[m]
             if good:
                 break
-        else:
+        else:  # as it was
             if old >= 0:
                 _uncount(indptr, indices, counts, old, -1.0, current)
             if new >= 0:

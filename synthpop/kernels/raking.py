@@ -152,11 +152,13 @@ def proportional_fitting(
     for sweep in range(max_sweeps):
         gap = 0.0
         for m in range(n_margins):
+            # 1. Totals of the cells of this margin.
             for p in range(indptr[m, 0], indptr[m, n_units]):
                 current[indices[p]] = 0.0
             for u in range(n_units):
                 for p in range(indptr[m, u], indptr[m, u + 1]):
                     current[indices[p]] += counts[p] * weights[u]
+            # 2. Factor of each cell: target over total (Deming and Stephan 1940), in logarithms.
             for p in range(indptr[m, 0], indptr[m, n_units]):
                 k = indices[p]
                 if current[k] >= 0.0:
@@ -166,12 +168,14 @@ def proportional_fitting(
                         step[k] = np.log(targets[k] / current[k])
                     log_factors[k] += step[k]
                     current[k] = -1.0
+            # 3. Units times the factors of their cells; a household takes the mean of its members.
             for u in range(n_units):
                 exponent = 0.0
                 for p in range(indptr[m, u], indptr[m, u + 1]):
                     exponent += counts[p] * step[indices[p]]
                 if exponent != 0.0:
                     weights[u] *= np.exp(exponent / sizes[u])
+        # 4. End once no margin of a sweep was off.
         if gap <= tolerance:
             return sweep + 1, gap
     return max_sweeps, gap
@@ -197,6 +201,7 @@ def proportional_updating(
                 current += counts[p] * weights[indices[p]]
             if current <= 0.0:
                 continue
+            # Every household that counts gets the factor, within bounds.
             factor = targets[k] / current
             for p in range(indptr[k], indptr[k + 1]):
                 u = indices[p]

@@ -120,6 +120,7 @@ def round_fractions(fractions, rng):
         for c in range(n_columns):
             if not NEARLY < fractions[r, c] < 1.0 - NEARLY:
                 fractions[r, c] = np.round(fractions[r, c])
+    # 1. Chain the fractions of each column.
     link_columns(fractions, following, preceding, head)
     row_place = np.full((n_rows, 2), -1, dtype=np.int64)
     column_place = np.full((n_columns, 2), -1, dtype=np.int64)
@@ -130,6 +131,7 @@ def round_fractions(fractions, rng):
         if other_column(fractions, row, -1) < 0:
             row += 1
             continue
+        # 2. Find a cycle of fractions, by turns within a row and a column.
         stamp += 1
         n = find_cycle(
             fractions, row, following, head, stamp, row_place, column_place, rows, columns
@@ -139,12 +141,15 @@ def round_fractions(fractions, rng):
             fractions[r, c] = np.round(fractions[r, c])
             settle(fractions, r, c, following, preceding, head)
             continue
+        # 3. The largest changes up and down by turns that keep all fractions within 0 and 1.
         up, down = 1.0, 1.0
         for k in range(n):
             value = fractions[rows[k], columns[k]]
             rise, fall = (1.0 - value, value) if k % 2 == 0 else (value, 1.0 - value)
             up, down = min(up, rise), min(down, fall)
+        # 4. Up with chance down / (up + down): the expectation of each cell stays as it was.
         step = up if rng.random() * (up + down) < down else -down
+        # 5. At least one cell becomes whole, and leaves the chains.
         for k in range(n):
             fractions[rows[k], columns[k]] += step if k % 2 == 0 else -step
             settle(fractions, rows[k], columns[k], following, preceding, head)

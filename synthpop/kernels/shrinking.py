@@ -124,6 +124,7 @@ def shrink_block(
     if len(terms) == 0 or last == first:
         return 0, 0.0
     n_classes = probabilities.shape[1]
+    # 1. Fitted weights of the levels of the first term.
     for c in range(first, last):
         for r in range(n_classes):
             margin[levels[terms[0], c], r] += totals[c] * probabilities[c, r]
@@ -134,12 +135,15 @@ def shrink_block(
         for place in range(len(terms)):
             j, following = terms[place], terms[(place + 1) % len(terms)]
             low, high = starts[j], starts[j + 1]
+            # 2. Solve target - fitted exp(d) = ridge (effect + d) for each level and class.
             off = change_rows(
                 low, high, ridge[j], 0.01 * tolerance, target, effects, margin, factors, fits
             )
             gap = max(gap, off)
+            # 3. Move what changes no probability to where the penalty is least.
             if ridge[j] > 0.0:
                 centre_rows(low, high, constant, effects, fits)
+            # 4. New probabilities, and with them the fitted weights of the next term.
             multiply_and_add(
                 first, last, levels[j], levels[following], totals, factors, probabilities, margin
             )

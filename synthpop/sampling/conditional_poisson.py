@@ -98,6 +98,8 @@ def working_probabilities(target: np.ndarray, *, tolerance: float = 1e-11) -> np
     ratio of probabilities, which always converges (Chen, Dempster and Liu 1994).
     """
     n = round(float(target.sum()))
+    # 1. Start from p = target, which is right for large samples (Hajek 1964).
+    # 2. Change p until the inclusion probabilities given S = n are the target.
     if len(target) <= NEWTON_UNITS:
         p, error = _newton(target, n, tolerance)
     else:
@@ -117,10 +119,12 @@ def _newton(target: np.ndarray, n: int, tolerance: float) -> tuple[np.ndarray, f
     for _ in range(60):
         if error <= tolerance:
             break
+        # 1. The Jacobian in the log odds is the covariance of the indicators (Chen et al. 1994).
         joint = _joint(p, n, np.zeros(len(p)))
         np.fill_diagonal(joint, reached)
         covariance = joint - np.outer(reached, reached)
         move = np.linalg.lstsq(covariance, target - reached, rcond=1e-13)[0]
+        # 2. Halve the Newton step until the largest difference falls.
         logits, size = np.log(p / (1 - p)), 1.0
         while True:
             trial = _with_sum(logits + np.clip(size * move, -5, 5), n)
@@ -139,8 +143,10 @@ def _scaling(target: np.ndarray, n: int, tolerance: float) -> tuple[np.ndarray, 
     p = best = target
     best_error, gentle, stalled = np.inf, False, 0
     for _ in range(500):
+        # 1. Inclusion probabilities that p has now.
         reached = inclusion(p, n)
         error = float(np.abs(reached - target).max())
+        # 2. From ratios of odds to ratios of probabilities where the error does not halve.
         if error > best_error / 2 and not gentle:
             gentle, p = error > FINE, best
             stalled += 1
@@ -151,6 +157,7 @@ def _scaling(target: np.ndarray, n: int, tolerance: float) -> tuple[np.ndarray, 
             best, best_error = p, error
         if error <= tolerance:
             break
+        # 3. Multiply the odds, and scale them so that p sums to n again.
         ratio = target / reached
         if not gentle:
             ratio = ratio * (1 - reached) / (1 - target)
@@ -183,6 +190,7 @@ def sampford_joint(target: np.ndarray) -> np.ndarray:
 
 def _joint(p: np.ndarray, n: int, extra: np.ndarray) -> np.ndarray:
     """P(k and l) when samples of size n have probability product(odds) (sum of extra, or 1)."""
+    # 1. Points of the circle with log E exp(i t S).
     t, times, log_phi = nodes(p)
     weighted = bool(extra.any())
     joint = np.zeros((len(p), len(p)))
@@ -190,8 +198,10 @@ def _joint(p: np.ndarray, n: int, extra: np.ndarray) -> np.ndarray:
     for angle, count, value in zip(t, times, log_phi, strict=True):
         mass = count * np.exp(value - 1j * n * angle)
         turn = np.exp(1j * angle)
+        # 2. h: chance of a unit given this point; pairs are products.
         h = p * turn / (1 - p + p * turn)
         pair = np.outer(h, h)
+        # 3. Sampford: times the sum of extra over the sample, k and l being in it for certain.
         if weighted:
             a = extra * h
             level = a.sum()

@@ -228,11 +228,14 @@ def sampford(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     directly.
     """
     n = round(p.sum())
+    # 1. Largest possible sum of 1 - p over a sample.
     bound = float(np.sort(1 - p)[-n:].sum())
     for _ in range(SAMPFORD_TRIES):
+        # 2. A conditional Poisson sample with odds p / (1 - p), accepted by its sum of 1 - p.
         chosen = _rejective(p, n, rng)
         if rng.random() * bound <= float((1 - p[chosen]).sum()):
             return chosen
+    # 3. Rarely accepted: draw the same design directly.
     if len(p) * n <= MOST_CELLS:
         return sampford_direct(p, rng)
     warnings.warn(

@@ -171,8 +171,10 @@ def fit_with_effects(
     pairs: Sequence[tuple[int, ...]] = (),
 ) -> FallbackSequence:
     """Fit the pooled model, what pairs of predictors add to it, and how each stratum differs."""
+    # 1. The model of all strata together, of single predictors.
     cells, everybody = PoolingCells.of(design), np.arange(len(design.classes))
     pooled, base = fit_base(design, everybody, cells)
+    # 2. What pairs of predictors add to it, held near zero.
     pair_effects = None
     if np.isfinite(pooling.pairs):
         together = cells.together(design, pairs)
@@ -181,6 +183,7 @@ def fit_with_effects(
         outcome = shrink(together, margins, pooling.pairs, state)
         (pair_effects,) = effects_of(together, state.effects, *outcome)
         base = state.probabilities
+    # 3. How each stratum differs from that, held near zero.
     layout = cells.by_stratum(design)
     margins = cells.margins(layout, design, everybody[enough[design.strata]])
     state = State.without_effects(layout, base)
@@ -257,9 +260,11 @@ def choose_penalty(
     splits = deal_splits(design.groups, seed)
     if len(splits) < 2:
         return Pooling("partial", np.inf, chosen="cross-validated")
+    # 1. The pooled model of each fold, learned from the other households.
     cells = PoolingCells.of(design)
     coarse = COARSE_STEPS if with_numbers(design.numbers) else COARSE
     bases = [fit_base(design, rest, cells, coarse)[1] for rest, _ in splits]
+    # 2. Penalty of the pairs of predictors, from the largest one down while the score rises.
     hold = np.inf
     if pairs:
         together = cells.together(design, pairs)
@@ -268,6 +273,7 @@ def choose_penalty(
             for (rest, test), base in zip(splits, bases, strict=True)
         ]
         hold, bases = _choose_pairs(together, trials)
+    # 3. Penalty of the strata, given that of the pairs.
     layout, of_strata = cells.by_stratum(design), enough[design.strata]
     if not of_strata.any():
         return Pooling("partial", np.inf, hold, "cross-validated")

@@ -87,12 +87,13 @@ def test_agrees_with_naive(rows, missing, c, ignore):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_kernel_and_its_python_form(monkeypatch):
+@pytest.mark.parametrize("treatment", ["ignore", "category"])
+def test_kernel_and_its_python_form(monkeypatch, treatment):
     data = survey_like()
-    fast = l_diversity(data, ["a", "b"], "s").per_record
+    fast = l_diversity(data, ["a", "b"], "s", missing_sensitive=treatment).per_record
     monkeypatch.setattr(kernels, "merge_segments", kernels.merge_segments.py_func)
     monkeypatch.setattr(kernels, "group_diversity", kernels.group_diversity.py_func)
-    plain = l_diversity(data, ["a", "b"], "s").per_record
+    plain = l_diversity(data, ["a", "b"], "s", missing_sensitive=treatment).per_record
     pd.testing.assert_frame_equal(fast, plain)
 
 

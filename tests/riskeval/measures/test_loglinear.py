@@ -221,6 +221,19 @@ def test_newton_and_margins_agree() -> None:
     assert a.n_parameters == b.n_parameters == 1 + 3 + 4 + 12 + len(table.levels[2]) - 1
 
 
+def test_a_known_part_of_every_cell_changes_no_mean() -> None:
+    table = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy())
+    terms, _ = read_terms(Faults("test"), "~ (area + job)^2 + age", KEYS)
+    cells = table.codes, table.counts, table.sizes, terms, [None] * 3
+    plain, known = (
+        fit_newton(*cells, offset=np.full(len(table.counts), part), empty_offset=part)
+        for part in (0.0, 0.7)
+    )
+    np.testing.assert_allclose(known.mean, plain.mean, rtol=1e-6)
+    for a, b in zip(known.parts, plain.parts, strict=True):
+        np.testing.assert_allclose(a.values, b.values, rtol=1e-6)
+
+
 def test_a_fit_that_stops_short_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     original = fitting.fit_margins
     monkeypatch.setattr(
