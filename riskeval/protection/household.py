@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from synthpop.microdata.errors import Faults
 from synthpop.microdata.text import plural
 
 SHOWN = 5
+NEARLY = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,10 @@ class HouseholdRoles:
         Number of records.
     variables : tuple of str
         Columns of those asked for that are the same for all members, found or declared.
+    nearly : mapping of str to array
+        Columns that are the same but for few households, and the numbers of these.
+    ids : Series, shape (n,)
+        Column of household ids.
     """
 
     column: str
@@ -40,6 +45,8 @@ class HouseholdRoles:
     first: np.ndarray
     size: np.ndarray
     variables: tuple[str, ...]
+    nearly: Mapping[str, np.ndarray]
+    ids: pd.Series
 
     def __len__(self) -> int:
         return len(self.first)
@@ -49,6 +56,20 @@ class HouseholdRoles:
         taken = values.take(self.first[self.number])
         taken.index = values.index
         return taken
+
+    def notes(self) -> list[str]:
+        """Name columns that few households keep from being household variables."""
+        return [
+            f"{name} is treated as a variable of persons, because members differ in "
+            f"{self.named(numbers)}; declare it in household_variables where that is an error."
+            for name, numbers in self.nearly.items()
+        ]
+
+    def named(self, numbers: np.ndarray) -> str:
+        """Say how many households these are, and the ids of the first of them."""
+        ids: list[Any] = self.ids.to_numpy()[self.first[numbers]].tolist()
+        shown = ", ".join(map(str, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
+        return f"{plural(len(ids), 'household')} ({self.column} {shown})"
 
 
 def read_households(
@@ -69,7 +90,8 @@ def read_households(
     household : str
         Column of ids; never missing.
     candidates : sequence of str
-        Columns that become household variables if no household has two values of them.
+        Columns that become household variables if no household has two values of them. Where at
+        most 2 % of the households with several members have, `notes` of the result names them.
     declared : sequence of str
         Columns that must have one value in each household; missing values do not count.
     strata : sequence of str
@@ -92,24 +114,22 @@ def read_households(
     first = np.zeros(n_households, dtype=np.int64)
     first[number[::-1]] = np.arange(len(frame) - 1, -1, -1)
     size = np.bincount(number, minlength=n_households)
-    homes = HouseholdRoles(household, number, first, size, ())
+    homes = HouseholdRoles(household, number, first, size, (), {}, frame[household])
     for name in strata:
-        _note_differing(faults, frame, homes, name, "lies in two strata")
+        note_differing(faults, frame[name], homes, "lies in two strata")
     for name in declared:
-        _note_differing(faults, frame, homes, name, "differs within a household")
-    shared = [
-        name
-        for name in dict.fromkeys([*declared, *candidates])
-        if name in declared or is_shared(frame[name], homes)
-    ]
-    return HouseholdRoles(household, number, first, size, tuple(shared))
-
-
-def is_shared(values: pd.Series, homes: HouseholdRoles) -> bool:
-    """Whether no household has two values, and some household could have."""
-    codes = encode(values)[0]
-    lone = homes.size[homes.number] == 1
-    return bool((codes[~lone] >= 0).any()) and not _differing(codes, homes).any()
+        note_differing(faults, frame[name], homes, "differs within a household")
+    variables, nearly = list(dict.fromkeys(declared)), {}
+    for name in dict.fromkeys(name for name in candidates if name not in declared):
+        codes = encode(frame[name])[0]
+        if not (codes[size[number] > 1] >= 0).any():  # nobody has another member to agree with
+            continue
+        differs = np.flatnonzero(_differing(codes, homes))
+        if not len(differs):
+            variables.append(name)
+        elif len(differs) <= NEARLY * (size > 1).sum():
+            nearly[name] = differs
+    return replace(homes, variables=tuple(variables), nearly=nearly)
 
 
 def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
@@ -123,17 +143,15 @@ def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
     return (highest >= 0) & (lowest != highest)
 
 
-def _note_differing(
-    faults: Faults, frame: pd.DataFrame, homes: HouseholdRoles, name: str, what: str
+def note_differing(
+    faults: Faults, values: pd.Series, homes: HouseholdRoles, what: str, *, missing: bool = False
 ) -> None:
-    differs = _differing(encode(frame[name])[0], homes)
-    if not differs.any():
-        return
-    ids: list[Any] = frame[homes.column].to_numpy()[homes.first[differs]].tolist()
-    shown = ", ".join(map(str, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
-    faults.add(
-        name,
-        f"{what} in {plural(len(ids), 'household')} ({homes.column} {shown})",
-        rows=np.flatnonzero(differs[homes.number]),
-        remedy="Repair these households, or leave the column out of the household variables.",
-    )
+    """Note a column with two values in a household; with `missing` that is a value too."""
+    differs = np.flatnonzero(_differing(encode(values)[0] + int(missing), homes))
+    if len(differs):
+        faults.add(
+            str(values.name),
+            f"{what} in {homes.named(differs)}",
+            rows=np.flatnonzero(np.isin(homes.number, differs)),
+            remedy="Repair these households, or leave the column out of the household variables.",
+        )

@@ -141,7 +141,7 @@ def local_recoding(
     if homes is not None:
         recovery, note = _read_back(frame, released, names, homes)
         details["recovery"] = recovery
-        notes += note
+        notes += [*note, *homes.notes()]
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame, released, names, method="local_recoding",

@@ -100,7 +100,8 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
         parameters={"keys": names, "k": k, "household": household},
         notes=[
             f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
-            f"counted anew, every combination of the keys has at least {k} records."
+            f"counted anew, every combination of the keys has at least {k} records.",
+            *([] if homes is None else homes.notes()),
         ],
         details={
             "region": region,

@@ -118,7 +118,7 @@ def once_a_household(
     shared = [] if homes is None else [name for name in names if name in homes.variables]
     others = [name for name in names if name not in shared]
     released = frame.copy(deep=False)
-    notes: list[str] = []
+    notes = [] if homes is None else homes.notes()
     details: dict[str, Any] = {}
     result: Protected | None = None
     if shared:

@@ -141,7 +141,8 @@ def pram(
     labels, groups = _strata(frame, by)
     released = frame.copy(deep=False)
     matrices: dict[str, dict[str, pd.DataFrame]] = {}
-    transitions, expected, notes = {}, {}, []
+    transitions, expected = {}, {}
+    notes = [] if homes is None else homes.notes()
     for name in names:
         codes, levels = encode(frame[name])
         rows = np.arange(len(frame))

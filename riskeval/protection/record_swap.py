@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import HouseholdRoles, note_differing, read_households
 from riskeval.protection.result import Protected, check_seed, own_frame, protected
-from riskeval.protection.swap_places import Places, read_own_risk, read_places
+from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
 from synthpop.microdata.checks import check_columns
-from synthpop.microdata.codes import cell_ids, encode
+from synthpop.microdata.codes import cell_ids
 from synthpop.microdata.errors import Faults, GuaranteeError
 from synthpop.microdata.frames import listed_names
 from synthpop.microdata.native import same_library
@@ -110,53 +111,42 @@ def record_swap(
     ('b', 4)
     """
     frame = own_frame(data)
-    profiles = _profiles(similar)
-    geo, keys, along, known = (
-        list(listed_names(names)) for names in (hierarchy, risk_keys, carry_along, household_keys)
-    )
     faults = Faults("record_swap")
-    _check(faults, frame, household, geo, profiles, keys, along, k, rate, known)
-    risks = read_own_risk(faults, risk, risk_threshold, len(frame), len(geo))
+    geo = list(listed_names(hierarchy))
+    request = SwapRequest(
+        household, geo, _profiles(similar), list(listed_names(risk_keys)), k, rate,
+        list(listed_names(carry_along)), list(listed_names(household_keys)),
+        read_own_risk(faults, risk, risk_threshold, len(frame), len(geo)), risk_threshold,
+    )  # fmt: skip
+    homes = _check(faults, frame, request)
     check_seed(faults, seed)
     faults.raise_if_any()
+    assert homes is not None
     seed = resolve_seed(seed)
-    places = read_places(frame, household, geo, profiles, keys, known, k, risks, risk_threshold)
+    places = read_places(frame, homes, request)
     partner, level, must, alone = _paired(places, rate, Streams(seed))
+    _verify(partner, places)
     source = np.where(partner >= 0, partner, np.arange(len(partner)))
     rows = places.first[source][places.of_record]
     released = frame.copy(deep=False)
-    for column in [*geo, *along]:
+    for column in request.moved:
         taken = frame[column].take(rows)
         taken.index = frame.index
         released[column] = taken
-    _verify(partner, places)
     ids = frame[household].to_numpy()[places.first]
     swapped = np.flatnonzero(partner >= 0)
-    n_households = len(partner)
     return protected(
         frame,
         released,
-        [*geo, *along],
+        request.moved,
         method="record_swap",
-        parameters={
-            "household": household,
-            "hierarchy": geo,
-            "similar": profiles,
-            "risk_keys": keys,
-            "k": k,
-            "rate": rate,
-            "carry_along": along,
-            "household_keys": known,
-            "risk": None if risks is None else risks.tolist(),
-            "risk_threshold": risk_threshold,
-        },
+        parameters=request.parameters(),
         seed=seed,
         notes=[
-            f"{count_text(len(swapped))} of {count_text(n_households)} households were swapped "
-            f"({percent(len(swapped) / max(n_households, 1))}, {percent(rate)} asked for); "
+            f"{count_text(len(swapped))} of {count_text(len(homes))} households were swapped "
+            f"({percent(len(swapped) / max(len(homes), 1))}, {percent(rate)} asked for); "
             f"{count_text(int(must.sum()))} had to be, {count_text(len(alone))} of them "
-            "found no similar household "
-            "elsewhere.",
+            "found no similar household elsewhere.",
             "Every area has as many households as before.",
         ],
         details={
@@ -168,7 +158,7 @@ def record_swap(
                     "must": must[swapped],
                 }
             ),
-            "households": n_households,
+            "households": len(homes),
             "swapped_households": len(swapped),
             "must_swap": int(must.sum()),
             "without_partner": ids[alone].tolist(),
@@ -184,54 +174,32 @@ def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[li
     return [list(listed_names(item)) for item in items]
 
 
-def _check(
-    faults: Faults,
-    frame: pd.DataFrame,
-    household: str,
-    geo: list[str],
-    profiles: list[list[str]],
-    keys: list[str],
-    along: list[str],
-    k: int,
-    rate: float,
-    known: list[str],
-) -> None:
-    if not geo:
+def _check(faults: Faults, frame: pd.DataFrame, request: SwapRequest) -> HouseholdRoles | None:
+    """Note what is wrong with a request; return the households."""
+    profiles = [name for profile in request.similar for name in profile]
+    if not request.hierarchy:
         faults.add("hierarchy", "no column is given", remedy="Name at least one.")
-    if not profiles or not all(profiles):
+    if not request.similar or not all(request.similar):
         faults.add("similar", "a profile names no column", remedy="Name at least one.")
-    fine = check_columns(faults, frame, [household], "household")
-    for role, names in (("hierarchy", geo), ("risk key", keys), ("carried along", along)):
-        check_columns(faults, frame, dict.fromkeys(names), role)
-    check_columns(faults, frame, dict.fromkeys(known), "household key")
-    shared = dict.fromkeys(
-        [*geo, *along, *known, *(name for profile in profiles for name in profile)]
-    )
-    others = [name for name in shared if name not in [*geo, *along, *known]]
-    check_columns(faults, frame, others, "similar")
-    for name in {*geo, *along} & {household, *keys, *(n for p in profiles for n in p)}:
+    roles = {
+        "hierarchy": request.hierarchy, "risk key": request.risk_keys,
+        "carried along": request.carry_along, "household key": request.household_keys,
+        "similar": profiles,
+    }  # fmt: skip
+    fine = all([check_columns(faults, frame, dict.fromkeys(roles[role]), role) for role in roles])
+    for name in {*request.moved} & {request.household, *request.risk_keys, *profiles}:
         faults.add(name, "is swapped and also household, risk key or similar")
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 0:
-        faults.add("k", f"is {k!r}", remedy="Give a whole number from 0.")
-    number = isinstance(rate, (int, float, np.number)) and not isinstance(rate, bool)
-    if not number or not 0 <= rate <= 1:
-        faults.add("rate", f"is {rate!r}", remedy="Give the share of households, 0 to 1.")
-    if not fine:
-        return
+    request.check(faults, "")
     if not len(frame):
         faults.add("data", "have no records")
-    missing = frame[household].isna().to_numpy()
-    if missing.any():
-        faults.add(household, "household is missing", rows=np.flatnonzero(missing))
-    for name in shared:
-        if (frame.columns == name).sum() != 1:
-            continue
-        codes, _ = encode(frame[name])
-        lead = pd.Series(codes).groupby(encode(frame[household])[0]).transform("first").to_numpy()
-        if (codes != lead).any():
-            faults.add(name, "differs within a household", rows=np.flatnonzero(codes != lead))
-        if name in geo and (codes < 0).any():
-            faults.add(name, "area is missing", rows=np.flatnonzero(codes < 0))
+    homes = read_households(faults, frame, request.household)
+    if homes is None or not fine:
+        return homes
+    for name in request.shared:
+        note_differing(faults, frame[name], homes, "differs within a household", missing=True)
+        if name in request.hierarchy and frame[name].isna().any():
+            faults.add(name, "area is missing", rows=np.flatnonzero(frame[name].isna()))
+    return homes
 
 
 def _paired(

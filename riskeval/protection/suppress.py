@@ -187,6 +187,7 @@ def local_suppression(
         f"{plural(risky, 'record was', 'records were')} below.",
         *_attack_notes(outcome, below, protects),
         *_household_notes(outcome, codes, names, homes, roles[1], k, rare),
+        *([] if homes is None else homes.notes()),
     ]
     return protected(
         frame,

@@ -128,6 +128,7 @@ def suppress_risky(
         notes.append(f"Estimated anew on {join(names)}{after}, {count(still)} still have.")
     if homes is not None and homes.variables:
         notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
+    notes += [] if homes is None else homes.notes()
     if recovery.n_right:
         sources = join(dict.fromkeys(recovery.cells["source"]))
         notes.append(

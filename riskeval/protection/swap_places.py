@@ -2,14 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.household import HouseholdRoles
 from synthpop.microdata.codes import cell_ids, encode_keys
 from synthpop.microdata.errors import Faults
+from synthpop.microdata.methods import Options
+from synthpop.microdata.parameters import NONE, Between, Whole
+
+
+@dataclass(frozen=True, eq=False)
+class SwapRequest(Options):
+    """What a user asks of record swapping; `record_swap` says what each means.
+
+    Attributes
+    ----------
+    household : str
+    hierarchy, risk_keys, carry_along, household_keys : list of str
+    similar : list of lists of str
+    k : int
+    rate : float
+    risk : float64 array, shape (n, levels), or None
+    risk_threshold : float or None
+    """
+
+    PARAMETERS: ClassVar = {
+        "k": Whole(0), "rate": Between(0, 1), "risk_threshold": Between(0, 1) | NONE,
+    }  # fmt: skip
+
+    household: str
+    hierarchy: list[str]
+    similar: list[list[str]]
+    risk_keys: list[str]
+    k: int
+    rate: float
+    carry_along: list[str]
+    household_keys: list[str]
+    risk: np.ndarray | None = None
+    risk_threshold: float | None = None
+
+    @property
+    def moved(self) -> list[str]:
+        """Columns that households exchange."""
+        return [*self.hierarchy, *self.carry_along]
+
+    @property
+    def shared(self) -> list[str]:
+        """Columns that must be the same for all members."""
+        profiles = [name for profile in self.similar for name in profile]
+        return list(dict.fromkeys([*self.moved, *self.household_keys, *profiles]))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments as plain values."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"risk": None if self.risk is None else self.risk.tolist()}
 
 
 @dataclass(frozen=True)
@@ -44,12 +94,8 @@ def read_own_risk(
     faults: Faults, risk: Any, threshold: float | None, n: int, n_levels: int
 ) -> np.ndarray | None:
     """Risks of records by level, float64, shape (n, levels), as the user gave them."""
-    if threshold is not None:
-        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
-        if not is_number or not 0 <= threshold <= 1:
-            faults.add("risk_threshold", f"is {threshold!r}", remedy="Give a number from 0 to 1.")
-        if risk is None:
-            faults.add("risk_threshold", "is given without risk", remedy="Give risk, or k.")
+    if threshold is not None and risk is None:
+        faults.add("risk_threshold", "is given without risk", remedy="Give risk, or k.")
     if risk is None:
         return None
     values = pd.DataFrame(risk).apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
@@ -65,53 +111,44 @@ def read_own_risk(
     return values
 
 
-def read_places(
-    frame: pd.DataFrame,
-    household: str,
-    geo: list[str],
-    profiles: list[list[str]],
-    keys: list[str],
-    known: list[str],
-    k: int,
-    own_risk: np.ndarray | None,
-    threshold: float | None,
-) -> Places:
+def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest) -> Places:
     """Find who lives where, and how rare each household is there at every level."""
-    of_record = pd.factorize(frame[household])[0].astype(np.int64)
-    n_households = int(of_record.max(initial=-1)) + 1
-    first = np.zeros(n_households, dtype=np.int64)
-    first[of_record[::-1]] = np.arange(len(frame) - 1, -1, -1)
     areas, risks, must = [], [], []
-    homes = frame.iloc[first]
-    make_up = make_up_of(of_record, _numbered(frame, keys)) if known else np.empty(0, np.int64)
-    for level in range(1, len(geo) + 1):
-        areas.append(_numbered(frame, geo[:level])[first])
+    heads = frame.iloc[homes.first]
+    keys, known = list(request.risk_keys), list(request.household_keys)
+    make_up = np.empty(0, np.int64)
+    if known:
+        make_up = make_up_of(homes.number, _numbered(frame, keys))
+    for level in range(1, len(request.hierarchy) + 1):
+        geo = list(request.hierarchy[:level])
+        areas.append(_numbered(frame, geo)[homes.first])
         # 1. records with the risk keys of a member in the area, 2. households with its make-up
-        crossed = _numbered(frame, [*geo[:level], *keys])
-        smallest = np.full(n_households, np.inf)
-        np.minimum.at(smallest, of_record, np.bincount(crossed)[crossed])
+        crossed = _numbered(frame, [*geo, *keys])
+        smallest = np.full(len(homes), np.inf)
+        np.minimum.at(smallest, homes.number, np.bincount(crossed)[crossed])
         if known:
-            place = _numbered(homes, [*geo[:level], *known])
+            place = _numbered(heads, [*geo, *known])
             pair, n_pairs = cell_ids(
                 np.column_stack([place, make_up]), [int(place.max()) + 1, int(make_up.max()) + 1]
             )
             smallest = np.minimum(smallest, np.bincount(pair, minlength=n_pairs)[pair])
         largest = 1.0 / smallest
-        below = smallest < k
+        below = smallest < request.k
         # 3. risks of the user come before counts
-        if own_risk is not None:
-            largest = np.zeros(n_households)
-            np.maximum.at(largest, of_record, own_risk[:, level - 1])
+        if request.risk is not None:
+            largest = np.zeros(len(homes))
+            np.maximum.at(largest, homes.number, request.risk[:, level - 1])
+            threshold = request.risk_threshold
             below = below if threshold is None else largest > threshold
         risks.append(largest)
         must.append(below)
     return Places(
-        of_record,
-        first,
+        homes.number,
+        homes.first,
         np.column_stack(areas),
         np.column_stack(risks),
         np.column_stack(must),
-        [_numbered(homes, profile) for profile in profiles],
+        [_numbered(heads, profile) for profile in request.similar],
     )
 
 

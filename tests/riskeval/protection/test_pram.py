@@ -295,6 +295,17 @@ def test_settings_can_differ_by_variable():
         pram(people, ["sex"], household="home", household_variables=["sex"], seed=1)
 
 
+def test_one_faulty_household_does_not_silently_undo_the_others():
+    homes = np.repeat(np.arange(120), 2)
+    people = pd.DataFrame({"home": homes, "region": np.array([*"abc"])[homes % 3]})
+    people.loc[9, "region"] = "c"  # the second member of household 4 in another region
+    result = pram(people, "region", household="home", seed=1)
+    assert "region is treated as a variable of persons" in result.summary()
+    assert "1 household (home 4)" in result.summary()
+    fine = pram(people.drop(index=[8, 9]), "region", household="home", seed=1)
+    assert "variable of persons" not in fine.summary()
+
+
 def test_options_beside_a_named_matrix_are_those_of_the_matrix():
     data = pd.DataFrame({"c": ["a", "b", "c"] * 40})
     for kind, matrix in (("invariant", InvariantMatrix), ("random", RandomMatrix)):

@@ -179,10 +179,10 @@ def test_invariants_on_random_files(seed, k, rate):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"rate": 2}, "0 to 1"),
-        ({"k": -1}, "from 0"),
+        ({"rate": 2}, "between 0 and 1"),
+        ({"k": -1}, "of at least 0"),
         ({"similar": []}, "names no column"),
-        ({"similar": ["age"]}, "differs within a household"),
+        ({"similar": ["age"]}, r"differs within a household in 1 household \(hid 1\)"),
         ({"similar": ["nuts1"]}, "is swapped and also"),
         ({"risk_keys": ["agee"]}, "Did you mean 'age'"),
         ({"carry_along": ["age"]}, "differs within a household"),
