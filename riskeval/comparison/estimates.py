@@ -206,15 +206,32 @@ def _safe_domains(
         safe |= {str(label) for label in safe_domains(labels, weighted)}
     if linked is None:
         return safe
-    changed = domain_labels(linked, by) if by is not None else np.full(len(linked), OVERALL)
-    return {
+    labels = domain_labels(linked, by) if by is not None else np.full(len(linked), OVERALL)
+    return _safe_changes(safe, np.asarray(labels), linked[item.variable], released)
+
+
+def _safe_changes(
+    safe: set[str], labels: np.ndarray, original: pd.Series, released: pd.Series
+) -> set[str]:
+    """Domains whose change tells no value, nor that of what is left beside them.
+
+    1. A domain with few changes, or a dominant one, is hidden.
+    2. What all changed less the domains that are shown is the change of the others: while it tells
+       a value, the smallest domain shown is hidden too.
+    """
+    if OVERALL not in safe or not is_safe_pair(original, released):
+        return set()
+    visible = [
         name
-        for name in safe
-        if is_safe_pair(
-            linked.loc[(changed == name) | (name == OVERALL), item.variable],
-            released[(changed == name) | (name == OVERALL)],
-        )
-    }
+        for name in sorted(safe - {OVERALL}, key=lambda it: -int((labels == it).sum()))
+        if is_safe_pair(original[labels == name], released[labels == name])
+    ]
+    while visible:
+        rest = ~np.isin(labels, visible)
+        if is_safe_pair(original[rest], released[rest]):
+            break
+        visible.pop()
+    return {*visible, OVERALL}
 
 
 def _is_inside(item: Indicators, others: Sequence[Indicators]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from riskeval.measurement import Measurement
@@ -107,10 +108,10 @@ def assessment_facts(
     return {
         "external": external,
         "cards": _cards(assessment, measurements, external),
-        "verdicts": verdict_rows(assessment, measurements, external),
+        "verdicts": verdict_rows(assessment, external),
         "worst": [
-            finding(_exceeds(one, external), f"#{row_id(one.key)}", advice(one))
-            for one in _by_excess(measurements)[:MOST_FINDINGS]
+            finding(_exceeds(one, external), _place(one, external), advice(one))
+            for one in _by_excess(assessment.measurements)[:MOST_FINDINGS]
         ],
         "rounding": ROUNDING if external else "",
         "keys": ", ".join(assessment.keys),
@@ -144,14 +145,14 @@ def _cards(
     return cards
 
 
-def verdict_rows(
-    assessment: Assessment, measurements: list[Measurement], external: bool
-) -> list[dict[str, str]]:
+def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]:
     """Return the three rows: limits, identity disclosure and attribute disclosure.
 
     A row is "met" or "exceeded" by the limits that were set for its measures; without one it says
-    what was measured and judges nothing.
+    what was measured and judges nothing. Limits of single records count for external readers too,
+    who do not see the values.
     """
+    measurements = list(assessment.measurements)
     attribute = {
         one.info.name for one in measurements if _measure_of(assessment, one) in ATTRIBUTES
     }
@@ -194,8 +195,9 @@ def _judged_group(
     word, level = "no limit", "none"
     if within:
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
+    group = visible(group, external)
     chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
-    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen)
+    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or "Not shown"
     return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")
 
 
@@ -205,7 +207,7 @@ def _measure_of(assessment: Assessment, one: Measurement) -> str:
     return str(known.iloc[0]) if len(known) else ""
 
 
-def _by_excess(measurements: list[Measurement]) -> list[Measurement]:
+def _by_excess(measurements: Sequence[Measurement]) -> list[Measurement]:
     """Return what exceeds its limit, the farthest beyond first."""
     exceeded = [one for one in measurements if one.within is False]
     return sorted(exceeded, key=lambda one: -over_limit(one))
@@ -217,6 +219,11 @@ def over_limit(one: Measurement) -> float:
         return float("nan")
     value, limit = (one.limit, one.value) if one.at_least else (one.value, one.limit)
     return value / limit if limit else (float("inf") if value else 0.0)
+
+
+def _place(one: Measurement, external: bool) -> str:
+    """Return the link to the row of a number, to all rows where it has none."""
+    return f"#{row_id(one.key)}" if visible([one], external) else "#measures"
 
 
 def _exceeds(one: Measurement, external: bool) -> str:

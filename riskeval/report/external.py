@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.report.show import shown
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
+from synthpop.microdata.suppression import rounded_count
+from synthpop.microdata.text import BLANK
 
 if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison
@@ -23,7 +24,8 @@ COUNTED = ("share", "probability", "persons")
 def external_view(comparison: Comparison) -> Comparison:
     """Return a comparison that holds nothing but numbers that passed the disclosure check.
 
-    1. Numbers of single records are gone, and so are notes, which may quote counts and values.
+    1. Of numbers of single records is left whether they meet their limits. Notes are gone, which
+       may quote counts and values.
     2. Risks are rounded as multiples of five records; what stands for 1 to 4 is missing, with its
        text ("< 1 %") in the column `text`. Figures are drawn from the rounded values.
     3. Utility of a release that changed a variable in fewer than ten records, or by one dominant
@@ -35,8 +37,9 @@ def external_view(comparison: Comparison) -> Comparison:
     measures = comparison.measures
     few = comparison.releases.set_index("release")["few_changes"] != ""
     hidden = (measures["group"] == "utility") & measures["release"].map(few).fillna(False)
+    single = measures["single"].astype(bool)
     measures = measures.assign(
-        value=measures["value"].where(~hidden),
+        value=measures["value"].where(~hidden & ~single),
         text=[shown(row, external=True) for row in measures.itertuples()],
         lower=np.nan,
         upper=np.nan,
@@ -45,9 +48,9 @@ def external_view(comparison: Comparison) -> Comparison:
     )
     measures["text"] = measures["text"].where(~hidden, "not shown")
     measures["value"] = [_rounded(row) for row in measures.itertuples()]
-    measures = measures[~measures["single"]].reset_index(drop=True)
+    measures["text"] = measures["text"].where(~single, BLANK)
     wide = measures.pivot(index="release", columns="name", values="value")
-    names = [name for name in comparison.table if name in set(measures["name"])]
+    names = [name for name in comparison.table if name in set(measures.loc[~single, "name"])]
     table = comparison.table.drop(columns=[c for c in comparison.table if c not in HEAD])
     table = table.join(wide.reindex(index=table.index, columns=names))
     return replace(
@@ -70,11 +73,7 @@ def _rounded(row: Any) -> float:
     if row.group != "risk" or row.unit not in COUNTED:
         return value
     n = 1.0 if row.unit == "persons" else float(row.records)
-    if np.isnan(value) or not n:
-        return value
-    if is_small(value * n):
-        return float("nan")
-    return SMALLEST_COUNT * round(value * n / SMALLEST_COUNT) / n
+    return rounded_count(value * n) / n if n and value == value else float("nan")
 
 
 def _safe_estimates(overlaps: pd.DataFrame, few: pd.Series) -> pd.DataFrame:

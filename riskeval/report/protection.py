@@ -191,7 +191,7 @@ def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
 def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
-    now = visible(both["current"].values(), external)
+    now = list(both["current"].values())
     findings = [
         finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
                 advice(one))
@@ -199,7 +199,7 @@ def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     ]  # fmt: skip
     for one in now if session.steps else ():
         first = both["original"].get(one.key)
-        if first is None or one.within is False or not one.applies:
+        if first is None or one.within is False or not one.applies or not visible([one], external):
             continue
         if one.info.direction == "low" and one.value > first.value * (1 + NOTABLE_CHANGE) + 1e-12:
             texts = f"from {shown(first, external)} to {shown(one, external)}"

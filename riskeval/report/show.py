@@ -34,7 +34,7 @@ def shown(row: Any, external: bool = False) -> str:
     if external and row.group == "risk":
         if unit == "persons":
             return rounded(value)
-        if row.records and unit in ("share", "probability"):
+        if unit in ("share", "probability"):
             text = short_percent if unit == "share" else number
             return rounded_share(value, row.records, text=text)
     return short_percent(value) if unit in SHARES else number(value)

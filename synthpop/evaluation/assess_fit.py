@@ -158,6 +158,7 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
         "statistics": values.statistics(sides, list(plan.grids), numbers, weights),
         "quantiles": values.quantile_table(sides, of_sample, of_population),
         "groups": groups,
+        "safe": values.safe_numbers(plan, numbers, codes, weights),
         "boxes": tables.boxes(sides, wanted, of_sample, of_population),
         "curves": tables.curves(sides, request, parts, of_sample),
         "components": tables.components(request, sides, [ALL]),

@@ -41,8 +41,9 @@ class FitReport(Result):
         ``sizes`` households by stratum and size (also ``households_by_size`` and
         ``households_by_stratum``), ``one_way`` shares of levels, ``by_stratum``
         shares inside strata, ``two_way`` shares of crossed levels, ``statistics`` and
-        ``quantiles`` of numbers, ``groups`` numbers by group, ``tvd_by_stratum``, ``boxes``,
-        ``curves``, ``components``, ``components_by``, ``sums``, ``association``, ``conditional``
+        ``quantiles`` of numbers, ``groups`` numbers by group, ``safe`` groups whose means and
+        totals external readers may see, ``tvd_by_stratum``, ``boxes``, ``curves``,
+        ``components``, ``components_by``, ``sums``, ``association``, ``conditional``
         (distances of a variable inside the levels of another: mean weighted with their shares, and
         the largest), ``households`` (members, counts, sums and ages of whole households),
         ``classifier`` (AUC for persons and for households), ``propensity`` (one row). Columns

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.shares import ShareTables, mean_and_largest
-from synthpop.evaluation.tabulate import ALL, Counts
+from synthpop.evaluation.tabulate import ALL, Counts, TabulationPlan
 from synthpop.microdata.distances import expected_ks, gini, gini_of_cells, ks_of_cells
+from synthpop.microdata.suppression import is_safe_statistic, safe_domains
 from synthpop.microdata.weighted import quantile
 
 PROBS = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99)
@@ -90,6 +91,29 @@ def statistics(
         rows,
         columns=["variable", "statistic", "n_sample", *COMPARED],
     )
+
+
+def safe_numbers(
+    plan: TabulationPlan,
+    columns: Mapping[str, np.ndarray],
+    codes: Mapping[str, np.ndarray],
+    weights: np.ndarray,
+) -> pd.DataFrame:
+    """Where no single person of the sample can be told from a mean or total: one row a group.
+
+    The rules are those of `synthpop.microdata.suppression`: enough values of which none dominates,
+    also in what is left of all beside the groups that are listed.
+    """
+    rows = []
+    for name, values in columns.items():
+        contributions = values * weights
+        is_safe = is_safe_statistic(contributions)
+        rows += [(name, ALL, "all")] if is_safe else []
+        for by in plan.by:
+            labels = plan.factors[by].labels
+            groups = safe_domains(codes[by], contributions, beside_all=is_safe)
+            rows += [(name, by, labels[int(group)]) for group in groups]
+    return pd.DataFrame(rows, columns=["variable", "by", "level"])
 
 
 def compared(sample: float, population: float) -> dict[str, float]:

@@ -9,12 +9,13 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from synthpop.microdata.text import BLANK, Number, count, number, short_percent
+from synthpop.microdata.text import BLANK, Number, count, short_percent
 
 SMALLEST_COUNT = 5
 """Smallest number of records that an external page shows."""
@@ -29,107 +30,6 @@ def is_small(records: Number, smallest: float = SMALLEST_COUNT) -> bool:
     [False, True, True, False, False]
     """
     return records is not None and 0 < float(records) < smallest
-
-
-def shown(
-    records: Number,
-    external: bool = True,
-    *,
-    text: Callable[[Number], str] = count,
-    smallest: int = SMALLEST_COUNT,
-) -> str:
-    """Return a number of records as text, for external readers by the rule.
-
-    Parameters
-    ----------
-    records : float
-        A count or an expected number; None and NaN become a dash.
-    external : bool
-        False shows every number.
-    text : callable
-        How a number is written that may be seen; `synthpop.microdata.text.number` for expected
-        numbers.
-    smallest : int
-
-    Examples
-    --------
-    >>> shown(1234), shown(3), shown(0), shown(3, external=False), shown(None)
-    ('1,234', '< 5', '0', '3', '–')
-    """
-    return f"< {smallest}" if external and is_small(records, smallest) else text(records)
-
-
-def shown_share(
-    share: Number,
-    records: Number,
-    external: bool = True,
-    *,
-    text: Callable[[Number], str] = short_percent,
-    smallest: int = SMALLEST_COUNT,
-) -> str:
-    """Return a share as text, for external readers by the rule.
-
-    Parameters
-    ----------
-    share : float
-        Between 0 and 1; NaN becomes a dash.
-    records : float
-        Records that the share refers to; its product with the share is what the rule looks at.
-        Zero where the share refers to no records, so that every share is shown.
-    external : bool
-    text : callable
-    smallest : int
-
-    Examples
-    --------
-    >>> shown_share(0.0415, 2000), shown_share(0.001, 2000), shown_share(0.0, 2000)
-    ('4.15 %', '< 0.25 %', '0 %')
-    >>> shown_share(0.001, 2000, external=False)
-    '0.1 %'
-    """
-    if share is None or np.isnan(float(share)):
-        return BLANK
-    n = 0.0 if records is None else float(records)
-    if external and n and is_small(float(share) * n, smallest):
-        return f"< {text(smallest / n)}"
-    return text(share)
-
-
-def shown_mean(value: Number, records: Number, external: bool = True) -> str:
-    """Return a mean risk as text; `records` times it is an expected number of records.
-
-    Examples
-    --------
-    >>> shown_mean(0.0123, 10_000), shown_mean(0.0001, 10_000)
-    ('0.0123', '< 0.0005')
-    """
-    return shown_share(value, records, external, text=number)
-
-
-def drop_small(
-    table: pd.DataFrame,
-    records: str,
-    columns: Sequence[str],
-    smallest: int = SMALLEST_COUNT,
-) -> pd.DataFrame:
-    """Return a table with NaN in `columns` of the rows that rest on fewer than `smallest` records.
-
-    Parameters
-    ----------
-    table : DataFrame
-    records : str
-        Column with the number of records of each row. Rows of zero records are dropped as well:
-        nothing can be said about them.
-    columns : sequence of str
-    smallest : int
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"n": [3, 12], "mean": [2.5, 7.0]})
-    >>> drop_small(table, "n", ["mean"])["mean"].tolist()
-    [nan, 7.0]
-    """
-    return hide(table, columns, (table[records] < smallest).to_numpy())
 
 
 def hide(table: pd.DataFrame, columns: Sequence[str], rows: ArrayLike) -> pd.DataFrame:
@@ -150,6 +50,17 @@ RIVAL_SHARE = 0.1
 """Part of the largest contribution that the others must hide (the p% rule with p = 10)."""
 
 
+def rounded_count(records: float, base: int = SMALLEST_COUNT) -> float:
+    """Return a count as the nearest multiple of five; NaN for one that is too small to be shown.
+
+    Examples
+    --------
+    >>> rounded_count(0), rounded_count(3), rounded_count(98.2)
+    (0.0, nan, 100.0)
+    """
+    return float("nan") if is_small(records, base) else float(base * np.rint(records / base))
+
+
 def rounded(records: Number, base: int = SMALLEST_COUNT) -> str:
     """Return a count for external readers: 0, "< 5", or a multiple of five.
 
@@ -165,7 +76,7 @@ def rounded(records: Number, base: int = SMALLEST_COUNT) -> str:
         return BLANK
     if is_small(records, base):
         return f"< {base}"
-    return count(base * round(float(records) / base))
+    return count(rounded_count(float(records), base))
 
 
 def rounded_share(
@@ -181,13 +92,15 @@ def rounded_share(
     --------
     >>> rounded_share(0.983, 200), rounded_share(0.001, 200), rounded_share(0.0, 200)
     ('97.5 %', '< 2.5 %', '0 %')
+    >>> rounded_share(1.0, 4)  # a share of so few is not shown
+    '–'
     """
-    if share is None or records is None or np.isnan(float(share)) or not float(records):
+    if share is None or records is None or np.isnan(float(share)) or float(records) < base:
         return BLANK
     n = float(records)
     if is_small(float(share) * n, base):
         return f"< {text(base / n)}"
-    return text(min(base * round(float(share) * n / base) / n, 1.0))
+    return text(min(rounded_count(float(share) * n, base) / n, 1.0))
 
 
 def is_dominated(contributions: ArrayLike, rival_share: float = RIVAL_SHARE) -> bool:
@@ -257,8 +170,12 @@ def is_safe_change(original: ArrayLike, released: ArrayLike, fewest: int = FEWES
 
 
 def safe_domains(
-    domains: ArrayLike, values: ArrayLike, smallest: int = SMALLEST_COUNT
-) -> list[object]:
+    domains: ArrayLike,
+    values: ArrayLike,
+    smallest: int = SMALLEST_COUNT,
+    *,
+    beside_all: bool = True,
+) -> list[Any]:
     """Return the domains of a partition whose statistic may be shown beside that of all records.
 
     1. Domains with too few values, or with a dominant one, are hidden.
@@ -271,6 +188,8 @@ def safe_domains(
         Missing ones are a domain that is never shown.
     values : float, shape (n,)
     smallest : int
+    beside_all : bool
+        False where the statistic of all records is not shown, so that nothing is left to compute.
 
     Examples
     --------
@@ -278,22 +197,17 @@ def safe_domains(
     >>> safe_domains(domains, np.arange(38.0))
     ['a', 'c']
     """
-    labels = pd.Series(np.asarray(domains, dtype=object))
+    codes, names = pd.factorize(np.asarray(domains, dtype=object))
     numbers = np.asarray(values, dtype=np.float64)
-    filled = labels.notna().to_numpy()
     known = ~np.isnan(numbers)
-    sizes = labels[filled & known].value_counts(sort=False)
-    names = [name for name in dict.fromkeys(labels[filled])]
-    safe = {
-        name: is_safe_statistic(numbers[(labels == name).to_numpy()], smallest) for name in names
-    }
-    order = sorted((name for name in names if safe[name]), key=lambda name: int(sizes[name]))
-    while order:
-        visible = labels.isin(order).to_numpy()
-        rest = numbers[~visible]
-        n_hidden = len(names) - len(order) + int((~filled).any())
-        none = not (~np.isnan(rest)).any()
+    sizes = np.bincount(codes[(codes >= 0) & known], minlength=len(names))
+    safe = [it for it in range(len(names)) if is_safe_statistic(numbers[codes == it], smallest)]
+    order = sorted(safe, key=lambda it: int(sizes[it]))
+    while order and beside_all:
+        rest = numbers[~np.isin(codes, order)]
+        n_hidden = len(names) - len(order) + int((codes < 0).any())
+        none = np.isnan(rest).all()
         if none or (n_hidden >= 2 and is_safe_statistic(rest, smallest)):
             break
         order = order[1:]
-    return [name for name in names if name in order]
+    return [name for it, name in enumerate(names) if it in order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,14 @@ import pandas as pd
 from synthpop.microdata import charts as svg
 from synthpop.microdata.language import gettext, said
 from synthpop.microdata.page_facts import Svg, table
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, shown, shown_share
-from synthpop.microdata.text import BLANK, count, number, percent
+from synthpop.microdata.suppression import (
+    SMALLEST_COUNT,
+    is_small,
+    rounded,
+    rounded_count,
+    rounded_share,
+)
+from synthpop.microdata.text import BLANK, Number, count, number, percent, short_percent
 
 MODEL_SCENARIO = 5
 
@@ -129,14 +136,19 @@ def _copies(copies: pd.DataFrame | None, external: bool) -> dict[str, Any] | Non
     rows = [
         [
             gettext(COPIES[row["kind"]]).format(target=row["variables"]),
-            shown(row["n"], external=external),
-            shown(row["copied"], external=external),
-            shown_share(row["rate"], row["n"], external=external),
+            _shown(row["n"], external, count),
+            _shown(row["copied"], external, count),
+            rounded_share(row["rate"], row["n"]) if external else short_percent(row["rate"]),
             BLANK if np.isnan(row["by_chance"]) or external else percent(row["by_chance"], 1),
         ]
         for row in copies.to_dict("records")
     ]
     return table(["Survey persons with", "Number", "In the population", "Share", "By chance"], rows)
+
+
+def _shown(value: float, external: bool, text: Callable[[Number], str] = number) -> str:
+    """Return a number of records, for external readers rounded."""
+    return rounded(value) if external else text(value)
 
 
 def _who(risk: Any) -> str:
@@ -164,7 +176,11 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     elif tau == 0:
         text = said(FINDS_NOBODY, within=within)
     else:
-        text = said(FINDS, within=within, n=number(tau), share=percent(rate), one_in=_one_in(rate))
+        n = tau / rate
+        if external:
+            rate = rounded_count(tau) / n
+        found, share = _shown(tau, external), percent(rate)
+        text = said(FINDS, within=within, n=found, share=share, one_in=_one_in(rate))
         text += _expected_case(_strength(rows), external)
     return {"number": str(key), "title": title, "sentence": f"{story} {text}"}
 
@@ -173,9 +189,9 @@ def _expected_case(record: dict[str, Any], external: bool) -> str:
     zeros, expected = record["zeros"], record["expected"]
     text = ""
     if zeros > 0:
-        text += " " + said(ZEROS, n=shown(zeros, external, text=number))
+        text += " " + said(ZEROS, n=_shown(zeros, external))
     if expected is not None:
-        text += " " + said(EXPECTED, n=shown(expected, external, text=number))
+        text += " " + said(EXPECTED, n=_shown(expected, external))
     return text
 
 
@@ -194,15 +210,15 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
         title = gettext(STORIES.get(int(str(key)), ("",))[0])
         tau, zeros, expected = record["tau"], record["zeros"], record["expected"]
         smaller = [
-            shown(float(tau), external, text=number)
+            _shown(float(tau), external)
             for tau in part.sort_values("accuracy")["tau"].tolist()[:-1]
         ]
         body.append(
-            [str(key), title, *smaller, shown(tau, external, text=number),
+            [str(key), title, *smaller, _shown(tau, external),
              _share(part, tau, external),
-             _reference(part),
-             shown(zeros, external, text=number),
-             BLANK if expected is None else shown(expected, external, text=number),
+             BLANK if external else _reference(part),
+             _shown(zeros, external),
+             BLANK if expected is None else _shown(expected, external),
              _bar(record, reach, external)]
         )  # fmt: skip
     accuracies = sorted(set(rows["accuracy"]))
@@ -215,7 +231,9 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
 
 def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
     tau, zeros = record["tau"], record["zeros"]
-    if not np.isfinite(tau) or (external and (is_small(tau) or is_small(zeros))):
+    if external:
+        tau, zeros = rounded_count(tau), rounded_count(zeros)
+    if not np.isfinite(tau) or not np.isfinite(zeros):
         return ""
     text = said(PARTS, others=number(tau - zeros), zeros=number(zeros))
     return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, text))
@@ -234,7 +252,9 @@ def _reference(rows: pd.DataFrame) -> str:
 
 def _share(rows: pd.DataFrame, tau: float, external: bool) -> str:
     rate = float(rows["rate"].max())
-    return shown_share(rate, tau / rate if rate > 0 else 0.0, external)
+    if external and rate > 0:
+        return rounded_share(rate, tau / rate)
+    return short_percent(rate)
 
 
 def _strength(rows: pd.DataFrame) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.values import COMPARED
-from synthpop.microdata.suppression import SMALLEST_COUNT, drop_small, hide
+from synthpop.microdata.suppression import SMALLEST_COUNT, hide, rounded_count
 
 if TYPE_CHECKING:
     from synthpop.evaluation.assess_fit import FitReport
 
 DIGITS = 3
+Groups = set[tuple[str, str, str]]
+"""Variable, grouping ("" for all) and level."""
 BOX = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.25, "p95": 0.05}
 
 
@@ -33,7 +36,9 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
     -----
     Smallest and largest values go; a quantile stays where at least `smallest` sample persons lie
     on both sides of it, rounded to three digits; distribution functions keep the points with at
-    least `smallest` sample persons in between.
+    least `smallest` sample persons in between. Means, deviations and totals stay in the groups of
+    the table ``safe``: no value dominates them, nor what is left beside the groups shown. Numbers
+    of sample persons in groups are rounded.
     """
     tables = {name: _in_households(table, fit.size) for name, table in fit.tables.items()}
     shown = ["sample", "population"]
@@ -45,23 +50,33 @@ def suppressed(fit: FitReport, smallest: int = SMALLEST_COUNT) -> FitReport:
     tables["sizes"] = _masked(tables["sizes"], [["stratum"], ["size"]], counts, smallest)
     for name in ("households_by_size", "households_by_stratum"):
         tables[name] = _masked(tables[name], [[]], counts, smallest)
-    tables["statistics"] = _statistics(tables["statistics"], smallest)
+    safe = _safe_groups(tables)
+    tables["statistics"] = _statistics(tables["statistics"], safe, smallest)
     tables["quantiles"] = _quantiles(tables["quantiles"], smallest)
-    tables["boxes"] = _boxes(tables["boxes"], smallest)
-    tables["groups"] = _groups(tables["groups"], smallest)
+    tables["boxes"] = _boxes(tables["boxes"], safe, smallest)
+    tables["groups"] = _groups(tables["groups"], safe, smallest)
     tables["curves"] = _curves(tables["curves"], smallest)
     for name in ("components", "components_by"):
-        tables[name] = _components(tables[name], smallest)
+        tables[name] = _components(tables[name], safe, smallest)
     return replace(fit, tables=tables)
+
+
+def _safe_groups(tables: Mapping[str, pd.DataFrame]) -> set[tuple[str, str, str]]:
+    """Groups whose means may be shown; none where a stored report has no such table."""
+    table = tables.get("safe", pd.DataFrame(columns=["variable", "by", "level"]))
+    return {(str(a), str(b), str(c)) for a, b, c in table.itertuples(index=False)}
 
 
 def _in_households(table: pd.DataFrame, size: str | None) -> pd.DataFrame:
     """Count cells of a household size in households: nine persons of size 9 are one household."""
-    if size is None or "n_sample" not in table:
+    if size is None or "n_sample" not in table or "n_below" in table:
         return table
     members = np.ones(len(table))
-    for variable, level in (("variable", "level"), ("a", "level_a"), ("b", "level_b")):
-        if variable in table and level in table and "by" not in table:
+    pairs = (("by", "level"),) if "by" in table else (
+        ("variable", "level"), ("a", "level_a"), ("b", "level_b")
+    )  # fmt: skip
+    for variable, level in pairs:
+        if variable in table and level in table:
             of_size = (table[variable] == size).to_numpy()
             numbers = pd.to_numeric(table[level], errors="coerce").to_numpy(dtype=float)
             members = np.where(of_size & (numbers >= 1), numbers, members)
@@ -83,10 +98,12 @@ def _masked(
     return hide(table, [*columns, "n_sample"], hidden)
 
 
-def _statistics(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _statistics(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
     table = table[~table["statistic"].isin(["smallest", "largest"])].reset_index(drop=True)
     empty = (table["n_sample"] == 0) & table["statistic"].isin(["zero", "negative", "missing"])
-    return hide(table, COMPARED, ~empty & (table["n_sample"] < smallest))
+    sums = table["statistic"].isin(["mean", "sd", "gini"])
+    unsafe = sums & np.array([(name, "", "all") not in safe for name in table["variable"]], bool)
+    return hide(table, COMPARED, unsafe | (~empty & (table["n_sample"] < smallest)))
 
 
 def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
@@ -97,22 +114,31 @@ def _quantiles(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     return table
 
 
-def _boxes(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _boxes(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
     if table.empty:
         return table
     table = table.copy()
     for column, share in BOX.items():
         hidden = table["n_sample"] * share < smallest
         table[column] = rounded(table[column].mask(hidden).to_numpy(dtype=float))
-    table["mean"] = table["mean"].mask(table["n_sample"] < smallest)
+    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < smallest)
+    table["mean"] = table["mean"].mask(unsafe)
     return table
 
 
-def _groups(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _unsafe(table: pd.DataFrame, variable: str, safe: Groups) -> np.ndarray:
+    """Rows of groups whose mean or total would tell a single value."""
+    places = zip(table[variable], table["by"], table["level"], strict=True)
+    return np.array([(str(a), str(b), str(c)) not in safe for a, b, c in places], dtype=bool)
+
+
+def _groups(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
     if table.empty:
         return table
     numbers = [c for c in table.columns if c not in ("variable", "by", "level")]
-    return drop_small(table, "n_sample", numbers, smallest)
+    unsafe = _unsafe(table, "variable", safe) | (table["n_sample"] < smallest)
+    table = table.assign(n_sample=[rounded_count(n) for n in table["n_sample"]])
+    return hide(table, numbers, unsafe)
 
 
 def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
@@ -132,11 +158,14 @@ def _curves(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
     return pd.concat(tables) if tables else table.iloc[:0]
 
 
-def _components(table: pd.DataFrame, smallest: int) -> pd.DataFrame:
+def _components(table: pd.DataFrame, safe: Groups, smallest: int) -> pd.DataFrame:
+    """Hide all parts of a total of which one is not safe: the others would tell it."""
     if table.empty:
         return table
     columns = ["sample", "population", "sample_share", "population_share"]
     few = (table["n_with_value"] < smallest) | (table["n_sample"] < smallest)
+    few |= _unsafe(table, "part", safe)
+    few = few.groupby([table["total"], table["by"], table["level"]]).transform("any")
     return hide(table, [*columns, "n_with_value"], few)
 
 

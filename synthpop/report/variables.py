@@ -187,6 +187,7 @@ def _groups(fit: FitReport, name: str, by: str, names: FigureNames) -> dict[str,
     rows = fit.tables["groups"]
     rows = rows[(rows["variable"] == name) & (rows["by"] == by) & ~(rows["n_sample"] == 0)]
     ratios = (rows["value"] / rows["expected_sampling_error"].replace(0, np.nan)).fillna(0.0)
+    ratios = ratios.where(rows["value"].notna())  # nothing is drawn of what is not shown
     reach = float(ratios.max()) if len(rows) else 1.0
     body = [
         [str(row["level"]), count(row["n_sample"]), number(row["mean_sample"]),

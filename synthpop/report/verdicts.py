@@ -12,7 +12,7 @@ from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.style import FigureNames
 from synthpop.microdata.language import gettext, localised, said
 from synthpop.microdata.page_facts import finding, row_id, verdict
-from synthpop.microdata.suppression import SMALLEST_COUNT, is_small
+from synthpop.microdata.suppression import SMALLEST_COUNT, is_small, rounded
 from synthpop.microdata.text import join, number, percent
 from synthpop.report.advice import advice
 from synthpop.report.risk import strongest
@@ -84,8 +84,9 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     if external and (is_small(tau) or is_small(counted)):
         return word, said(FEW_FOUND, n=SMALLEST_COUNT, within=within)
     text = STRONGEST if expected is None else STRONGEST_EXPECTED
-    values = {"within": within, "tau": number(tau), "zeros": number(zeros)}
-    return word, said(text, **values, expected=number(expected))
+    write = rounded if external else number
+    values = {"within": within, "tau": write(tau), "zeros": write(zeros)}
+    return word, said(text, **values, expected=write(expected))
 
 
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -11,6 +11,9 @@ import pytest
 
 import riskeval
 from riskeval import Indicators, ProtectionSession, Release, assess, write_assessment
+from riskeval.report.comparison import comparison_facts
+from riskeval.report.external import external_view
+from riskeval.report.protection import protection_facts
 from tests.riskeval.comparison.cases import SAMPLE_SIZES
 
 PLANTED = 777_123.0
@@ -102,8 +105,6 @@ def test_figures_of_external_pages_show_rounded_risks_only(tmp_path) -> None:
         original, {"noisy": Release(release, kind="perturbed")}, keys=["age", "reg"],
         numeric=["income"], sample_sizes={**SAMPLE_SIZES, "linkage": 1_000}, seed=1,
     )  # fmt: skip
-    from riskeval.report.external import external_view
-
     view = external_view(result)
     risks = view.measures[(view.measures["group"] == "risk") & (view.measures["unit"] == "share")]
     counts = (risks["value"] * risks["records"]).dropna()
@@ -131,6 +132,55 @@ def test_assessment_page_does_not_tell_small_counts_or_levels(tmp_path) -> None:
     assert all(value % 5 == 0 for value in counts)
     for one, two in combinations(counts, 2):
         assert abs(one - two) == 0 or abs(one - two) >= 5
+
+
+def test_comparison_page_does_not_tell_a_change_by_complement(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    region = np.repeat(["north", "south", "west"], [20, 22, 18])
+    original = pd.DataFrame(
+        {"reg": region, "age": np.arange(60) % 5, "income": rng.integers(300, 700, 60) * 100.0}
+    )
+    original.loc[0, "income"] = PLANTED  # the only one that changes in the north
+    release = original.copy()
+    release.loc[0, "income"] = 150_000.0
+    release.loc[20:36, "income"] += 20_000.0
+    result = riskeval.compare(
+        original, {"coded": release}, keys=["age"], numeric=["income"], strata="reg",
+        sample_sizes=SAMPLE_SIZES, seed=1,
+    )  # fmt: skip
+    safe = result.overlaps.set_index("domain")["safe"]
+    assert safe["all"]  # 18 values changed, none dominates
+    assert not safe[["north", "south"]].any()  # all less the others would tell the change
+    view = external_view(result).overlaps.set_index("domain")
+    change = view["released"] - view["original"]
+    sizes = original["reg"].value_counts()
+    told = len(original) * change["all"] - sum(
+        sizes[name] * change[name] for name in view.index.drop("all")
+    )
+    assert abs(told - (150_000 - PLANTED)) > 0.3 * (PLANTED - 150_000)
+
+
+def test_limits_of_single_records_count_where_their_values_are_hidden(tmp_path) -> None:
+    data = people().assign(w=50.0)
+    limits = {"k": None, "global_risk": 0.5, "record_risk": 0.01, "l": None}
+    result = assess(data, keys=["reg", "age"], weights="w", limits=limits,
+                    measures=["individual_risk"])  # fmt: skip
+    page = write_assessment(tmp_path / "a.html", result, audience="external")
+    text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8").split("<main")[1])
+    assert "1 of 2 limits is exceeded" in text
+    assert "Highest risk of a record: not shown, at most 0.01 accepted" in text
+    assert f"{result.table.set_index('name').loc['record_risk', 'value']:.3g}" not in text
+    release = data.assign(income=1.0)
+    compared = riskeval.compare(
+        data, {"coded": release}, keys=["reg", "age"], weights="w", limits=limits,
+        sample_sizes=SAMPLE_SIZES, seed=1,
+    )  # fmt: skip
+    facts = comparison_facts(external_view(compared), external=True)
+    assert facts["verdicts"][0]["word"] == "exceeded"
+    assert "Highest risk of a record" in facts["worst"][0]["sentence"]
+    session = ProtectionSession(data.assign(w=2.0), keys=["reg", "age"], weights="w")
+    texts = [item["sentence"] for item in protection_facts(session, True)["worst"]]
+    assert any(text.startswith("Highest risk of a record: not shown") for text in texts)
 
 
 @pytest.mark.parametrize("limit", [100_000, 300_000])

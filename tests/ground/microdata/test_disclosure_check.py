@@ -12,7 +12,9 @@ from synthpop.microdata.suppression import (
     is_dominated,
     is_safe_change,
     is_safe_statistic,
+    is_small,
     rounded,
+    rounded_count,
     rounded_share,
     safe_domains,
 )
@@ -22,6 +24,15 @@ NAN = float("nan")
 
 def numeric(text: str) -> float:
     return float(text.replace(",", "").replace("< ", ""))
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 4, 0.01, 4.999, np.int64(3)])
+def test_small_counts_are_hidden(records):
+    assert is_small(records)
+    assert rounded(records) == "< 5"
+    assert np.isnan(rounded_count(records))
+    assert rounded_share(records / 1000, 1000) == "< 0.5 %"
+    assert [is_small(0), is_small(5), is_small(None)] == [False, False, False]
 
 
 @given(st.integers(0, 10_000))
@@ -54,7 +65,8 @@ def test_shares_follow_their_counts():
             else:
                 shown = float(text.rstrip(" %")) / 100 * n
                 assert abs(shown - count) <= 2.6 + 0.006 * n
-    assert rounded_share(0.5, 0) == "–"
+    assert [rounded_share(0.5, 0), rounded_share(1.0, 4), rounded_share(NAN, 10)] == ["–"] * 3
+    assert rounded(None) == "–"
 
 
 @pytest.mark.parametrize(
