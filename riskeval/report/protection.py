@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from riskeval.measurement import Measurement
 from riskeval.measures.request import Limits
 from riskeval.report.advice import advice
 from riskeval.report.protection_variables import safe_columns, variable_rows
@@ -157,15 +159,11 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     name = "expected_reidentifications"
     risks = session.risk().table
     before, after = (float(risks[side][name]) for side in ("original", "current"))
-    limits = Limits()
-    current = session.risk().measurements["current"]
     over = [
-        f"{current[risk].title.lower()} is above {bound:g}"
-        for risk, bound in (
-            ("global_risk", limits.global_risk), ("record_risk", limits.record_risk)
-        )
-        if bound is not None and risk in current and current[risk].value > bound
-    ]  # fmt: skip
+        f"{one.title.lower()} is above {one.limit:g}"
+        for one in map(_with_limit, session.risk().measurements["current"].values())
+        if one.info.name in RISK_LIMITS and one.within is False
+    ]
     word, level = _direction(before, after, not over)
     texts = _sides(session, name, external)
     reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
@@ -174,6 +172,16 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     if over:
         reason += f"; the {' and the '.join(over)}"
     return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
+
+
+RISK_LIMITS = ("global_risk", "record_risk")
+
+
+def _with_limit(one: Measurement) -> Measurement:
+    """Return the mean and the highest risk of a record with the limits of `Limits`."""
+    if one.info.name not in RISK_LIMITS or one.limit is not None:
+        return one
+    return replace(one, limit=getattr(Limits(), one.info.name))
 
 
 def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
@@ -191,7 +199,7 @@ def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
 def _worst(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
-    now = list(both["current"].values())
+    now = [_with_limit(one) for one in both["current"].values()]
     findings = [
         finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
                 advice(one))
